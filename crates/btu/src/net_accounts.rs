@@ -143,10 +143,10 @@ fn round(span: Span) -> Span {
     Span::from_nanoseconds((nanoseconds + step / 2) / step * step)
 }
 
-/// Prints warnings about a measurement over this wire.
-pub(crate) fn warn(account: &WireAccount) {
+/// Prints warnings about a measurement over this wire, after its own failures.
+pub(crate) fn warn(account: &WireAccount, failures: Vec<String>) {
     let loud = if stderr().is_terminal() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
-    for warning in warnings(account) {
+    for warning in failures.into_iter().chain(warnings(account)) {
         eprintln!("{}WARNING: {warning}{}", loud.0, loud.1);
     }
 }

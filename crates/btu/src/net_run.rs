@@ -9,11 +9,9 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 
 use anyhow::Context;
-use btu_network::Drawing;
 use btu_testbed::testbed::{
     self, Ending, NetworkRequest, RaisedNetwork, RaisingNetwork, Registry, Signals,
 };
-use btu_units::Span;
 use nix::sys::signal::Signal;
 
 use crate::cli::Run;
@@ -26,10 +24,15 @@ use looking::Looking;
 pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     refuse(run)?;
     let registry = Registry::of_user()?;
-    let request =
+    let mut request =
         net::request(&registry, &run.raising, |drawn| format!("{drawn}-{}", std::process::id()))?;
     let station = station(&request, run.at.as_deref())?;
-    let drawing = request.drawing.clone();
+    let exercise = run.command.is_empty().then(|| Exercise::of(&request.drawing, run.time));
+    let exercise = exercise.transpose()?;
+    if let Some(exercise) = &exercise {
+        request.agents.clone_from(&exercise.stations);
+    }
+    let title = format!("Network {} in use", request.drawing.name);
     // Before any thread is started, so that no signal ends this process before the network is down.
     let signals = Signals::take().context("waiting for signals")?;
     let raised = match raise(request, &signals)? {
@@ -39,13 +42,11 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     let is_looked_at = run.watch || run.svg.is_some() || run.png.is_some();
     let looking =
         is_looked_at.then(|| Looking::start(raised.directory(), run.watch)).transpose()?;
-    let ending = match &looking {
-        Some(looking) if run.command.is_empty() => {
-            exercised(raised.directory(), (&drawing, run.time), &signals, looking)?
-        }
-        _ => commanded(raised.directory(), &station, run, &signals)?,
+    let (ending, failures) = match (&exercise, &looking) {
+        (Some(exercise), Some(looking)) => exercise.play(&raised, &signals, looking.notebook())?,
+        _ => (commanded(raised.directory(), &station, run, &signals)?, Vec::new()),
     };
-    let picture = looking.map(|looking| looking.end(&format!("Network {} in use", drawing.name)));
+    let picture = looking.map(|looking| looking.end(&title));
     let account = testbed::account(raised.directory());
     let fallen = raised.fallen();
     raised.lower()?;
@@ -58,7 +59,7 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     // Without the accounts of the network, the user cannot tell whether the measured numbers can be
     // trusted.
     let account = account?;
-    net_accounts::warn(&account);
+    net_accounts::warn(&account, failures);
     if !run.quiet {
         eprint!("{}", net_accounts::text(&account));
     }
@@ -97,22 +98,6 @@ fn commanded(
         stdout().lock().write_all(&octets).context("printing what the command said")?;
     }
     Ok(ending)
-}
-
-/// Sends a stream and requests over the network for their time, or until a signal asks for the end.
-fn exercised(
-    directory: &Path,
-    (drawing, time): (&Drawing, Span),
-    signals: &Signals,
-    looking: &Looking,
-) -> anyhow::Result<Ending> {
-    let exercise = Exercise::begin(directory, drawing, signals, (time, looking.notebook()))?;
-    let exercise = std::cell::RefCell::new(exercise);
-    let interrupted = signals
-        .await_request_while(|| !exercise.borrow_mut().is_over())
-        .context("waiting for signals")?;
-    exercise.into_inner().end();
-    Ok(interrupted.map_or(Ending::Exited(0), |signal| Ending::Killed(signal as i32)))
 }
 
 /// The station of the command.

@@ -9,6 +9,7 @@ mod error;
 mod ftp;
 mod hosts;
 mod placement;
+mod played;
 mod programs;
 mod rating;
 mod recovery;
@@ -42,6 +43,7 @@ pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use ftp::{ExternalFtp, FtpAddressError};
 pub use hosts::{Access, HostCall, HostSet, Keys, Program, Survey, roll_call};
+pub use played::play;
 
 pub use rating::Rating;
 pub use scripted::Scripted;
@@ -51,7 +53,6 @@ pub use study::{Calibrated, Pace, Study};
 use crate::awake::Wakefulness;
 use crate::environment::{self, Environment};
 use placement::Placement;
-use programs::Site;
 use run_monitor::RunMonitor;
 use session::Journal;
 use stage::Stage;
@@ -334,14 +335,8 @@ fn measure<S: Study>(
         let mut stages = Vec::new();
         for (raised, testbed) in testbeds.iter().zip(testbed.all()) {
             let names = testbed.hosts.iter().map(|(name, _)| name.clone());
-            let hosts: Vec<_> = names.zip(raised.stations()).collect();
-            let site = Site {
-                executable: settings.executable.clone(),
-                directory: raised.directory().to_owned(),
-            };
-            stages.push(
-                monitor.guard(Stage::open(&hosts, raised.wire_socket().as_deref(), site)).await?,
-            );
+            let opening = Stage::open(raised, names, &settings.executable);
+            stages.push(monitor.guard(opening).await?);
         }
         let mut stage = Stage::over(stages)?;
         stage.placement = placement;

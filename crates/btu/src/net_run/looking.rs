@@ -8,14 +8,19 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
+use btu_control::coordinator::{Observer, Phase, Progress};
 use btu_medium::sim::{Course, Used};
 use btu_report::course_picture;
 use btu_suite::record::WireAccount;
 use btu_suite::sample::Interval;
 use btu_testbed::testbed;
+use btu_units::Span;
 
 /// The interval of samples: a wire answers in well under a millisecond.
 const EVERY: Duration = Duration::from_millis(100);
+
+/// The interval of what workers report.
+const REPORTED_EVERY: Span = Span::from_milliseconds(200);
 
 /// Rows of a panel in the terminal, between its axes.
 const ROWS: usize = 7;
@@ -43,8 +48,7 @@ pub(super) struct Looking {
     thread: JoinHandle<()>,
 }
 
-/// The place where other threads record their samples.
-#[derive(Clone)]
+/// The place where the progress of a script is recorded.
 pub(super) struct Notebook {
     seen: Arc<Mutex<Seen>>,
     /// The start of the recording, relative to the first sample.
@@ -68,7 +72,7 @@ impl Looking {
         Ok(Self { seen, is_done, began, thread })
     }
 
-    /// A handle for other threads that record samples from now on.
+    /// A place for the progress of a script that begins now.
     pub(super) fn notebook(&self) -> Notebook {
         Notebook { seen: Arc::clone(&self.seen), offset: self.began.elapsed().as_secs_f64() }
     }
@@ -82,9 +86,16 @@ impl Looking {
     }
 }
 
-impl Notebook {
-    /// Records the progress of an interval, relative to the creation of this.
-    pub(super) fn note(&self, interval: &Interval) {
+impl Observer for Notebook {
+    fn phase(&mut self, _: Phase) {}
+    fn progress(&mut self, _: &Progress) {}
+    fn notice(&mut self, _: &str) {}
+
+    fn every(&self) -> Option<Span> {
+        Some(REPORTED_EVERY)
+    }
+
+    fn interval(&mut self, interval: &Interval) {
         let at = self.offset + interval.to_seconds;
         let mut seen = lock(&self.seen);
         let rate: f64 = interval.flows.iter().map(|flow| flow.goodput_bits_per_second).sum();
@@ -231,7 +242,7 @@ mod tests {
             round_trip_seconds: None,
             missed: None,
         };
-        let notebook = Notebook { seen: Arc::clone(&seen), offset: 1.0 };
+        let mut notebook = Notebook { seen: Arc::clone(&seen), offset: 1.0 };
         for second in 1..4 {
             let to_seconds = f64::from(second);
             let interval = Interval {
@@ -240,7 +251,7 @@ mod tests {
                 request_seconds: Some(0.25),
                 flows: vec![flow.clone()],
             };
-            notebook.note(&interval);
+            notebook.interval(&interval);
         }
         let picture = picture(&lock(&seen), "a line");
         let labels: Vec<&str> = picture.panels.iter().map(|panel| panel.y.label.as_str()).collect();

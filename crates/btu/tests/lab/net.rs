@@ -243,3 +243,37 @@ fn a_network_in_use_is_drawn() {
     assert_eq!(output.status.code(), Some(2), "there is no terminal: {}", text(&output.stderr));
     lab.assert_gone();
 }
+
+/// A signal ends an exercise as it ends a command, and so does the end of a process of its network.
+/// All names are as long as they may be.
+#[test]
+fn an_exercise_ends_with_a_signal_and_with_its_network() {
+    let Some(lab) = Lab::open() else { return };
+    let [client, server] = ["c", "s"].map(|letter| letter.repeat(63));
+    let file = lab.file(&LINE.replace("client", &client).replace("server", &server));
+    let picture = lab.home.path().join("line.svg");
+    let (file, svg, name) = (file.to_str().unwrap(), picture.to_str().unwrap(), "n".repeat(40));
+    let begin = || {
+        let child = lab.btu(&["net", "run", file, "--name", &name, "--svg", svg]).spawn().unwrap();
+        lab.process("a worker", |line| line.contains("internal worker"));
+        thread::sleep(Duration::from_secs(1));
+        child
+    };
+    let child = begin();
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let output = finish(child);
+    let told = text(&output.stderr);
+    let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
+    assert_eq!(signal, Some(Signal::SIGINT as i32), "{told}");
+    assert!(told.contains("Link emulator: ") && !told.contains("WARNING"), "{told}");
+    assert!(fs::read_to_string(&picture).unwrap().contains("Mb/s that arrived"));
+    lab.assert_gone();
+    let child = begin();
+    kill(Pid::from_raw(lab.part("internal wire")), Signal::SIGKILL).unwrap();
+    let output = finish(child);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("so the network stopped and the command with it"), "{told}");
+    lab.assert_gone();
+    lab.assert_no_files();
+}

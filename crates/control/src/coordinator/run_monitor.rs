@@ -9,8 +9,8 @@ use tokio::time::sleep;
 
 use super::error::{CoordinatorError, Interrupt};
 
-/// The interval of checks whether a part of the testbed died: short enough to end within five
-/// seconds, and too long to affect a measurement.
+/// The interval of checks for what ends a run, such as a part of the testbed that died: short
+/// enough to end within five seconds, and too long to affect a measurement.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Listens for everything that ends a run.
@@ -52,20 +52,18 @@ impl<'a> RunMonitor<'a> {
             death = death(self.testbeds) => Err(CoordinatorError::Fallen(death)),
             result = work => result,
         };
-        match result {
-            Err(error) if error.may_follow_from_a_fall() => {
-                Err(cause(error, fallen_soon(self.testbeds)))
-            }
-            // It is reported after the agents that a fall would end, too.
-            Err(error @ CoordinatorError::Worker { .. }) => {
-                Err(cause(error, fallen(self.testbeds)))
-            }
-            other => other,
-        }
+        result.map_err(|error| cause(error, self.testbeds))
     }
 }
 
-fn cause(error: CoordinatorError, fall: Option<ProcessExit>) -> CoordinatorError {
+/// The fall of a network that is behind an error, or the error itself.
+pub(super) fn cause(error: CoordinatorError, testbeds: &[RaisedNetwork]) -> CoordinatorError {
+    let fall = match &error {
+        error if error.may_follow_from_a_fall() => fallen_soon(testbeds),
+        // It is reported after the agents that a fall would end, too.
+        CoordinatorError::Worker { .. } => fallen(testbeds),
+        _ => None,
+    };
     fall.map_or(error, |event| CoordinatorError::Fallen(event.to_string()))
 }
 
@@ -83,9 +81,14 @@ async fn death(testbeds: &[RaisedNetwork]) -> String {
     if testbeds.is_empty() {
         return std::future::pending().await;
     }
+    until(|| fallen(testbeds)).await.to_string()
+}
+
+/// Waits for an event that only a look can find.
+pub(super) async fn until<T>(look: impl Fn() -> Option<T>) -> T {
     loop {
-        if let Some(event) = fallen(testbeds) {
-            return event.to_string();
+        if let Some(found) = look() {
+            return found;
         }
         sleep(LOOK).await;
     }

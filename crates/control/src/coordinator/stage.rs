@@ -17,7 +17,7 @@ use btu_suite::network::{HostName, Impairments, Machines};
 use btu_suite::program::{Part, ProgramReport, Programs};
 use btu_suite::record::{HostClock, MachineCpu};
 use btu_suite::script::{Role, Script, Step};
-use btu_testbed::testbed::StationPlace;
+use btu_testbed::testbed::RaisedNetwork;
 use btu_testbed::wire::WireClient;
 use btu_units::{Bytes, Span};
 use futures_util::future::try_join_all;
@@ -56,22 +56,24 @@ enum Ground {
 }
 
 impl Stage {
-    /// Connects to the agent of every host, by their names in scripts, and to the wire if there is
-    /// one.
+    /// Connects to the agent of every station that has one, by their names in scripts, and to the
+    /// wire if there is one.
     pub(super) async fn open(
-        hosts: &[(HostName, &StationPlace)],
-        wire_socket: Option<&Path>,
-        site: Site,
+        raised: &RaisedNetwork,
+        names: impl Iterator<Item = HostName>,
+        executable: &Path,
     ) -> Result<Self, CoordinatorError> {
+        let hosts: Vec<_> = names.zip(raised.stations()).collect();
         let links = hosts.iter().map(|(name, place)| async {
             let link = AgentLink::connect(place.station.clone(), &place.agent_socket).await?;
             Ok::<_, CoordinatorError>((name.clone(), link))
         });
         let agents = try_join_all(links).await?;
-        let places = hosts.iter().map(|(name, place)| (name.clone(), (*place).clone())).collect();
-        let testbed =
-            Testbed::new(agents, places, wire_socket.map(WireClient::connect).transpose()?, site);
-        Ok(Self::on(Ground::Testbed(Box::new(testbed))))
+        let places = hosts.into_iter().map(|(name, place)| (name, place.clone())).collect();
+        let wire = raised.wire_socket().as_deref().map(WireClient::connect).transpose()?;
+        let site =
+            Site { executable: executable.to_owned(), directory: raised.directory().to_owned() };
+        Ok(Self::on(Ground::Testbed(Box::new(Testbed::new(agents, places, wire, site)))))
     }
 
     fn on(ground: Ground) -> Self {

@@ -94,20 +94,25 @@ impl Signals {
     /// The signals cannot be read.
     pub fn await_request_while(&self, lasts: impl Fn() -> bool) -> io::Result<Option<Signal>> {
         while lasts() {
-            let mut watched = [PollFd::new(self.queue.as_fd(), PollFlags::POLLIN)];
-            match poll(
-                &mut watched,
-                PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::ZERO),
-            ) {
-                Ok(0) | Err(nix::Error::EINTR) => continue,
-                other => other?,
-            };
-            let signal = self.next()?.0;
-            if ENDING.contains(&signal) {
+            if let Some(signal) = self.request(POLL_INTERVAL)? {
                 return Ok(Some(signal));
             }
         }
         Ok(None)
+    }
+
+    /// The next signal, if it arrives within this time and asks this process to end.
+    ///
+    /// # Errors
+    /// The signals cannot be read.
+    pub fn request(&self, within: Duration) -> io::Result<Option<Signal>> {
+        let mut watched = [PollFd::new(self.queue.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, PollTimeout::try_from(within).unwrap_or(PollTimeout::ZERO)) {
+            Ok(0) | Err(nix::Error::EINTR) => return Ok(None),
+            other => other?,
+        };
+        let signal = self.next()?.0;
+        Ok(ENDING.contains(&signal).then_some(signal))
     }
 
     /// Starts a command with the former signal mask, which is killed when the thread that starts it
