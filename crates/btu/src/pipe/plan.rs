@@ -406,11 +406,11 @@ impl Stations {
 mod tests {
     use super::*;
 
-    /// Three trials of 124 sizes: 372 trials in half of 30 s.
+    /// Six trials of 124 sizes: 744 trials in half of 30 s.
     #[test]
     fn a_time_is_shared_among_trials() {
         let found = within(Span::from_seconds(30), 124, 1, &Precision::quick());
-        assert_eq!(found.target, Span::from_nanoseconds(15_000_000_000 / 372));
+        assert_eq!(found.target, Span::from_nanoseconds(15_000_000_000 / 744));
         assert_eq!(found.limit, Span::from_milliseconds(3750));
         let short = within(Span::from_milliseconds(10), 124, 1, &Precision::quick());
         assert_eq!(short.target, SHORTEST_TRIAL);
