@@ -122,19 +122,13 @@
 
   // A line as the chart has it, or a square.
   function sample(trace) {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    const line = trace.mode?.includes("lines");
-    const shape = document.createElementNS(made.namespaceURI, line ? "line" : "rect");
-    const wanted = line
-      ? { x1: 0, y1: 6, x2: 24, y2: 6, "stroke-width": 3, "stroke-dasharray": STROKES[DASHES[style(trace.meta)]] }
-      : { width: 12, height: 12, rx: 2 };
-    for (const [name, value] of Object.entries(wanted)) shape.setAttribute(name, value);
-    shape.style[line ? "stroke" : "fill"] = `var(--colour-${trace.meta.colour})`;
-    made.setAttribute("class", "key");
-    made.setAttribute("width", line ? 24 : 12);
-    made.setAttribute("height", 12);
-    made.append(shape);
-    return made;
+    const ink = `var(--colour-${trace.meta.colour})`, dashes = STROKES[DASHES[style(trace.meta)]];
+    const [width, shape] = trace.mode?.includes("lines")
+      ? [24, `<line y1="6" x2="24" y2="6" stroke-width="3" stroke-dasharray="${dashes}" style="stroke: ${ink}"/>`]
+      : [12, `<rect width="12" height="12" rx="2" style="fill: ${ink}"/>`];
+    const made = document.createElement("template");
+    made.innerHTML = `<svg class="key" width="${width}" height="12">${shape}</svg>`;
+    return made.content;
   }
 
   function tools(figure) {
