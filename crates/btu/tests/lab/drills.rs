@@ -2,11 +2,13 @@
 //! nothing is left behind, stored cells survive, and the run can be resumed.
 
 use std::process::Child;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::common::{DOWN_WITHIN, Laboratory, finish};
 use crate::support::{send, text};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// A run of a few rows, long enough to be caught in the middle: with short cells, it takes four
 /// seconds.
@@ -191,8 +193,8 @@ fn the_outer_process_of_the_testbed_is_killed() {
 #[test]
 fn a_worker_is_killed() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let child = laboratory.begin(LONG_CELLS, 4);
-    send(laboratory.process("internal worker"), Signal::SIGKILL);
+    let mut child = laboratory.begin(LONG_CELLS, 4);
+    strike(&laboratory, &mut child, Signal::SIGKILL);
     let cells = assert_goes_on(&laboratory, child);
     let faults: Vec<String> = faults(&cells);
     assert!(!faults.is_empty() && faults.len() <= 2, "one cell is marked: {faults:?}");
@@ -202,8 +204,8 @@ fn a_worker_is_killed() {
 #[test]
 fn a_worker_hangs() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let child = laboratory.begin(LONG_CELLS, 4);
-    send(laboratory.process("internal worker"), Signal::SIGSTOP);
+    let mut child = laboratory.begin(LONG_CELLS, 4);
+    strike(&laboratory, &mut child, Signal::SIGSTOP);
     let cells = assert_goes_on(&laboratory, child);
     let faults: Vec<String> = faults(&cells);
     assert!(
@@ -211,6 +213,20 @@ fn a_worker_hangs() {
             || fault.contains("not ready after")),
         "{faults:?}"
     );
+}
+
+/// Sends the signal to one worker after the other until a cell has a fault: a worker that is found
+/// may have done its work already.
+fn strike(laboratory: &Laboratory, child: &mut Child, signal: Signal) {
+    let mut runs = || child.try_wait().expect("a child can be asked").is_none();
+    while runs() && faults(&laboratory.json(&["show", "--cells"])).is_empty() {
+        let next = laboratory.stored_cells() + 2;
+        // It may be gone by now.
+        let _ = kill(Pid::from_raw(laboratory.process("internal worker")), signal);
+        while runs() && laboratory.stored_cells() < next {
+            sleep(Duration::from_millis(50));
+        }
+    }
 }
 
 fn assert_goes_on(laboratory: &Laboratory, child: Child) -> serde_json::Value {
