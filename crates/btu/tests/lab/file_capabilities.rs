@@ -123,7 +123,7 @@ fn parts_of_btu_refuse_to_work_with_rights_of_the_file() {
         &["init"],
         &["keep"],
         &["enter", "/nowhere", "station", "--", "true"],
-        &["offer", "/nowhere"],
+        &["offer", "/nowhere", "order", "0"],
         &["agent", "--station", "test", "--socket", "agent.sock"],
     ];
     for part in parts {
