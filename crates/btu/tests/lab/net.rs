@@ -245,7 +245,8 @@ fn a_network_in_use_is_drawn() {
 }
 
 /// A signal ends an exercise as it ends a command, and so does the end of a process of its network.
-/// All names are as long as they may be.
+/// All names are as long as they may be. A test that runs in the background of a shell ignores
+/// SIGINT, and so would btu.
 #[test]
 fn an_exercise_ends_with_a_signal_and_with_its_network() {
     let Some(lab) = Lab::open() else { return };
@@ -256,16 +257,23 @@ fn an_exercise_ends_with_a_signal_and_with_its_network() {
     let begin = || {
         let child = lab.btu(&["net", "run", file, "--name", &name, "--svg", svg]).spawn().unwrap();
         lab.process("a worker", |line| line.contains("internal worker"));
-        thread::sleep(Duration::from_secs(1));
+        // Some 0.6 s of the line: three samples of the stream.
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while lab.status()[0]["wire"]["frames_in"].as_u64().unwrap_or_default() < 500 {
+            assert!(Instant::now() < deadline, "no stream: {}", lab.status());
+            thread::sleep(Duration::from_millis(50));
+        }
         child
     };
     let child = begin();
-    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
     let output = finish(child);
     let told = text(&output.stderr);
     let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
-    assert_eq!(signal, Some(Signal::SIGINT as i32), "{told}");
-    assert!(told.contains("Link emulator: ") && !told.contains("WARNING"), "{told}");
+    assert_eq!(signal, Some(Signal::SIGTERM as i32), "{told}");
+    // On a busy machine the emulator is late, which is no fault of the exercise.
+    let fault = |line: &&str| line.contains("WARNING") && !line.contains("late (up to");
+    assert!(told.contains("Link emulator: ") && !told.lines().any(|line| fault(&line)), "{told}");
     assert!(fs::read_to_string(&picture).unwrap().contains("Mb/s that arrived"));
     lab.assert_gone();
     let child = begin();
