@@ -242,7 +242,7 @@ fn parts(verdict: &CopyVerdict) -> Option<Section> {
         "durable, ms",
         "receiving, ms",
         "making durable, ms",
-        "sent again",
+        "resent",
     ];
     let mut table = Table::new("Marks", &head, 4);
     for row in &verdict.rows {
@@ -263,7 +263,7 @@ fn parts(verdict: &CopyVerdict) -> Option<Section> {
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
     let note = "medians; the first four by the clock of who connects from the command's start, the next two by the receiver's; \
-                segments sent again are told where the connection can be seen";
+                resent segments are told where the connection can be seen";
     Section::of("What a copy's time is made of", note, blocks)
 }
 

@@ -28,7 +28,7 @@ pub fn interval_lines(cell: &str, interval: &Interval) -> Vec<String> {
 
 fn moved(flow: &FlowInterval) -> String {
     let rate = format!("{:>6} Mb/s", three_digits(flow.goodput_bits_per_second / MEGA));
-    let again = flow.segments_sent_again.map(|segments| format!("{segments} sent again"));
+    let again = flow.segments_sent_again.map(|segments| format!("{segments} resent"));
     let window = flow
         .congestion_window_bytes
         .map(|bytes| format!("window {} KiB", three_digits(bytes as f64 / KIBI)));

@@ -198,7 +198,7 @@ fn way(row: &SpeedRow, flow: &FlowSpeed) -> String {
 
 /// A line for each phase; the one with both directions has two.
 fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
-    let head = ["phase", "Mb/s", "round trip, ms", "p99, ms", "n", "queues, ms", "lost, %"];
+    let head = ["phase", "Mb/s", "round trip, ms", "p99, ms", "n", "queues, ms", "resent, %"];
     let mut table = Table::new("What the network gives", &head, 1);
     for row in verdict.rows.iter().filter(|row| row.cell.phase != Phase::Connects) {
         let flows: Vec<Option<&FlowSpeed>> =
@@ -216,16 +216,18 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
                 Cell::number(trip.and_then(|trip| trip.p99_seconds).map(|p99| p99 * MILLI)),
                 trip.map_or(Cell::Nothing, |trip| Cell::count(trip.count)),
                 queue_cell(row, queue),
-                // TCP's segments, or datagrams: a flow has one of the two.
-                share(flow.and_then(|flow| flow.sent_again.or(flow.lost))),
+                share(flow.and_then(|flow| flow.sent_again)),
             ]);
         }
     }
     let mut note = format!(
         "up is from {near} to {far}; payload that arrived, and the median time of a request of 16 octets that was sent every 20 ms \
-         meanwhile; n is the number of requests, and below 100 there is no 99th percentile; lost is of UDP, and of TCP what was \
-         sent again"
+         meanwhile; n is the number of requests, and below 100 there is no 99th percentile; resent is what TCP sent again"
     );
+    let datagrams = datagrams(verdict);
+    if datagrams.is_some() {
+        note += "; jitter is how much the spacing of datagrams differs from their schedule on average (RFC 3550)";
+    }
     if is_measured_once(verdict) {
         note +=
             "; measured once, so no number has an interval: --profile standard measures five times";
@@ -233,7 +235,26 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
     if verdict.rows.iter().any(is_quicker_than_idle) {
         note += "; a busy network has processors that are awake: without a queue its requests may be quicker than those of the idle one";
     }
-    Section::of("What the network gives", &note, vec![Block::Table(table)])
+    let blocks = [Some(table), datagrams].into_iter().flatten().map(Block::Table).collect();
+    Section::of("What the network gives", &note, blocks)
+}
+
+/// What became of the datagrams; `None` if none were sent.
+fn datagrams(verdict: &SpeedVerdict) -> Option<Table> {
+    let head = ["phase", "sent, Mb/s", "lost, %", "overtaken", "jitter, ms"];
+    let mut table = Table::new("Datagrams", &head, 1);
+    for row in &verdict.rows {
+        for flow in row.flows.iter().filter(|flow| flow.lost.is_some()) {
+            table.rows.push(vec![
+                Cell::text(way(row, flow)),
+                Cell::number(flow.sent_bits_per_second.map(|rate| rate / MEGA)),
+                share(flow.lost),
+                flow.overtaken.map_or(Cell::Nothing, Cell::count),
+                Cell::number(flow.jitter_seconds.map(|jitter| jitter * MILLI)),
+            ]);
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// The phase that counts connections.
@@ -370,9 +391,8 @@ fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section>
         );
         blocks.push(Block::Text(text));
     }
-    let note = "RFC 6349: how much longer a transfer takes than the closed form's, octets that were not sent again, mean round trip over \
-                the shortest idle one, less one; processors that btu's workers kept busy; jitter is \
-                how much the spacing of datagrams differs from their schedule on average (RFC 3550)";
+    let note = "RFC 6349: how much longer a transfer takes than the closed form's, octets that were not resent, mean round trip over \
+                the shortest idle one, less one; processors that btu's workers kept busy";
     Section::of("For the record", note, blocks)
 }
 
@@ -397,17 +417,13 @@ fn rfc(verdict: &SpeedVerdict) -> Table {
 
 fn hosts_table(verdict: &SpeedVerdict, near: &str, far: &str) -> Table {
     let (here, there) = (format!("processors of {near}"), format!("processors of {far}"));
-    let head = ["phase", here.as_str(), there.as_str(), "jitter, ms", "overtaken datagrams"];
+    let head = ["phase", here.as_str(), there.as_str()];
     let mut table = Table::new("At the ends", &head, 1);
     for row in &verdict.rows {
-        let flow = row.flows.first();
-        let overtaken = flow.and_then(|flow| flow.overtaken);
         table.rows.push(vec![
             Cell::text(name(row.cell.phase)),
             Cell::number(row.near_processors),
             Cell::number(row.far_processors),
-            Cell::number(flow.and_then(|flow| flow.jitter_seconds).map(|jitter| jitter * MILLI)),
-            overtaken.map_or(Cell::Nothing, Cell::count),
         ]);
     }
     table
@@ -685,7 +701,7 @@ mod tests {
         }
     }
 
-    /// Rate, segments sent again, window and round trip, with the same seconds below each other; in
+    /// Rate, resent segments, window and round trip, with the same seconds below each other; in
     /// CSV and SVG, too.
     #[test]
     fn seconds_are_drawn_one_below_the_other() {
@@ -709,7 +725,7 @@ mod tests {
             drawn,
             [
                 ("Rate", up.clone()),
-                ("Sent again", up.clone()),
+                ("Resent", up.clone()),
                 ("Congestion window", up.clone()),
                 ("Round trip of TCP", up),
                 ("Round trip of requests", vec![("idle", 2), ("TCP up", 4)]),
@@ -717,14 +733,14 @@ mod tests {
         );
         let csv = crate::csv(&page);
         for line in [
-            "Second by second,TCP up 3,sent again,3,,,3",
+            "Second by second,TCP up 3,resent,3,,,3",
             "Second by second,TCP up 3,\"window, KiB\",6,,,6.00",
             "Second by second,idle 2,\"of requests, ms\",80,,,80.0",
         ] {
             assert!(csv.contains(line), "{line}: {csv}");
         }
         let svg = crate::svg(&page).expect("a picture");
-        assert!(svg.contains("Congestion window: seconds") && svg.contains("Sent again: seconds"));
+        assert!(svg.contains("Congestion window: seconds") && svg.contains("Resent: seconds"));
     }
 
     #[test]

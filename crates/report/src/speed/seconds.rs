@@ -1,5 +1,5 @@
-//! What was reported once a second: rates, segments that were sent again, congestion windows and
-//! round trips, one above the other on one time axis.
+//! What was reported once a second: rates, resent segments, congestion windows and round trips, one
+//! above the other on one time axis.
 
 use btu_suite::sample::{FlowInterval, Interval};
 use btu_suite::speed::{Direction, SpeedRow, SpeedVerdict};
@@ -18,7 +18,7 @@ type Quantity = (&'static str, &'static str, fn(&FlowInterval) -> Option<f64>);
 /// The quantities of flows, from above to below.
 const QUANTITIES: [Quantity; 4] = [
     ("Rate", "Mb/s", |flow| Some(flow.goodput_bits_per_second / MEGA)),
-    ("Sent again", "segments", |flow| flow.segments_sent_again.map(|again| again as f64)),
+    ("Resent", "segments", |flow| flow.segments_sent_again.map(|again| again as f64)),
     ("Congestion window", "KiB", |flow| {
         flow.congestion_window_bytes.map(|bytes| bytes as f64 / KIBI)
     }),
@@ -48,7 +48,7 @@ pub(super) fn section(verdict: &SpeedVerdict, hosts: &[String; 2]) -> Option<Sec
         layout: Layout::Below,
         table: table(&rows, hosts),
     };
-    let note = "rate by the receiver's count; segments sent again and congestion window of the sender's kernel (TCP_INFO), of all \
+    let note = "rate by the receiver's count; resent segments and congestion window of the sender's kernel (TCP_INFO), of all \
                 connections together; round trip of requests as their kernel smooths it, so that it follows a long queue late; of \
                 several blocks the first";
     Section::of("Second by second", note, vec![Block::Figure(figure)])
@@ -125,7 +125,7 @@ fn table(rows: &[&SpeedRow], [near, _]: &[String; 2]) -> Table {
         "phase",
         "until, s",
         "Mb/s",
-        "sent again",
+        "resent",
         "window, KiB",
         "RTT of TCP, ms",
         "of requests, ms",
