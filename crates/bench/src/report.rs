@@ -27,7 +27,6 @@ pub(crate) struct Circumstances {
     idle_states: &'static str,
     network: String,
     congestion_control: String,
-    btu: String,
     tools: Vec<String>,
 }
 
@@ -37,7 +36,6 @@ impl Circumstances {
         cases: &[Case],
         seed: u64,
         tools: Vec<String>,
-        btu: String,
         processors: Option<Processors>,
         is_held_awake: bool,
     ) -> Result<Self> {
@@ -56,7 +54,6 @@ impl Circumstances {
             idle_states,
             network: networks(cases),
             congestion_control: setting("net/ipv4/tcp_congestion_control")?,
-            btu,
             tools,
         })
     }
@@ -93,7 +90,7 @@ impl fmt::Display for Circumstances {
         if self.tools.is_empty() {
             return Ok(());
         }
-        writeln!(f, "btu side: {}; against: {}", self.btu, self.tools.join(", "))
+        writeln!(f, "btu against: {}", self.tools.join(", "))
     }
 }
 

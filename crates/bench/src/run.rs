@@ -62,7 +62,6 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
         &cases,
         seed,
         versions,
-        "btu internal worker".to_owned(),
         processors,
         lab.is_held_awake(),
     )?;
