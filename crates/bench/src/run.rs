@@ -57,14 +57,8 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
         .iter()
         .any(|case| case.tools().contains(&Tool::Wire) || signature::drawing(*case).is_some());
     let middle = is_about_wire.then(wire::Middle::raise).transpose()?;
-    let circumstances = Circumstances::read(
-        args,
-        &cases,
-        seed,
-        versions,
-        processors,
-        lab.is_held_awake(),
-    )?;
+    let circumstances =
+        Circumstances::read(args, &cases, seed, versions, processors, lab.is_held_awake())?;
     if !args.json {
         print!("{circumstances}");
     }

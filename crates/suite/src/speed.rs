@@ -7,5 +7,5 @@ mod plan;
 mod verdict;
 
 pub use phase::{Phase, SpeedCell};
-pub use plan::{MOST_STREAMS, SpeedPlan};
+pub use plan::{MOST_STREAMS, SpeedPlan, upload};
 pub use verdict::{Connects, Direction, FlowSpeed, RoundTrip, SpeedRow, SpeedVerdict};

@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::Context;
 use btu_control::coordinator::{self, CoordinatorError};
 use btu_network::{Drawing, StationId};
-use btu_suite::experiment::{CellSetting, Experiment, Field, Frame, Raised};
+use btu_suite::experiment::CellSetting;
 use btu_suite::network::HostName;
 use btu_suite::script::Script;
-use btu_suite::speed::{Phase, SpeedCell, SpeedPlan};
+use btu_suite::speed::upload;
 use btu_testbed::testbed::{Ending, RaisedNetwork, Signals};
 use btu_units::Span;
 
@@ -32,9 +32,15 @@ impl Exercise {
     pub(super) fn of(drawing: &Drawing, time: Span) -> anyhow::Result<Self> {
         let last = drawing.stations.len().checked_sub(1).context("a network without stations")?;
         anyhow::ensure!(last > 0, "a single station has no other one to send to");
-        let stations = vec![StationId(0), StationId(last as u32)];
-        let names = stations.iter().map(|&id| HostName::from(drawing.station(id))).collect();
-        Ok(Self { script: script(&drawing.name, names, time)?, stations })
+        let stations = [StationId(0), StationId(last as u32)];
+        let [near, far] = stations.map(|id| HostName::from(drawing.station(id)));
+        let setting = CellSetting {
+            seed: u64::from_ne_bytes(preflight::random_bytes()?),
+            token: preflight::random_bytes()?,
+            deadline: time + MARGIN,
+            scratch: PathBuf::new(),
+        };
+        Ok(Self { script: upload([&near, &far], time, &setting), stations: stations.to_vec() })
     }
 
     /// Plays it, and records its progress, until its time is over or a signal asks for the end.
@@ -58,30 +64,4 @@ impl Exercise {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// The phase of `btu speed` in which the near station sends to the far one.
-fn script(network: &str, stations: Vec<HostName>, time: Span) -> anyhow::Result<Script> {
-    let deadline = time + MARGIN;
-    let frame = Frame {
-        version: SpeedPlan::VERSION,
-        seed: u64::from_ne_bytes(preflight::random_bytes()?),
-        profile: String::new(),
-        blocks: 1,
-        budget: deadline,
-        deadline,
-        left_out: Vec::new(),
-        network: Field::Drawing(Raised {
-            name: network.to_owned(),
-            text: String::new(),
-            stations,
-            congestion_control: None,
-            ipv6: false,
-        }),
-    };
-    let (seed, token) = (frame.seed, preflight::random_bytes()?);
-    let phases = vec![Phase::Up];
-    let plan = SpeedPlan { phases, time, idle: time, streams: 1, offered: None, dscp: None, frame };
-    let setting = CellSetting { seed, token, deadline, scratch: PathBuf::new() };
-    Ok(plan.script(&SpeedCell { phase: Phase::Up }, &setting))
 }

@@ -121,15 +121,8 @@ fn series(name: &str, place: usize, points: Vec<Point>) -> Option<Series> {
 }
 
 fn table(rows: &[&SpeedRow], [near, _]: &[String; 2]) -> Table {
-    let head = [
-        "phase",
-        "until, s",
-        "Mb/s",
-        "resent",
-        "window, KiB",
-        "RTT of TCP, ms",
-        "of requests, ms",
-    ];
+    let head =
+        ["phase", "until, s", "Mb/s", "resent", "window, KiB", "RTT of TCP, ms", "of requests, ms"];
     let has_datagrams = flows_of(rows).any(|flow| flow.missed.is_some());
     let head: Vec<&str> = head.into_iter().chain(has_datagrams.then_some("missed")).collect();
     let mut table = Table::new("Second by second", &head, 2);

@@ -84,7 +84,15 @@ struct Pairs<'a> {
     steps: Vec<Step>,
 }
 
-impl Pairs<'_> {
+impl<'a> Pairs<'a> {
+    fn between([near, far]: [&'a HostName; 2], setting: &'a CellSetting) -> Self {
+        Self { dscp: None, near, far, setting, steps: Vec::new() }
+    }
+
+    fn script(self) -> Script {
+        Script { impairments: Impairments::new(), steps: self.steps }
+    }
+
     fn add(&mut self, listening: Activity, calling: Activity) {
         let order = |activity| {
             let order = Order::new(self.setting.seed, self.setting.deadline, activity);
@@ -118,17 +126,10 @@ impl Pairs<'_> {
             }),
         );
     }
-}
 
-impl SpeedPlan {
-    /// The near host and the far one.
-    pub fn hosts(&self) -> [Option<&HostName>; 2] {
-        self.frame.network.ends()
-    }
-
-    fn stream(&self, pairs: &mut Pairs<'_>, is_up: bool) {
-        let (token, message, window, work) =
-            (pairs.setting.token, MESSAGE, None, Work::For(self.time));
+    /// A TCP connection that one of the hosts keeps full for this time.
+    fn stream(&mut self, time: Span, is_up: bool) {
+        let (token, message, window, work) = (self.setting.token, MESSAGE, None, Work::For(time));
         let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work, window });
         let receive = |meeting| {
             Activity::TcpReceive(TcpReceive {
@@ -141,13 +142,27 @@ impl SpeedPlan {
             })
         };
         let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
-        for _ in 0..self.streams {
-            if is_up {
-                pairs.add(receive(listen), send(call));
-            } else {
-                pairs.add(send(listen), receive(call));
-            }
+        if is_up {
+            self.add(receive(listen), send(call));
+        } else {
+            self.add(send(listen), receive(call));
         }
+    }
+}
+
+/// A TCP connection from the near host to the far one for this time, and requests meanwhile, as in
+/// [`Phase::Up`] of a plan.
+pub fn upload(hosts: [&HostName; 2], time: Span, setting: &CellSetting) -> Script {
+    let mut pairs = Pairs::between(hosts, setting);
+    pairs.ask(time, Transport::Tcp);
+    pairs.stream(time, true);
+    pairs.script()
+}
+
+impl SpeedPlan {
+    /// The near host and the far one.
+    pub fn hosts(&self) -> [Option<&HostName>; 2] {
+        self.frame.network.ends()
     }
 
     fn datagrams(&self, pairs: &mut Pairs<'_>, is_up: bool) {
@@ -205,11 +220,10 @@ impl Experiment for SpeedPlan {
     }
 
     fn script(&self, cell: &SpeedCell, setting: &CellSetting) -> Script {
-        let impairments = Impairments::new();
         let [Some(near), Some(far)] = self.hosts() else {
-            return Script { impairments, steps: Vec::new() };
+            return Script { impairments: Impairments::new(), steps: Vec::new() };
         };
-        let mut pairs = Pairs { dscp: self.dscp, near, far, setting, steps: Vec::new() };
+        let mut pairs = Pairs { dscp: self.dscp, ..Pairs::between([near, far], setting) };
         let time = if cell.phase == Phase::Idle { self.idle } else { self.time };
         let transport =
             if cell.phase == Phase::Connects { Transport::TcpConnect } else { Transport::Tcp };
@@ -217,7 +231,7 @@ impl Experiment for SpeedPlan {
         for is_up in [true, false] {
             match (cell.phase, is_up) {
                 (Phase::Up | Phase::Both, true) | (Phase::Down | Phase::Both, false) => {
-                    self.stream(&mut pairs, is_up);
+                    (0..self.streams).for_each(|_| pairs.stream(self.time, is_up));
                 }
                 (Phase::DatagramsUp, true) | (Phase::DatagramsDown, false) => {
                     self.datagrams(&mut pairs, is_up);
@@ -233,7 +247,7 @@ impl Experiment for SpeedPlan {
                 ) => {}
             }
         }
-        Script { impairments, steps: pairs.steps }
+        pairs.script()
     }
 
     fn faults(&self, cell: &SpeedCell, seen: &Observation) -> Vec<String> {

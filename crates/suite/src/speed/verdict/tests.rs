@@ -7,6 +7,7 @@ use super::*;
 use crate::experiment::{CellSetting, Field, Frame, Raised};
 use crate::network::HostName;
 use crate::record::{DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent};
+use crate::speed::upload;
 
 const MEGABYTE: u64 = 1_000_000;
 
@@ -41,6 +42,17 @@ fn plan(phases: &[Phase]) -> SpeedPlan {
         offered: Some(btu_units::BitRate::from_megabits_per_second(1)),
         dscp: None,
     }
+}
+
+/// What `btu net run` plays without a plan is what a plan's phase plays.
+#[test]
+fn an_upload_is_the_phase_with_one_connection() {
+    let plan = SpeedPlan { streams: 1, ..plan(&[Phase::Up]) };
+    let setting = CellSetting::unplayed(&plan.frame);
+    let [near, far] = plan.hosts().map(|host| host.expect("a host"));
+    let played = plan.script(&SpeedCell { phase: Phase::Up }, &setting);
+    assert_eq!(played.steps.len(), 4);
+    assert_eq!(upload([near, far], plan.time, &setting), played);
 }
 
 fn report(outcome: Outcome) -> Report {
