@@ -28,9 +28,7 @@ pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
     for plan in job.plans() {
         resume::is_its_plan(row, (plan.version, PipePlan::VERSION), &job.hash())?;
     }
-    // Its name without the prefix of `Job::called`.
-    let network =
-        row.summary.network.rsplit_once(", ").map_or("", |(_, network)| network).to_owned();
+    let network = Job::network_in(&row.summary.network).to_owned();
     Ok(Asked { jobs: vec![job], network })
 }
 

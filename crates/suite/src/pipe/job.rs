@@ -7,6 +7,9 @@ use super::{Facts, PipePlan, Point, Purpose, SUITE, SetPlan, SetPoint, facts};
 use crate::cell::Load;
 use crate::hint::{self, HintPlan, HintRecord, HintRun};
 
+/// The end of the name of a run with both ends on one processor.
+const TOGETHER: &str = ", ends together";
+
 /// The kind of one run.
 #[derive(Debug, Clone)]
 pub enum Job {
@@ -166,6 +169,12 @@ impl Job {
         u32::try_from(self.parts().iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
     }
 
+    /// The network in a name that [`Self::called`] has made.
+    pub fn network_in(name: &str) -> &str {
+        let name = name.strip_suffix(TOGETHER).unwrap_or(name);
+        name.rsplit_once(", ").map_or("", |(_, network)| network)
+    }
+
     /// Its name in the list of runs, on this network.
     pub fn called(&self, network: &str) -> String {
         // The list must show unusual settings: ends on one processor have other times.
@@ -174,7 +183,7 @@ impl Job {
             .iter()
             .all(|plan| plan.processors.is_some_and(|held| held.near == held.far));
         let network =
-            &if is_together { format!("{network}, ends together") } else { network.to_owned() };
+            &if is_together { format!("{network}{TOGETHER}") } else { network.to_owned() };
         let labels = || self.plans().iter().map(|plan| plan.kind.label());
         let first = labels().next().unwrap_or_default();
         match self {
@@ -220,7 +229,7 @@ fn most_steps(plan: &HintPlan) -> usize {
 mod tests {
     use super::*;
     use crate::pipe::verdict::tests::{plan, points};
-    use crate::pipe::{Pattern, Place};
+    use crate::pipe::{Pattern, Place, Processors};
 
     fn two() -> Vec<PipePlan> {
         let idle = plan("1,64", Pattern::PingPong);
@@ -249,6 +258,19 @@ mod tests {
         // Two of messages, each with a turn for its end, and 200 steps and an end of each HINT.
         assert_eq!(job.most_turns(), 2 * 2 + 2 * 201);
         assert_eq!(Job::Set(SetPlan::new(Purpose::Load, two())).most_turns(), 2 * 3);
+    }
+
+    #[test]
+    fn a_name_tells_its_network() {
+        let held = |far| {
+            let processors = Some(Processors { near: 0, far });
+            Job::One(Box::new(PipePlan { processors, ..two().remove(0) })).called("10 Mb/s")
+        };
+        assert_eq!([held(0), held(1)], ["TCP, 10 Mb/s, ends together", "TCP, 10 Mb/s"]);
+        assert_eq!(
+            [held(0), held(1)].map(|name| Job::network_in(&name).to_owned()),
+            ["10 Mb/s"; 2]
+        );
     }
 
     /// Runs of every version are read in this form.
