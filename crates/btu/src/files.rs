@@ -2,13 +2,15 @@
 
 mod recorded;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use btu_network::{
     Drawing, Files, Parameter, ReadError, Reader, SETTING, library, library_text, library_trace,
-    settings_of,
+    recorded, recording_comment, settings_of,
 };
 use btu_units::{BitRate, is_negative, shell_word};
 
@@ -121,8 +123,8 @@ pub(crate) fn source_in(what: &str, directory: Option<&Path>) -> anyhow::Result<
     }
 }
 
-/// The drawing of a text of [`Source::with_settings`]; the files that it names are looked up here
-/// and in the library.
+/// The drawing of a text of [`Source::with_settings`]. Texts of older versions have no recordings
+/// in them: these are looked up here and in the library.
 pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
     let settings: Vec<(String, String)> =
         settings_of(text).map(|(key, value)| (key.into(), value.into())).collect();
@@ -146,14 +148,33 @@ impl Source {
         rate.map_or_else(|| self.text.clone(), |rate| self.text.replace(LINE_RATE, rate))
     }
 
-    /// The text with the settings as comments before it: settings are as much a part of the network
-    /// as its file.
+    /// The text with the settings and the user's recordings as comments before it: they are as much
+    /// a part of the network as its file.
     pub(crate) fn with_settings(&self, settings: &[(String, String)]) -> String {
         self.settings
             .iter()
             .chain(settings)
             .fold(String::new(), |set, (key, value)| set + &format!("{SETTING}{key}={value}\n"))
+            + &self.recordings(settings)
             + &self.text
+    }
+
+    /// A comment for each recording that the file names and that the library does not have.
+    fn recordings(&self, settings: &[(String, String)]) -> String {
+        let comments = RefCell::new(BTreeMap::new());
+        let files = |name: &str| {
+            let text = self.file(name)?;
+            if library_trace(name).as_ref() != Ok(&text)
+                && let Some(Ok(times)) = recorded(&text)
+                && let Some(comment) = recording_comment(name, &times)
+            {
+                comments.borrow_mut().insert(name.to_owned(), comment);
+            }
+            Ok(text)
+        };
+        // The file was read before: there are no mistakes in it.
+        let _ = self.reader(&files, settings).read(&self.text);
+        comments.into_inner().into_values().collect()
     }
 
     /// The drawing, or all mistakes in the file.
@@ -338,6 +359,14 @@ mod tests {
             "{missing}"
         );
         std::fs::write(directory.path().join("radio.trace"), "1\n2\n3\n").unwrap();
-        assert_eq!(network(path.to_str().unwrap(), &[]).unwrap().links.len(), 1);
+        let drawing = network(path.to_str().unwrap(), &[]).unwrap();
+        assert_eq!(drawing.links.len(), 1);
+        // A plan needs neither file nor directory.
+        let source = source(path.to_str().unwrap()).unwrap();
+        let planned = source.with_settings(&[]);
+        drop(directory);
+        assert_eq!(stored(&planned).unwrap().links, drawing.links);
+        let elsewhere = Drawing::read(&planned, "elsewhere").unwrap();
+        assert_eq!(elsewhere.links, drawing.links);
     }
 }

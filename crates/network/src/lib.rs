@@ -35,7 +35,7 @@ pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
 pub use read::{Document, Fields, Item, Spot, listed, suggestion};
 pub use read::{
     Files, Parameter, Place, Problem, ReadError, Reader, SETTING, fuzz_read, fuzz_trace, recorded,
-    settings_of,
+    recording_comment, settings_of,
 };
 pub use segment::{
     Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing,

@@ -29,6 +29,7 @@ mod queue;
 mod segments;
 mod setting;
 mod stations;
+mod stored;
 mod topology;
 mod trace;
 mod traffic;
@@ -43,6 +44,7 @@ pub use fuzz::fuzz_read;
 pub use nearest::{listed, suggestion};
 pub use parameters::Parameter;
 pub use problem::{Place, Problem, ReadError, Spot};
+pub use stored::{SETTING, recording_comment, settings_of};
 pub use trace::fuzz_trace;
 pub use trace::{Files, recorded};
 
@@ -50,6 +52,7 @@ use crate::drawing::Drawing;
 use crate::segment::Medium;
 use expand::expand;
 use problem::Problems;
+use stored::Traces;
 use tree::At;
 use written::Written;
 
@@ -79,16 +82,6 @@ impl Drawing {
     }
 }
 
-/// Settings are stored in the text of a network, as comments before it.
-pub const SETTING: &str = "# --set ";
-
-/// The settings at the beginning of a text, keys and values.
-pub fn settings_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.lines()
-        .map_while(|line| line.strip_prefix(SETTING))
-        .filter_map(|line| line.split_once('='))
-}
-
 /// The options for reading a network file.
 pub struct Reader<'a> {
     source_name: &'a str,
@@ -111,7 +104,8 @@ impl<'a> Reader<'a> {
         self
     }
 
-    /// Asks `files` for the traces that the file names, instead of the library.
+    /// Asks `files` for the traces that the file names, instead of the library; not for those that
+    /// its text has in comments ([`recording_comment`]).
     #[must_use]
     pub fn files(mut self, files: Files<'a>) -> Self {
         self.files = files;
@@ -137,7 +131,9 @@ impl<'a> Reader<'a> {
         let name = fields.get("name");
         let about = fields.get("about").and_then(|item| item.prose());
         let bare = fields.get("bare");
-        let written = Written::read(&fields, self.files, problems);
+        let traces = Traces::of(text, self.files);
+        let files = |name: &str| traces.get(name);
+        let written = Written::read(&fields, &files, problems);
         if let Some(item) = &name
             && let Some(name) = item.text()
         {

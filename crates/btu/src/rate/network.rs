@@ -124,7 +124,7 @@ fn stations(rate: &Rate, network: &str, drawing: &Drawing) -> Result<Stations, R
 /// The network to raise for a plan; `None` on real hosts.
 pub(super) fn topology(network: &Network) -> anyhow::Result<Option<Topology>> {
     let topology = match network {
-        // Traces that the file names may be here.
+        // Older plans name traces that may be here.
         Network::Drawing(drawn) => {
             files::stored(&drawn.text).map(|drawing| Topology::of(drawing, &drawn.stations))
         }

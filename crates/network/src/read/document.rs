@@ -4,7 +4,7 @@
 use super::fields::Fields;
 use super::problem::{Problems, ReadError, Spot};
 use super::tree::{At, Table};
-use super::{limits, setting, syntax};
+use super::{limits, setting, stored, syntax};
 
 /// A TOML file with settings put in, and the mistakes found so far.
 #[derive(Debug)]
@@ -71,11 +71,15 @@ pub(super) fn opened(
     settings: &[(String, String)],
     problems: &Problems,
 ) -> Option<Table> {
-    if text.len() > limits::FILE {
-        let message =
-            format!("the file has {} octets; {kind} has at most {}", text.len(), limits::FILE);
-        problems.note(&start(), message);
-        return None;
+    let (file, recordings) = stored::octets(text);
+    for (octets, what, most) in [
+        (file, "the file has", limits::FILE),
+        (recordings, "its recordings have", limits::RECORDINGS),
+    ] {
+        if octets > most {
+            problems.note(&start(), format!("{what} {octets} octets; {kind} has at most {most}"));
+            return None;
+        }
     }
     let mut table = syntax(text, problems)?;
     for (number, (key, value)) in settings.iter().enumerate() {

@@ -5,8 +5,10 @@
 
 use btu_units::{BitRate, Bytes, Length, Span};
 
-/// Octets in a file.
+/// Octets in a file, without stored recordings.
 pub(super) const FILE: usize = 1 << 20;
+/// Octets of the recordings that a stored text has before its file.
+pub(super) const RECORDINGS: usize = 32 << 20;
 /// Stations in a network; 198.18.0.0/15 has addresses for 131,070.
 pub(super) const STATIONS: u32 = 100_000;
 /// Segments, bridges, links or flows in a network.

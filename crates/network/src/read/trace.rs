@@ -8,7 +8,7 @@ use crate::direction::Trace;
 pub type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Opportunities in one trace; at 12 Mb/s more than an hour.
-const MOST: usize = 4_000_000;
+pub(super) const MOST: usize = 4_000_000;
 
 /// The trace that `item` names or is.
 pub(super) fn read(item: &Item<'_>, files: Files<'_>) -> Option<Trace> {

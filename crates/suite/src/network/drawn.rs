@@ -99,7 +99,7 @@ fn laboratory(name: &str, settings: &[(&str, String)]) -> Result<Topology, ReadE
     Ok(Topology { drawing, roles: roles.collect() })
 }
 
-/// A network file as a plan holds it, with its settings. Traces that it names are the library's.
+/// A network file as a plan holds it, with its settings and the recordings that it names.
 pub(crate) fn read_stored(name: &str, text: &str) -> Result<Drawing, ReadError> {
     settings_of(text)
         .fold(Reader::new(name), |reader, (key, value)| reader.set(key, value))
@@ -108,7 +108,7 @@ pub(crate) fn read_stored(name: &str, text: &str) -> Result<Drawing, ReadError> 
 
 impl Network {
     /// The drawing that is raised for it; `None` on real hosts, and if a file has no station of
-    /// such a name. Traces that a file names are the library's.
+    /// such a name. Traces that a file names are in its comments, or the library's.
     ///
     /// # Errors
     /// A file that cannot be read, or values that no network file can have.
