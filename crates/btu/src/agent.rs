@@ -75,7 +75,7 @@ fn ready(place: &str, code: Option<&str>) {
 fn invitation(code: &str) -> String {
     format!(
         "pairing code {code}, good for ten minutes and one command on the other machine, which asks for it, for example:\n  \
-         btu pipe --to NAME=ADDRESS --pair NAME --precision quick --sizes 1,64KiB"
+         btu pipe --to NAME=ADDRESS --pair NAME --profile quick --sizes 1,64KiB"
     )
 }
 

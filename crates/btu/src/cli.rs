@@ -305,7 +305,7 @@ impl ProfileName {
 #[command(after_help = RATE_EXAMPLES)]
 pub(crate) struct Rate {
     /// How long and how often to measure
-    #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
+    #[arg(long, alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
     #[command(flatten)]
     pub(crate) limit: TimeLimit,

@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   btu pipe                                        TCP between two stations on a veth pair, about a
                                                   minute
-  btu pipe --precision quick --sizes 1..64KiB     a first look
+  btu pipe --profile quick --sizes 1..64KiB       a first look
   btu pipe --network '10 Mb/s' --time 30s         what fits into that time
   btu pipe --local --transport unix-stream,pipe,shared-memory
   btu pipe --network '10 Mb/s'                    on an emulated Ethernet
@@ -35,7 +35,7 @@ Examples:
 Sizes are NetPIPE's sequence between two sizes, a list such as
 1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";
 
-/// A precision: how long and how often to measure.
+/// A profile: how long and how often to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PrecisionName {
     /// Six trials of 12.5 ms per size: a first look
@@ -66,9 +66,9 @@ pub(crate) struct Pipe {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) perturbation: Option<Bytes>,
     /// How long and how often to measure
-    #[arg(long, visible_alias = "profile", value_enum, default_value = "standard")]
+    #[arg(long = "profile", alias = "precision", value_enum, default_value = "standard")]
     pub(crate) precision: PrecisionName,
-    /// How long to measure in all, instead of the precision's time: on a slow network fewer sizes
+    /// How long to measure in all, instead of the profile's time: on a slow network fewer sizes
     /// and trials, spread over the range
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>, conflicts_with_all = ["target_time", "hint"])]
     pub(crate) time: Option<Span>,

@@ -102,7 +102,7 @@ mod tests {
             ("btu rate --resume r1 --seed 7", "--seed"),
             ("btu rate --resume r1 --ssh a,b,c", "--ssh"),
             ("btu pipe --resume r1 --sizes 1", "--sizes"),
-            ("btu pipe --resume r1 --precision quick", "--precision"),
+            ("btu pipe --resume r1 --precision quick", "--profile"),
             ("btu pipe --resume r1 --layers", "--layers"),
             ("btu pipe --resume r1 --pin apart", "--pin"),
             ("btu pipe --resume r1 --ssh beta", "--ssh"),

@@ -12,7 +12,7 @@ use crate::files;
 #[derive(Debug, Args)]
 pub(crate) struct StudyOptions {
     /// How long and how often to measure
-    #[arg(long, visible_alias = "precision", value_enum, default_value = "quick")]
+    #[arg(long, alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
     /// The rate of a line, such as '10 Mb/s', a network file, a link recorded in Mahimahi's form, or
     /// a name of the library (`btu net list`)
