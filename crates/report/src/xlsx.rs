@@ -183,12 +183,12 @@ fn occupations(drawing: &Drawing) -> Vec<Occupation> {
             Medium::TokenRing(_) => found.push(Occupation::TOKEN_RING),
             Medium::Fddi(_) => found.push(Occupation::FDDI),
             Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => {
-                found.extend([&star.up, &star.down].map(|line| Occupation::of_line(line.framing)));
+                found.extend([&star.up, &star.down].map(Occupation::of_line));
             }
         }
     }
     let lines = drawing.links.iter().flat_map(|link| [&link.forth, &link.back]);
-    found.extend(lines.map(|line| Occupation::of_line(line.framing)));
+    found.extend(lines.map(Occupation::of_line));
     let mut different = Vec::new();
     for occupation in found {
         if !different.contains(&occupation) {

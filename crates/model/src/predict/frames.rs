@@ -5,7 +5,7 @@
 //! and payload, 2 of them behind the check sequence) and ISO 9314-2 (10 and 2), each with 6 octets
 //! more of LLC and SNAP than of type (RFC 1042, RFC 1390); RFC 1662; RFC 2684 and ITU-T I.363.5.
 
-use btu_network::{Contention, Framing, SharedEthernet, Sizes};
+use btu_network::{Contention, Direction, Framing, Rate, SharedEthernet, Sizes};
 use btu_units::{BitRate, Bytes};
 
 use crate::aal5;
@@ -51,8 +51,16 @@ impl Occupation {
         }
     }
 
-    /// The occupation of a line with this framing.
-    pub fn of_line(framing: Framing) -> Self {
+    /// The occupation of a line. A recorded one counts a frame as its packet and the 4 octets of
+    /// Mahimahi's header, whatever its framing.
+    pub fn of_line(line: &Direction) -> Self {
+        match line.rate {
+            Rate::Fixed(_) => Self::of_framing(line.framing),
+            Rate::Trace(_) => Self::of_framing(Framing::Serial { overhead: 4, bits_per_octet: 8 }),
+        }
+    }
+
+    fn of_framing(framing: Framing) -> Self {
         // Header and check sequence: lines other than Ethernet carry a packet without them.
         const AROUND: f64 = 18.0;
         match framing {
@@ -196,16 +204,20 @@ mod tests {
 
     #[test]
     fn frames_occupy_what_the_standards_say() {
-        let ethernet = Occupation::of_line(Framing::Ethernet);
+        let ethernet = Occupation::of_framing(Framing::Ethernet);
         let sizes = |octets| Sizes::Fixed(Bytes::new(octets));
         for (octets, occupation, bits) in [
             (1518, ethernet, 12_304.0),
             (18, ethernet, 672.0),
             (1518, Occupation::OWN, 12_144.0),
-            (1518, Occupation::of_line(Framing::Bare), 12_112.0),
-            (594, Occupation::of_line(Framing::Serial { overhead: 8, bits_per_octet: 10 }), 5840.0),
+            (1518, Occupation::of_framing(Framing::Bare), 12_112.0),
+            (
+                594,
+                Occupation::of_framing(Framing::Serial { overhead: 8, bits_per_octet: 10 }),
+                5840.0,
+            ),
             // A packet of 1500 octets in 32 cells.
-            (1518, Occupation::of_line(Framing::Aal5), 13_568.0),
+            (1518, Occupation::of_framing(Framing::Aal5), 13_568.0),
             (1518, Occupation::TOKEN_RING, 12_232.0),
             (1518, Occupation::FDDI, 12_288.0),
         ] {

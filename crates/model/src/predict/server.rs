@@ -99,7 +99,7 @@ impl Server {
         Self {
             latency: latency.seconds(),
             loss: line.loss.share(),
-            ..blank(place, Nature::Line, Occupation::of_line(line.framing), rate.max(1), line.delay)
+            ..blank(place, Nature::Line, Occupation::of_line(line), rate.max(1), line.delay)
         }
     }
 

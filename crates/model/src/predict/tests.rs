@@ -179,6 +179,19 @@ fn saturated_senders_share_what_is_there() {
     assert!(flow.delay_seconds.is_saturated());
 }
 
+/// An opportunity each millisecond takes 1504 octets: a full packet with Mahimahi's 4.
+#[test]
+fn a_recorded_line_counts_packets_as_its_recorder_did() {
+    let text = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\ntrace = [1, 2, 3, 4]\n\
+                [traffic.t]\nfrom = \"a\"\nto = \"b\"\nsize = \"1518 B\"\nsaturated = true\n";
+    let carried = |size: &str| {
+        let drawing = Drawing::read_with(text, "test", &[("traffic.t.size", size)]).unwrap();
+        predict(&drawing).flows[0].packets_per_second_each
+    };
+    is(carried("1518 B"), 1000.0, 1e-3);
+    is(carried("390 B"), 4000.0, 1e-3);
+}
+
 #[test]
 fn even_targets_load_all_lines_alike_and_never_their_own_sender() {
     let prediction = predict(&drawing("ethernet-switched-10", &[("traffic.to-first.load", "1 %")]));

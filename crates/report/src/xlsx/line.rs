@@ -106,7 +106,7 @@ fn block(
     let rate = page.input("Rate, R", "bit/s", line.rate_bits_per_second, &name("rate"))?;
     let propagation =
         page.input("Propagation delay", "s", line.propagation_seconds, &name("delay"))?;
-    let occupation = Occupation::of_line(way.framing);
+    let occupation = Occupation::of_line(way);
     let load = book.load(page, &line.kinds, occupation, &rate)?;
     page.heading("The formula")?;
     let waiting = &load.second / (2.0 * (1.0 - &load.busy));
