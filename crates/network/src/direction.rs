@@ -78,6 +78,16 @@ impl Trace {
     /// Mahimahi does.
     pub const OPPORTUNITY: Bytes = Bytes::new(1504);
 
+    /// The longest time from one opportunity to the next, also over the end of a round.
+    pub fn longest_silence(&self) -> Span {
+        let mut before = 0;
+        let gaps = self
+            .opportunities_ms
+            .iter()
+            .map(|&at| at.saturating_sub(std::mem::replace(&mut before, at)));
+        Span::from_milliseconds(gaps.max().unwrap_or_default().into())
+    }
+
     /// The mean rate over the whole trace.
     pub fn mean_rate(&self) -> BitRate {
         let bits = self.opportunities_ms.len() as u64 * Self::OPPORTUNITY.count() * 8;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use btu_network::{Atm, Direction, Drawing, Framing, Medium, Rate, Star};
+use btu_network::{Atm, Direction, Drawing, Framing, Medium, Rate, Star, Trace};
 use btu_units::{BitRate, Span};
 
 /// The octets that a probe's packet occupies on an Ethernet: 64 octets, preamble and gap.
@@ -100,9 +100,12 @@ fn across(medium: &Medium, packets: u64) -> Duration {
 fn along(line: &Direction, packets: u64) -> Duration {
     let transmission = match &line.rate {
         Rate::Fixed(rate) => sending(*rate, packets * bits(line.framing)),
-        // A whole round of the trace has its longest silence in it.
+        // A round may take minutes: a try that is lost must not cost as much.
         Rate::Trace(trace) => {
-            Duration::from_millis(trace.opportunities_ms.last().copied().unwrap_or(1).into())
+            let octets = packets * ETHERNET_BITS / 8;
+            let opportunities = octets.div_ceil(Trace::OPPORTUNITY.count());
+            time(trace.longest_silence())
+                .saturating_mul(u32::try_from(opportunities).unwrap_or(u32::MAX))
         }
     };
     let jitter =
@@ -158,6 +161,20 @@ mod tests {
         let line = samples::line(BitRate::from_bits_per_second(1_200), 0);
         assert_eq!(try_every(&line, 3).as_millis(), 5_040);
         assert!(of(&line) <= LONGEST_TIMEOUT);
+    }
+
+    /// A recording of two minutes: an opportunity every 10 ms, and one silence of 400 ms.
+    #[test]
+    fn a_recorded_line_is_asked_as_often_as_its_silences_allow() {
+        let mut drawing = samples::line(BitRate::from_megabits_per_second(10), 0);
+        let opportunities_ms =
+            (1..=12_000).map(|number| number * 10).filter(|at| !(5_010..5_400).contains(at));
+        let trace = Trace { opportunities_ms: opportunities_ms.collect() };
+        drawing.links[0].forth.rate = Rate::Trace(trace);
+        // 400 ms there, little back: twice the slower direction, plus 50 %.
+        assert_eq!(try_every(&drawing, 1), Duration::from_millis(1_200));
+        assert_eq!(try_every(&drawing, 16), Duration::from_millis(1_200));
+        assert_eq!(try_every(&drawing, 18), Duration::from_millis(2_400));
     }
 
     #[test]
