@@ -39,8 +39,8 @@ struct Columns {
 }
 
 impl Store {
-    /// The readings of a run of the suite `btu`: of each valid cell that has a speed, with the latency
-    /// between the two sides of the machine after it.
+    /// The readings of a run of the suite `btu`: of each valid cell that has a speed, with what was
+    /// read of the processors around it.
     pub fn readings(&self, run: RunId) -> Result<Vec<PlacedReading>, StoreError> {
         self.placed(run, true)
     }
@@ -54,10 +54,10 @@ impl Store {
     fn placed(&self, run: RunId, requests: bool) -> Result<Vec<PlacedReading>, StoreError> {
         let columns = self.all("read the speeds", SELECT, params![run, requests], columns)?;
         let placed = |columns: Columns| -> Result<Option<PlacedReading>, StoreError> {
-            let core_to_core =
-                self.parse::<Surroundings>(run, &columns.record)?.machine.core_to_core();
+            let processors =
+                self.parse::<Surroundings>(run, &columns.record)?.machine.processor_readings();
             let reading = self.reading(run, columns)?;
-            Ok(reading.map(|reading| PlacedReading { reading, core_to_core }))
+            Ok(reading.map(|reading| PlacedReading { reading, processors }))
         };
         columns.into_iter().filter_map(|columns| placed(columns).transpose()).collect()
     }
@@ -66,7 +66,7 @@ impl Store {
     /// `btu`, without those of requests and responses; none where the processors were not divided.
     pub fn core_to_core(&self, run: RunId) -> Result<Apart, StoreError> {
         let placed = self.readings_for_rating(run)?;
-        Ok(Apart::of(placed.into_iter().filter_map(|cell| cell.core_to_core)))
+        Ok(Apart::of(placed.into_iter().filter_map(|cell| cell.processors.core_to_core)))
     }
 
     fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {

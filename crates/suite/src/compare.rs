@@ -22,7 +22,7 @@
 //!    wider than necessary; for a machine that differs in every run it is too narrow, and only
 //!    further runs show that.
 //!
-//! What far processors cost a rating is taken out of a run's speeds before ([`TakenOut`]), and has
+//! What far and slow processors cost a rating is taken out of a run's speeds before ([`TakenOut`]), and has
 //! an error that the run's cells have in common. The spread between runs contains such errors as far
 //! as those runs have them; what a compared run has more is added. The spread of blocks does not
 //! contain them: they are added whole.
@@ -51,11 +51,11 @@ pub(crate) use finding::find;
 pub use finding::{Finding, Gate, Matter};
 pub use guard::{Aspect, PlanDifference, asks_the_same, plan_differences};
 pub use row::{ComparedRow, Quantity, StudyRow};
-pub use side::{Group, Reading, Run, TakenOut};
+pub use side::{Group, Reading, Run, TakenCost, TakenOut};
 pub use studied::{study_differences, study_readings};
 
 use crate::cell::Row;
-use crate::verdict::FarCost;
+use crate::verdict::{FarCost, SlowCost};
 use logs::Logs;
 use spread::{Difference, Measured};
 
@@ -99,18 +99,21 @@ pub struct Side {
     pub runs: Vec<String>,
     /// The network they were made on.
     pub network: String,
-    /// What far processors cost, taken out of the speeds of rated rows; of runs in which it is known.
+    /// What far and slow processors cost, taken out of the speeds of rated rows; of runs in which it is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_out: Vec<RunCosts>,
 }
 
-/// What far processors cost the rated rows of a run.
+/// What far and slow processors cost the rated rows of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunCosts {
     /// The name of the run.
     pub run: String,
-    /// By message size.
+    /// Of far ones, by message size.
     pub costs: Vec<FarCost>,
+    /// Of slow ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow: Option<SlowCost>,
 }
 
 /// One side, compared with the base.

@@ -12,10 +12,12 @@ use crate::network::HostName;
 
 mod apart;
 mod machine;
+mod slowed;
 mod wire;
 
 pub use apart::Apart;
-pub use machine::{ClockSteps, MachineCpu};
+pub use machine::{ClockSteps, MachineCpu, ProcessorReadings};
+pub use slowed::Slowed;
 pub use wire::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
 
 /// A worker's account of its activity.

@@ -17,8 +17,8 @@ mod cpu;
 mod expected;
 mod further;
 mod goodputs;
-mod near;
 mod penalty;
+mod processor_costs;
 mod rates;
 mod rating;
 mod so_far;
@@ -37,11 +37,11 @@ pub use context::{Context, HostClocks};
 pub use cpu::CpuRow;
 pub use expected::ExpectedRow;
 pub use further::{InteractiveRow, Quantiles, UdpRow};
-pub use near::PlacedReading;
 pub use penalty::{
     ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times,
     TotalPenalty,
 };
+pub use processor_costs::PlacedReading;
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
 pub use so_far::so_far;
@@ -51,9 +51,9 @@ pub use variance::{
 };
 pub use warning::{
     BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, FarCost, InvalidCells, LatePacing,
-    LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart, Retransmits,
-    ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited, WireDrops,
-    WireLate,
+    LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart,
+    ProcessorsSlowed, Retransmits, ShortCells, SlowCost, SmallOverlap, StartSkew, Steal, Warning,
+    WideRow, WindowLimited, WireDrops, WireLate,
 };
 
 use crate::compare::Run;
@@ -61,7 +61,7 @@ use crate::record::CellRecord;
 use cells::Cells;
 pub(crate) use cpu::Shares;
 use goodputs::Goodputs;
-use near::Near;
+use processor_costs::ProcessorCosts;
 pub(crate) use warning::{MOST_LATENESS, MOST_STEAL, count};
 
 /// The level of every interval in a verdict.
@@ -131,7 +131,7 @@ impl Verdict {
 /// Judges a run by its cells.
 pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
     let cells = Cells::new(records, context.near);
-    let goodputs = Goodputs::of(cells.placed(), cells.near());
+    let goodputs = Goodputs::of(cells.placed(), cells.processor_costs());
     let rates = rates::rates(&cells, &goodputs, context);
     let udp = further::udp(&cells, context);
     let warnings = warning::warnings(&cells, context, &rates, &udp);
@@ -165,14 +165,14 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
 /// Only the rating of [`judge`], with the obstacles to its name, from the speeds and latencies of a
 /// run's valid cells: reading them takes a fraction of the time that whole cells take.
 pub fn rating_of(readings: &[PlacedReading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
-    let near = Near::of(readings, context.near);
-    let rating = rating::loaded(&Goodputs::of(readings, &near), context);
+    let processor_costs = ProcessorCosts::of(readings, context.near);
+    let rating = rating::loaded(&Goodputs::of(readings, &processor_costs), context);
     let obstacles = title::obstacles(rating.as_ref(), context);
     (rating, obstacles)
 }
 
 /// A run for a comparison, by the speeds and latencies of its valid cells, and the near latency of
-/// earlier runs. Its rated rows are as near processors have them, like those of its rating.
+/// earlier runs. Its rated rows are as near and quick processors have them, like those of its rating.
 pub fn run_of(name: String, readings: &[PlacedReading], known: Option<Span>) -> Run {
-    Goodputs::of(readings, &Near::of(readings, known)).run(name)
+    Goodputs::of(readings, &ProcessorCosts::of(readings, known)).run(name)
 }

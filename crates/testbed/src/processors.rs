@@ -1,13 +1,13 @@
 //! Pins processes to processors, and keeps processors from sleeping.
 
-mod core_to_core;
+mod pair;
 
 use std::io;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-pub use core_to_core::{core_to_core, wake_each_other};
+pub use pair::{PairReading, read_pair, wake_each_other};
 
 use crate::wire::hold_latency;
 

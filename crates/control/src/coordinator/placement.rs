@@ -8,8 +8,8 @@
 
 use std::time::{Duration, Instant};
 
-use btu_suite::record::Apart;
-use btu_testbed::processors::{core_to_core, wake_each_other};
+use btu_suite::record::{Apart, ProcessorReadings};
+use btu_testbed::processors::{PairReading, read_pair, wake_each_other};
 use btu_units::Span;
 
 use crate::awake::Wakefulness;
@@ -40,7 +40,9 @@ pub(super) struct Placement {
     wakefulness: Wakefulness,
     allowance: Allowance,
     apart: Apart,
-    /// The last reading, if it was far.
+    /// The last reading; `None` if it could not be taken.
+    last: Option<PairReading>,
+    /// Whether it was far.
     is_far: bool,
     spent: Spent,
 }
@@ -103,11 +105,20 @@ impl Placement {
         }
     }
 
-    /// The latency now; `None` if it cannot be told.
-    pub(super) fn read(&mut self) -> Option<Span> {
-        let latency = core_to_core(self.pair?);
-        self.is_far = latency.is_some_and(|latency| self.apart.note(latency));
-        latency
+    /// The processors now; `None` if it cannot be told.
+    fn read(&mut self) -> Option<PairReading> {
+        self.last = read_pair(self.pair?);
+        self.is_far = self.last.is_some_and(|reading| self.apart.note(reading.core_to_core));
+        self.last
+    }
+
+    /// The processors around a cell that has just ended: the latency now, and arithmetic on average of now and of the
+    /// last reading, before the cell. Others come and go within seconds, so that two readings tell more
+    /// than one.
+    pub(super) fn after_cell(&mut self) -> ProcessorReadings {
+        let before = self.last;
+        self.read()
+            .map_or_else(ProcessorReadings::default, |after| around(before.unwrap_or(after), after))
     }
 
     /// A new cell has a share of the time.
@@ -172,6 +183,12 @@ impl Placement {
     }
 }
 
+fn around(before: PairReading, after: PairReading) -> ProcessorReadings {
+    let [before_ns, after_ns] = [before, after].map(|reading| reading.arithmetic.nanoseconds());
+    let arithmetic = Span::from_nanoseconds(u64::midpoint(before_ns, after_ns));
+    ProcessorReadings { core_to_core: Some(after.core_to_core), arithmetic: Some(arithmetic) }
+}
+
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng};
@@ -218,6 +235,18 @@ mod tests {
     }
 
     #[test]
+    fn arithmetic_is_that_before_and_after_a_cell() {
+        let read = |core_to_core: u64, arithmetic: u64| PairReading {
+            core_to_core: Span::from_nanoseconds(core_to_core),
+            arithmetic: Span::from_nanoseconds(arithmetic),
+        };
+        let found = around(read(300, 43_000), read(60, 63_000));
+        let expected = read(60, 53_000);
+        assert_eq!(found.core_to_core, Some(expected.core_to_core));
+        assert_eq!(found.arithmetic, Some(expected.arithmetic));
+    }
+
+    #[test]
     fn a_cell_with_faults_is_kept() {
         let second = Duration::from_secs(1);
         let faults = ["a worker was killed".to_owned()];
@@ -228,7 +257,10 @@ mod tests {
     #[test]
     fn where_processors_are_not_divided_nothing_is_done() {
         let mut placement = Placement::new(None, None, Wakefulness::default());
-        assert_eq!((placement.read(), placement.told()), (None, None));
+        assert_eq!(
+            (placement.after_cell(), placement.told()),
+            (ProcessorReadings::default(), None)
+        );
         assert!(!placement.spoiled(&[], 0, Duration::from_secs(1)));
     }
 

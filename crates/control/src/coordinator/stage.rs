@@ -15,7 +15,7 @@ use btu_suite::activity::Order;
 use btu_suite::experiment::Observation;
 use btu_suite::network::{HostName, Impairments, Machines};
 use btu_suite::program::{Part, ProgramReport, Programs};
-use btu_suite::record::{HostClock, MachineCpu};
+use btu_suite::record::HostClock;
 use btu_suite::script::{Role, Script, Step};
 use btu_testbed::testbed::RaisedNetwork;
 use btu_testbed::wire::WireClient;
@@ -206,8 +206,8 @@ impl Stage {
         let (machine, wire) = match &mut self.ground {
             Ground::Testbed(testbed) => {
                 let machine = watch.end().map_err(unread)?;
-                let core_to_core_ns = self.placement.read().map(Span::nanoseconds);
-                (MachineCpu { core_to_core_ns, ..machine }, testbed.account()?)
+                let read = self.placement.after_cell();
+                (machine.with(read), testbed.account()?)
             }
             Ground::Hosts(hosts) => hosts.surroundings(&accounts)?,
         };

@@ -123,7 +123,7 @@ pub(super) fn basis<R: ComparedRow>(
 /// Most runs of which the costs are named.
 const MOST_RUNS: usize = 3;
 
-/// What far processors cost, which is taken out of rated rows: `r4 1024 0.97, 65536 0.77`.
+/// What far and slow processors cost, which is taken out of rated rows: `r4 1024 0.97, 65536 0.77, slow 0.95`.
 pub(super) fn taken_out<R: ComparedRow>(
     comparison: &Comparison<R>,
     compared: &ComparedSide<R>,
@@ -132,7 +132,9 @@ pub(super) fn taken_out<R: ComparedRow>(
         [&comparison.base, &compared.side].iter().flat_map(|side| &side.taken_out).collect();
     let cost = |cost: &FarCost| format!("{} {:.2}", cost.message, cost.ratio.value);
     let of_run = |of: &&RunCosts| {
-        format!("{} {}", of.run, of.costs.iter().map(cost).collect::<Vec<_>>().join(", "))
+        let slow = of.slow.map(|cost| format!("slow {:.2}", cost.ratio.value));
+        let all: Vec<String> = of.costs.iter().map(cost).chain(slow).collect();
+        format!("{} {}", of.run, all.join(", "))
     };
     let named: Vec<String> = runs.iter().take(MOST_RUNS).map(of_run).collect();
     let rest = runs.len().saturating_sub(MOST_RUNS);
@@ -143,7 +145,7 @@ pub(super) fn taken_out<R: ComparedRow>(
     };
     (!runs.is_empty()).then(|| {
         format!(
-            "rated rows are as near processors have them: cells with processors apart divided by {}{rest}",
+            "rated rows are as near and quick processors have them: cells with processors apart or slowed divided by {}{rest}",
             named.join("; ")
         )
     })

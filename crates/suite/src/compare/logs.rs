@@ -43,8 +43,8 @@ impl<R: ComparedRow> Logs<R> {
     /// The error of the mean over `rows` because of what was taken out.
     pub(super) fn taken_out(&self, rows: &[R]) -> Error {
         let of = |taken: &TakenOut<R>| {
-            let shares = rows.iter().filter_map(|row| taken.shares.get(row));
-            let weight = shares.sum::<f64>() / rows.len() as f64;
+            let exposures = rows.iter().filter_map(|row| taken.exposure.get(row));
+            let weight = exposures.sum::<f64>() / rows.len() as f64;
             let variance = weight.powi(2) * taken.error.variance_of_mean().unwrap_or(0.0);
             Error { variance, degrees: taken.error.degrees() }
         };

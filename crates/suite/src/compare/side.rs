@@ -9,7 +9,7 @@ use super::{ComparedRow, RunCosts, Side, Unit};
 use crate::cell::Row;
 use crate::record::CellRecord;
 use crate::schedule;
-use crate::verdict::FarCost;
+use crate::verdict::{FarCost, SlowCost};
 
 /// The speed of one valid cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -29,19 +29,29 @@ pub struct Run<R = Row> {
     pub name: String,
     /// Its valid cells, in any order.
     pub readings: Vec<Reading<R>>,
-    /// The costs of far processors that were taken out of the readings.
+    /// The costs of far and slow processors that were taken out of the readings.
     pub taken_out: Vec<TakenOut<R>>,
 }
 
-/// A cost of far processors that was taken out of speeds of a run.
+/// A cost of far or slow processors that was taken out of speeds of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TakenOut<R = Row> {
     /// The cost, for users.
-    pub cost: FarCost,
+    pub cost: TakenCost,
     /// Its error, as a logarithm. All cells from which it was taken out have it in common.
     pub error: LogSample,
-    /// The share of a row's cells from which it was taken out; zero where a row is absent.
-    pub shares: BTreeMap<R, f64>,
+    /// What a row's cells were exposed to on average: the share of far cells, or slowness as a logarithm; zero
+    /// where a row is absent.
+    pub exposure: BTreeMap<R, f64>,
+}
+
+/// What was taken out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TakenCost {
+    /// That of far processors, of one message size.
+    Far(FarCost),
+    /// That of slow ones.
+    Slow(SlowCost),
 }
 
 /// Runs that repeat one another.
@@ -80,8 +90,14 @@ impl<R> Group<R> {
 impl<R> Run<R> {
     /// What was taken out of it; `None` if nothing was.
     fn costs(&self) -> Option<RunCosts> {
-        let costs: Vec<FarCost> = self.taken_out.iter().map(|taken| taken.cost).collect();
-        (!costs.is_empty()).then(|| RunCosts { run: self.name.clone(), costs })
+        let (mut costs, mut slow) = (Vec::new(), None);
+        for taken in &self.taken_out {
+            match taken.cost {
+                TakenCost::Far(cost) => costs.push(cost),
+                TakenCost::Slow(cost) => slow = Some(cost),
+            }
+        }
+        (!self.taken_out.is_empty()).then(|| RunCosts { run: self.name.clone(), costs, slow })
     }
 }
 

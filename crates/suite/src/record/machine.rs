@@ -36,6 +36,19 @@ pub struct MachineCpu {
     /// the processors are not divided, where it could not be told, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core_ns: Option<u64>,
+    /// The time for a fixed piece of arithmetic, the mean of the same two processors before and after the cell:
+    /// others on the same core, or a lower clock, make it longer. Absent as `core_to_core_ns` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arithmetic_ns: Option<u64>,
+}
+
+/// What was read of a processor of the machine under test and one of the rest around a cell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessorReadings {
+    /// The latency between them; `None` where it was not measured.
+    pub core_to_core: Option<Span>,
+    /// The time for a fixed piece of arithmetic; `None` where it was not measured.
+    pub arithmetic: Option<Span>,
 }
 
 /// Two clocks cannot be read at once. A process that loses its processor between the two reads a
@@ -64,9 +77,20 @@ impl MachineCpu {
         told(self.stepped_ns)
     }
 
-    /// The latency between the two sides of the machine after the cell.
-    pub fn core_to_core(&self) -> Option<Span> {
-        self.core_to_core_ns.map(Span::from_nanoseconds)
+    /// The same, with what was read of the processors around the cell.
+    #[must_use]
+    pub fn with(self, readings: ProcessorReadings) -> Self {
+        let ProcessorReadings { core_to_core, arithmetic } = readings;
+        let [core_to_core_ns, arithmetic_ns] =
+            [core_to_core, arithmetic].map(|time| time.map(Span::nanoseconds));
+        Self { core_to_core_ns, arithmetic_ns, ..self }
+    }
+
+    /// What was read of the processors around the cell.
+    pub fn processor_readings(&self) -> ProcessorReadings {
+        let [core_to_core, arithmetic] =
+            [self.core_to_core_ns, self.arithmetic_ns].map(|time| time.map(Span::from_nanoseconds));
+        ProcessorReadings { core_to_core, arithmetic }
     }
 
     /// Why a measurement meanwhile does not count, in a sentence: workers slept with the machine,
@@ -93,6 +117,7 @@ impl AddAssign for MachineCpu {
             slept_ns,
             stepped_ns,
             core_to_core_ns,
+            arithmetic_ns,
         } = other;
         self.user_ns = self.user_ns.saturating_add(user_ns);
         self.system_ns = self.system_ns.saturating_add(system_ns);
@@ -103,6 +128,7 @@ impl AddAssign for MachineCpu {
         self.slept_ns = self.slept_ns.max(slept_ns);
         self.stepped_ns = self.stepped_ns.max(stepped_ns);
         self.core_to_core_ns = self.core_to_core_ns.max(core_to_core_ns);
+        self.arithmetic_ns = self.arithmetic_ns.max(arithmetic_ns);
     }
 }
 

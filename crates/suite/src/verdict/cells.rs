@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use btu_units::Span;
 
-use super::near::{Near, PlacedReading};
+use super::processor_costs::{Exposure, PlacedReading, ProcessorCosts};
 use crate::cell::Row;
 use crate::compare::Reading;
 use crate::record::{CellRecord, HostResult, NetworkResult};
@@ -14,7 +14,7 @@ pub(super) struct Cells<'a> {
     valid: BTreeMap<Row, Vec<&'a CellRecord>>,
     invalid: BTreeMap<Row, Vec<&'a CellRecord>>,
     placed: Vec<PlacedReading>,
-    near: Near,
+    processor_costs: ProcessorCosts,
 }
 
 impl<'a> Cells<'a> {
@@ -29,13 +29,13 @@ impl<'a> Cells<'a> {
             repetitions.sort_by_key(|record| (record.block, record.position));
         }
         let placed: Vec<_> = valid.values().flatten().filter_map(|record| placed(record)).collect();
-        let near = Near::of(&placed, known);
-        Self { valid, invalid, placed, near }
+        let processor_costs = ProcessorCosts::of(&placed, known);
+        Self { valid, invalid, placed, processor_costs }
     }
 
-    /// What far processors cost.
-    pub(super) const fn near(&self) -> &Near {
-        &self.near
+    /// What far and slow processors cost.
+    pub(super) const fn processor_costs(&self) -> &ProcessorCosts {
+        &self.processor_costs
     }
 
     /// The goodput of each valid cell, as measured, in b/s.
@@ -76,21 +76,21 @@ impl<'a> Cells<'a> {
         self.of(row).iter().filter_map(|record| record.network.as_ref())
     }
 
-    /// Seconds and octets of each network result of `row`, as near processors have them.
-    pub(super) fn near_times(&self, row: Row) -> impl Iterator<Item = (f64, u64)> + '_ {
+    /// Seconds and octets of each network result of `row`, as near and quick processors have them.
+    pub(super) fn times(&self, row: Row) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.of(row).iter().filter_map(move |record| {
             let network = record.network.as_ref()?;
-            let factor = self.near.factor(row, record.machine.core_to_core());
+            let factor = self.processor_costs.factor(row, record.machine.processor_readings());
             Some((network.duration.seconds() * factor, network.bytes.count()))
         })
     }
 
-    /// The share of the row's cells from which the cost of far processors was taken out.
-    pub(super) fn shifted_share(&self, row: Row) -> f64 {
-        let cells = self.of(row);
-        let is_shifted =
-            |record: &&&CellRecord| self.near.is_shifted(row, record.machine.core_to_core());
-        cells.iter().filter(is_shifted).count() as f64 / cells.len().max(1) as f64
+    /// What the row's cells were exposed to on average.
+    pub(super) fn exposure(&self, row: Row) -> Exposure {
+        let of_cell = |record: &&CellRecord| {
+            self.processor_costs.exposure(row, record.machine.processor_readings())
+        };
+        Exposure::mean(self.of(row).iter().map(of_cell))
     }
 
     /// The host results of `row`.
@@ -114,5 +114,5 @@ impl<'a> Cells<'a> {
 fn placed(record: &CellRecord) -> Option<PlacedReading> {
     let per_second = record.network.as_ref()?.goodput_bits_per_second;
     let reading = Reading { row: record.row, block: record.block, per_second };
-    Some(PlacedReading { reading, core_to_core: record.machine.core_to_core() })
+    Some(PlacedReading { reading, processors: record.machine.processor_readings() })
 }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use btu_stats::{Estimate, LogSample, block_ratings, contrast};
 
 use super::LEVEL;
-use super::near::{Near, PlacedReading};
+use super::processor_costs::{Exposure, PlacedReading, ProcessorCosts};
 use crate::cell::Row;
 use crate::compare::{Reading, Run};
 
-/// Goodput of each repetition in b/s, as near processors have it.
+/// Goodput of each repetition in b/s, as near and quick processors have it.
 pub(super) struct Goodputs<'a> {
     rows: BTreeMap<Row, Goodput>,
-    near: &'a Near,
+    processor_costs: &'a ProcessorCosts,
 }
 
 /// The goodput of a row.
@@ -20,31 +20,30 @@ pub(super) struct Goodputs<'a> {
 struct Goodput {
     /// Of each repetition with its block, in the order of the blocks.
     repetitions: Vec<(u32, f64)>,
-    /// The number of cells from which a shift was taken out.
-    shifted: usize,
+    /// What these cells were exposed to.
+    exposures: Vec<Exposure>,
 }
 
 impl Goodput {
-    /// The share of the cells from which a shift was taken out.
-    fn shifted_share(&self) -> f64 {
-        self.shifted as f64 / self.repetitions.len().max(1) as f64
+    fn exposure(&self) -> Exposure {
+        Exposure::mean(self.exposures.iter().copied())
     }
 }
 
 impl<'a> Goodputs<'a> {
-    /// Of valid cells, with what was found of far ones among them.
-    pub(super) fn of(cells: &[PlacedReading], near: &'a Near) -> Self {
+    /// Of valid cells, with what was found of far and slow ones among them.
+    pub(super) fn of(cells: &[PlacedReading], processor_costs: &'a ProcessorCosts) -> Self {
         let mut rows: BTreeMap<Row, Goodput> = BTreeMap::new();
         for cell in cells.iter().filter(|cell| cell.reading.counts()) {
             let row = rows.entry(cell.reading.row).or_default();
-            let factor = near.factor(cell.reading.row, cell.core_to_core);
+            let factor = processor_costs.factor(cell.reading.row, cell.processors);
             row.repetitions.push((cell.reading.block, cell.reading.per_second / factor));
-            row.shifted += usize::from(near.is_shifted(cell.reading.row, cell.core_to_core));
+            row.exposures.push(processor_costs.exposure(cell.reading.row, cell.processors));
         }
         for row in rows.values_mut() {
             row.repetitions.sort_by_key(|(block, _)| *block);
         }
-        Self { rows, near }
+        Self { rows, processor_costs }
     }
 
     fn repetitions(&self, row: Row) -> &[(u32, f64)] {
@@ -62,11 +61,11 @@ impl<'a> Goodputs<'a> {
         contrast(&[&own[..], &self.errors(&[row])].concat(), LEVEL)
     }
 
-    /// What the shifts' errors add to the geometric mean over `rows`.
+    /// What the errors of the costs add to the geometric mean over `rows`.
     pub(super) fn errors(&self, rows: &[Row]) -> Vec<(f64, LogSample)> {
-        let share =
-            |row: &Row| Some((*row, self.rows.get(row)?.shifted_share() / rows.len() as f64));
-        self.near.errors(rows.iter().filter_map(share))
+        let exposure =
+            |row: &Row| Some((*row, self.rows.get(row)?.exposure() * (1.0 / rows.len() as f64)));
+        self.processor_costs.errors(rows.iter().filter_map(exposure))
     }
 
     /// The run for a comparison.
@@ -75,8 +74,8 @@ impl<'a> Goodputs<'a> {
             let repetitions = goodput.repetitions.iter();
             repetitions.map(move |&(block, per_second)| Reading { row, block, per_second })
         });
-        let shares = self.rows.iter().map(|(row, goodput)| (*row, goodput.shifted_share()));
-        let taken_out = self.near.taken_out(&shares.collect());
+        let exposures = self.rows.iter().map(|(row, goodput)| (*row, goodput.exposure()));
+        let taken_out = self.processor_costs.taken_out(&exposures.collect());
         Run { name, readings: readings.collect(), taken_out }
     }
 

@@ -16,7 +16,9 @@ pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
 pub use clocks::{ClockDrift, ClockStepped, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
 pub(crate) use machine::MOST_STEAL;
-pub use machine::{FarCost, LoadBefore, OverCommitted, ProcessorsApart, Steal};
+pub use machine::{
+    FarCost, LoadBefore, OverCommitted, ProcessorsApart, ProcessorsSlowed, SlowCost, Steal,
+};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
 pub(crate) use wire::MOST_LATENESS;
 pub use wire::{WireDrops, WireLate};
@@ -49,6 +51,7 @@ pub enum Cause {
     NotMeasured(NotMeasured),
     Steal(Steal),
     ProcessorsApart(ProcessorsApart),
+    ProcessorsSlowed(ProcessorsSlowed),
     LoadBefore(LoadBefore),
     OverCommitted(OverCommitted),
     WireLate(WireLate),
@@ -84,6 +87,7 @@ impl Cause {
             Self::NotMeasured(_) => "not finished",
             Self::Steal(_) => "stolen processor time",
             Self::ProcessorsApart(_) => "processors apart",
+            Self::ProcessorsSlowed(_) => "processors slowed",
             Self::LoadBefore(_) => "busy machine",
             Self::OverCommitted(_) => "few processors",
             Self::WireLate(_) => "late frames",
@@ -109,6 +113,7 @@ impl Cause {
             Self::NotMeasured(warning) => warning,
             Self::Steal(warning) => warning,
             Self::ProcessorsApart(warning) => warning,
+            Self::ProcessorsSlowed(warning) => warning,
             Self::LoadBefore(warning) => warning,
             Self::OverCommitted(warning) => warning,
             Self::WireLate(warning) => warning,
@@ -149,6 +154,7 @@ pub(super) fn warnings(
         NotMeasured::check(cells, context).map(Cause::NotMeasured),
         Steal::check(cells).map(Cause::Steal),
         ProcessorsApart::check(cells, context).map(Cause::ProcessorsApart),
+        ProcessorsSlowed::check(cells).map(Cause::ProcessorsSlowed),
         LoadBefore::check(context).map(Cause::LoadBefore),
         OverCommitted::check(cells, context).map(Cause::OverCommitted),
         WireLate::check(cells).map(Cause::WireLate),

@@ -1,14 +1,16 @@
-//! Comparisons of ratings with cells whose processors were far from each other: what that cost is
+//! Comparisons of ratings with cells whose processors were far from each other, or slow: what that cost is
 //! taken out, and its error is in the interval.
 //!
 //! The spreads are those of decision 0021: cells of a row differ by 0.28 (as logarithms), large
-//! messages lose 0.26 to far processors and others 0.05. Blocks and runs drift as the interval
+//! messages lose 0.26 to far processors and others 0.05; and of decision 0029: arithmetic takes twice as long on a slow
+//! processor, and goodput falls by 0.44 % for each per cent. Blocks and runs drift as the interval
 //! assumes, a run as much as the mean of a block over the compared rows, so that the interval from
 //! blocks is exact and not only safe.
 
 use btu_units::{Bytes, Span};
 
 use super::*;
+use crate::record::ProcessorReadings;
 use crate::verdict::{PlacedReading, run_of};
 
 const CELL: f64 = 0.28;
@@ -16,6 +18,12 @@ const BLOCK: f64 = 0.02;
 
 /// As earlier runs know it: less than a tenth of a run's cells may be near.
 const NEAR_LATENCY: Span = Span::from_nanoseconds(60);
+
+/// Arithmetic at full speed.
+const QUICK: Span = Span::from_microseconds(28);
+
+/// The logarithm of goodput for one of the time that arithmetic takes.
+const SLOWED_BY: f64 = -0.44;
 
 /// Trials of a coverage test: the standard error of a true 95 % is 0.69 %, so 93..97 % is three of
 /// them.
@@ -29,6 +37,9 @@ struct Machine {
     blocks: u32,
     /// The least and the largest share of far cells in a block.
     far: [f64; 2],
+    /// The least and the largest share of slow processors in a block; far ones are slow more often, by half of
+    /// what is left.
+    slow: [f64; 2],
 }
 
 /// Every rated component with these sizes, alone and under cpu load.
@@ -49,6 +60,14 @@ fn loss(row: Row) -> f64 {
     if is_large { 0.26 } else { 0.05 }
 }
 
+/// The time for arithmetic of a cell, the mean of two processors before and after it, each slow with this
+/// probability; and its slowness.
+fn arithmetic(random: &mut Pcg64, slow: f64) -> (Span, f64) {
+    let slow = (0..4).filter(|_| slow > 0.0 && random.random_bool(slow)).count();
+    let ratio = 1.0 + slow as f64 / 4.0;
+    (Span::from_nanoseconds((QUICK.nanoseconds() as f64 * ratio) as u64), ratio.ln())
+}
+
 impl Machine {
     /// Rows under a load decide the overall ratio.
     fn compared_rows(self) -> usize {
@@ -62,14 +81,23 @@ impl Machine {
         let mut cells = Vec::new();
         for block in 0..self.blocks {
             let far = random.random_range(self.far[0]..self.far[1]);
+            let slow = if self.slow[1] > 0.0 {
+                random.random_range(self.slow[0]..self.slow[1])
+            } else {
+                0.0
+            };
             let drift = drift + BLOCK * normal(random);
             for row in rated(self.sizes) {
                 let is_far = random.random_bool(far);
                 let lost = if is_far { loss(row) } else { 0.0 };
-                let log = speed.ln() + 18.0 + drift - lost + CELL * normal(random);
                 let core_to_core = Some(NEAR_LATENCY * if is_far { 5 } else { 1 });
+                let more = if is_far && slow > 0.0 { (1.0 - slow) / 2.0 } else { 0.0 };
+                let (arithmetic, slowness) = arithmetic(random, slow + more);
+                let lost = lost - SLOWED_BY * slowness;
+                let log = speed.ln() + 18.0 + drift - lost + CELL * normal(random);
                 let reading = Reading { row, block, per_second: log.exp() };
-                cells.push(PlacedReading { reading, core_to_core });
+                let processors = ProcessorReadings { core_to_core, arithmetic: Some(arithmetic) };
+                cells.push(PlacedReading { reading, processors });
             }
         }
         cells
@@ -136,17 +164,31 @@ fn assert_honest(what: &str, shares: &Shares) {
 }
 
 /// Blocks with few far cells and with many.
-const MIXED: Machine = Machine { sizes: 3, blocks: 5, far: [0.05, 0.95] };
+const MIXED: Machine = Machine { sizes: 3, blocks: 5, far: [0.05, 0.95], slow: [0.0, 0.0] };
 
 /// Large messages, mostly far: the error of the cost is a quarter of the variance. With fewer blocks or near
 /// cells some runs could not tell the cost (a weight below 4), and would be as measured.
-const MOSTLY_FAR: Machine = Machine { sizes: 1, blocks: 8, far: [0.75, 0.95] };
+const MOSTLY_FAR: Machine = Machine { sizes: 1, blocks: 8, far: [0.75, 0.95], slow: [0.0, 0.0] };
 
-const NEAR: Machine = Machine { sizes: 1, blocks: 8, far: [0.0, 1e-9] };
+const NEAR: Machine = Machine { sizes: 1, blocks: 8, far: [0.0, 1e-9], slow: [0.0, 0.0] };
+
+/// Near and slow at times, as in most runs, and as in the slowest one.
+const SLOW_AT_TIMES: Machine = Machine { sizes: 5, blocks: 8, far: [0.0, 1e-9], slow: [0.02, 0.3] };
+const OFTEN_SLOW: Machine = Machine { sizes: 5, blocks: 8, far: [0.0, 1e-9], slow: [0.3, 0.6] };
+
+/// Both, and not independent of each other.
+const MIXED_AND_SLOW: Machine =
+    Machine { sizes: 5, blocks: 8, far: [0.05, 0.95], slow: [0.02, 0.6] };
 
 #[test]
 fn intervals_of_equal_machines_hold_one() {
-    for (what, machine, seed) in [("mixed", MIXED, 0x0f01), ("mostly far", MOSTLY_FAR, 0x0f02)] {
+    for (what, machine, seed) in [
+        ("mixed", MIXED, 0x0f01),
+        ("mostly far", MOSTLY_FAR, 0x0f02),
+        ("slow at times", SLOW_AT_TIMES, 0x0f03),
+        ("often slow", OFTEN_SLOW, 0x0f04),
+        ("mixed and slow", MIXED_AND_SLOW, 0x0f05),
+    ] {
         let found = shares(what, seed, 1.0, |random| {
             [vec![machine.run(random, 1.0)], vec![machine.run(random, 1.0)], vec![]]
         });
@@ -161,6 +203,20 @@ fn intervals_of_near_against_far_runs_hold_one() {
         [vec![NEAR.run(random, 1.0)], vec![MOSTLY_FAR.run(random, 1.0)], vec![]]
     });
     assert_honest("near against mostly far", &found);
+}
+
+/// A run that was slow at times, against one that was often slow, and against one with far processors as well.
+#[test]
+fn intervals_of_quick_against_slow_runs_hold_one() {
+    for (what, seed, other) in [
+        ("against often slow", 0x0f12, OFTEN_SLOW),
+        ("against mixed and slow", 0x0f13, MIXED_AND_SLOW),
+    ] {
+        let found = shares(what, seed, 1.0, |random| {
+            [vec![SLOW_AT_TIMES.run(random, 1.0)], vec![other.run(random, 1.0)], vec![]]
+        });
+        assert_honest(what, &found);
+    }
 }
 
 #[test]
@@ -221,6 +277,17 @@ fn as_measured_a_near_run_and_a_far_one_differ_too_often() {
     assert!(found.different > 0.15, "{}", found.different);
 }
 
+/// The same of a machine that was slow at times, and then often.
+#[test]
+fn as_measured_a_quick_run_and_a_slow_one_differ_too_often() {
+    let found = shares("as measured, slow", 0x0f52, 1.0, |random| {
+        let [base, other] =
+            [SLOW_AT_TIMES, OFTEN_SLOW].map(|machine| as_measured(&machine.cells(random, 1.0)));
+        [vec![base], vec![other], vec![]]
+    });
+    assert!(found.different > 0.1, "{}", found.different);
+}
+
 /// By hand: two of four cells of one row are far and half as quick. Taken out, all are alike; blocks
 /// differ not at all, so the interval is that of the cost's error alone.
 #[test]
@@ -229,13 +296,13 @@ fn the_error_of_what_was_taken_out_is_in_the_interval() {
     let mut other = run("r2", &rows, 4, |_, block| f64::from(block % 2));
     let base = run("r1", &rows, 4, |_, block| f64::from(block % 2));
     let alike = one(&group("a", vec![base.clone()]), &group("b", vec![other.clone()]), &[]);
-    let cost = crate::verdict::FarCost {
+    let cost = TakenCost::Far(crate::verdict::FarCost {
         message: Bytes::new(65_536),
         ratio: Estimate { value: 0.5, interval: None },
-    };
+    });
     let error = btu_stats::LogSample::of(&[1.0, std::f64::consts::E.powi(2)]).unwrap();
     other.taken_out =
-        vec![TakenOut { cost, error, shares: [(rows[0], 0.5)].into_iter().collect() }];
+        vec![TakenOut { cost, error, exposure: [(rows[0], 0.5)].into_iter().collect() }];
     let found = one(&group("a", vec![base]), &group("b", vec![other]), &[]);
     // Blocks: variance 1/3 each, 1 + 1/4 of it for each side, 6 degrees. The error: variance 2 / 2,
     // one degree, of which half the cells have a quarter.

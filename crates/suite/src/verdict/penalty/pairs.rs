@@ -7,6 +7,7 @@ use btu_units::Bytes;
 
 use super::super::LEVEL;
 use super::super::cells::Cells;
+use super::super::processor_costs::Exposure;
 use crate::cell::{Component, Load, Row};
 
 /// One activity, alone and together with another.
@@ -26,8 +27,8 @@ struct Measured {
     sample: LogSample,
     /// Mean work of a repetition: bytes or rounds.
     work: f64,
-    /// The share of repetitions from which the cost of far processors was taken out.
-    share: f64,
+    /// What the repetitions were exposed to on average.
+    exposure: Exposure,
 }
 
 impl Measured {
@@ -42,7 +43,7 @@ impl Measured {
             seconds_per_work: arithmetic_mean(&costs)?,
             sample: LogSample::of(&costs)?,
             work: arithmetic_mean(&works)?,
-            share: 0.0,
+            exposure: Exposure::default(),
         })
     }
 }
@@ -101,8 +102,8 @@ impl Pairs {
 }
 
 fn network_times(cells: &Cells, row: Row) -> Option<Measured> {
-    let share = cells.shifted_share(row);
-    Measured::of(cells.near_times(row)).map(|measured| Measured { share, ..measured })
+    let exposure = cells.exposure(row);
+    Measured::of(cells.times(row)).map(|measured| Measured { exposure, ..measured })
 }
 
 fn host_times(cells: &Cells, row: Row) -> Option<Measured> {
@@ -120,9 +121,10 @@ pub(super) fn slowdown(cells: &Cells, pairs: &[Pair]) -> Option<Estimate> {
         bases.entry(pair.base_row).or_insert((0.0, pair.base.sample)).0 -= weight;
     }
     terms.extend(bases.into_values());
-    let shares = pairs
-        .iter()
-        .flat_map(|pair| [(pair.loaded_row, pair.loaded.share), (pair.base_row, -pair.base.share)]);
-    terms.extend(cells.near().errors(shares.map(|(row, share)| (row, weight * share))));
+    let exposures = pairs.iter().flat_map(|pair| {
+        [(pair.loaded_row, pair.loaded.exposure), (pair.base_row, pair.base.exposure * -1.0)]
+    });
+    let weighted = exposures.map(|(row, exposure)| (row, exposure * weight));
+    terms.extend(cells.processor_costs().errors(weighted));
     contrast(&terms, LEVEL)
 }

@@ -147,8 +147,8 @@ fn the_order_in_which_cells_were_stored_does_not_matter() {
 
 fn placed(records: &[CellRecord]) -> Vec<PlacedReading> {
     let placed = |record: &CellRecord| {
-        let core_to_core = record.machine.core_to_core();
-        Some(PlacedReading { reading: Reading::of(record)?, core_to_core })
+        let processors = record.machine.processor_readings();
+        Some(PlacedReading { reading: Reading::of(record)?, processors })
     };
     records.iter().filter_map(placed).collect()
 }
@@ -200,6 +200,50 @@ fn what_far_processors_cost_is_taken_out_of_rates() {
     assert_eq!(costs.len(), 5);
     let large = costs.iter().find(|cost| cost.message == Bytes::new(65_536)).unwrap();
     assert!(close(large.ratio.value, 0.5 * 0.9f64.powf(2.0 / 3.0)), "{large:?}");
+    assert_eq!(rating_of(&placed(&records), &context).0, verdict.rating);
+}
+
+/// By hand: in odd blocks arithmetic takes 1.4 times as long, and everything 1/0.9 times; cells of the large size are
+/// far in the last block, and take twice as long. Without either, all rates are 8 Mb/s, halved under `cpu`.
+#[test]
+fn what_slow_processors_cost_is_taken_out_of_rates() {
+    let context = context();
+    let is_far = |row: Row, block: u32| matches!(row, Row::Network { message, .. } if message == Bytes::new(65_536) && block == 3);
+    let seconds = |row: Row, block: u32| {
+        let cpu = if matches!(row, Row::Network { load: Load::Cpu, .. }) { 2.0 } else { 1.0 };
+        let far = if is_far(row, block) { 2.0 } else { 1.0 };
+        cpu * far * if block % 2 == 1 { 1.0 / 0.9 } else { 1.0 }
+    };
+    let mut records = run(&context, 4, seconds, 1.0);
+    for record in &mut records {
+        let (far, slow) = (is_far(record.row, record.block), record.block % 2 == 1);
+        record.machine.core_to_core_ns = Some(if far { 300 } else { 60 });
+        record.machine.arithmetic_ns = Some(if slow { 56_000 } else { 40_000 });
+    }
+    let verdict = judge(&records, &context);
+    let alone = verdict.idle.as_ref().unwrap().btu_bits_per_second;
+    assert!(close(alone.value, 8e6), "{alone:?}");
+    for row in &verdict.rates {
+        let expected = if row.load == Load::Cpu { 4e6 } else { 8e6 };
+        assert!(close(row.goodput_bits_per_second.unwrap().value, expected), "{row:?}");
+    }
+    let slowdown = verdict.penalties.by_load.iter().find(|one| one.load == Load::Cpu).unwrap();
+    assert!(close(slowdown.network.unwrap().value, 2.0));
+    let slowed = verdict.warnings.iter().find_map(|warning| match &warning.cause {
+        Cause::ProcessorsSlowed(slowed) => Some(slowed),
+        _ => None,
+    });
+    let slowed = slowed.unwrap();
+    assert_eq!((slowed.quick_ns, slowed.most_ns), (40_000, 56_000));
+    let cost = slowed.cost.unwrap();
+    assert!(close(cost.arithmetic_ratio, 1.4f64.sqrt()), "{cost:?}");
+    assert!(close(cost.ratio.value, 0.9f64.sqrt()), "{cost:?}");
+    let costs = verdict.warnings.iter().find_map(|warning| match &warning.cause {
+        Cause::ProcessorsApart(apart) => Some(&apart.costs),
+        _ => None,
+    });
+    let [large] = costs.unwrap()[..] else { panic!("{costs:?}") };
+    assert!(close(large.ratio.value, 0.5), "{large:?}");
     assert_eq!(rating_of(&placed(&records), &context).0, verdict.rating);
 }
 

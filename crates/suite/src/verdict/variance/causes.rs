@@ -23,6 +23,8 @@ pub enum VarianceCause {
     Steal,
     /// The hypervisor moved the processors of the two sides apart.
     CoreToCore,
+    /// Others worked on the same cores, or the clock was lower.
+    Arithmetic,
     /// Other programs used processors.
     OtherPrograms,
     /// Processors were idle: they may have slept, and take time to wake up.
@@ -58,9 +60,10 @@ pub enum VarianceCause {
 
 impl VarianceCause {
     /// All values of the type.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Steal,
         Self::CoreToCore,
+        Self::Arithmetic,
         Self::OtherPrograms,
         Self::IdleProcessors,
         Self::SoftwareInterrupts,
@@ -83,6 +86,7 @@ impl VarianceCause {
         match self {
             Self::Steal => "time taken by the hypervisor",
             Self::CoreToCore => "latency from processor to processor",
+            Self::Arithmetic => "time of plain arithmetic",
             Self::OtherPrograms => "processor time of other programs",
             Self::IdleProcessors => "idle processors",
             Self::SoftwareInterrupts => "time in software interrupts",
@@ -110,6 +114,7 @@ impl VarianceCause {
             Self::CoreToCore => {
                 record.machine.core_to_core_ns.map(|latency| (latency.max(1) as f64).ln())
             }
+            Self::Arithmetic => record.machine.arithmetic_ns.map(|time| (time.max(1) as f64).ln()),
             Self::OtherPrograms => others(record),
             Self::IdleProcessors => shares().map(|shares| 1.0 - shares.busy - shares.steal),
             Self::SoftwareInterrupts => shares().map(|shares| shares.softirq),

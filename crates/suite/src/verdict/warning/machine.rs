@@ -10,7 +10,7 @@ use super::super::cpu::Shares;
 use super::{Explanation, count, percent};
 use crate::network::HostRole;
 use crate::plan::Plan;
-use crate::record::{Apart, CellRecord, Outcome, PlacedReport};
+use crate::record::{Apart, CellRecord, Outcome, PlacedReport, Slowed};
 
 /// The hypervisor took processor time for others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,8 +84,10 @@ const MOST_APART: f64 = 0.01;
 
 impl ProcessorsApart {
     pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
-        let latencies: Vec<Span> =
-            cells.valid().filter_map(|record| record.machine.core_to_core()).collect();
+        let latencies: Vec<Span> = cells
+            .valid()
+            .filter_map(|record| record.machine.processor_readings().core_to_core)
+            .collect();
         let apart = Apart::of(latencies.iter().copied()).knowing(context.near);
         let far = latencies.iter().filter(|latency| apart.is_far(**latency)).count();
         (far as f64 > MOST_APART * latencies.len() as f64).then_some(Self {
@@ -94,7 +96,7 @@ impl ProcessorsApart {
             near_ns: apart.near()?.nanoseconds(),
             most_ns: apart.most().nanoseconds(),
             near_in_earlier_runs: apart.is_known_by_earlier_runs(),
-            costs: cells.near().costs(),
+            costs: cells.processor_costs().far_costs(),
         })
     }
 }
@@ -121,6 +123,71 @@ impl Explanation for ProcessorsApart {
 
     fn advice(&self, _: &Plan) -> String {
         "a machine whose processors stay where they are: rows with such cells are wider".to_owned()
+    }
+}
+
+/// Processors computed more slowly than at other times.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProcessorsSlowed {
+    /// The time for a fixed piece of arithmetic at full speed, in ns.
+    pub quick_ns: u64,
+    /// The geometric mean over all cells, in ns.
+    pub mean_ns: u64,
+    /// The longest, in ns.
+    pub most_ns: u64,
+    /// What it cost; absent where cells cannot tell: rates are as measured then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<SlowCost>,
+}
+
+/// What slow processors cost the rated rows; taken out of their rates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SlowCost {
+    /// The time for arithmetic over that at full speed, the geometric mean of rated cells.
+    pub arithmetic_ratio: f64,
+    /// The goodput of cells as slow as that over that at full speed.
+    pub ratio: Estimate,
+}
+
+/// Arithmetic that takes two hundredths longer costs less than other things change a result.
+const MOST_SLOWNESS: f64 = 0.02;
+
+impl ProcessorsSlowed {
+    pub(super) fn check(cells: &Cells) -> Option<Self> {
+        let times: Vec<Span> = cells
+            .valid()
+            .filter_map(|record| record.machine.processor_readings().arithmetic)
+            .collect();
+        let slowed = Slowed::of(times.iter().copied().map(Some))?;
+        let sum: f64 = times.iter().map(|time| slowed.slowness(*time)).sum();
+        let mean = sum / times.len() as f64;
+        let quick_ns = slowed.quick().nanoseconds();
+        (mean > MOST_SLOWNESS).then_some(Self {
+            quick_ns,
+            mean_ns: (quick_ns as f64 * mean.exp()) as u64,
+            most_ns: times.iter().max()?.nanoseconds(),
+            cost: cells.processor_costs().slow_cost(),
+        })
+    }
+}
+
+impl Explanation for ProcessorsSlowed {
+    fn observed(&self) -> String {
+        let [quick, mean, most] = [self.quick_ns, self.mean_ns, self.most_ns].map(super::time);
+        let seen = format!(
+            "the processors were slowed: arithmetic of {quick} took {mean} on average, and up to {most}"
+        );
+        match self.cost {
+            Some(SlowCost { ratio, .. }) => format!(
+                "{seen}; goodput of such cells over that at full speed, taken out of rates: {:.2}",
+                ratio.value
+            ),
+            None => format!("{seen}; what it cost cannot be told, so rates are as measured"),
+        }
+    }
+
+    fn advice(&self, _: &Plan) -> String {
+        "a machine whose cores work for nobody else, at a fixed clock: rows are wider".to_owned()
     }
 }
 

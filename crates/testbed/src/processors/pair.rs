@@ -1,11 +1,13 @@
-//! The latency between two processors: how long a cache line takes to the other one and back.
+//! Reads two processors: how long a cache line takes to the other one and back, and how long a fixed
+//! piece of arithmetic takes on each.
 //!
 //! A hypervisor may move the virtual processors of a machine at any time. If two of them share a
 //! cache, a line takes some 50 ns; if they are in different parts of the chip, or in different
 //! sockets, it takes several hundred, and what one process sends to another on the same machine
-//! then takes up to twice as long. The guest is not told, but can measure it.
+//! then takes up to twice as long. Others that work on the same core, or a lower clock, make everything take
+//! longer. The guest is told nothing of this, but can measure it.
 
-use std::hint::spin_loop;
+use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -14,6 +16,15 @@ use std::time::{Duration, Instant};
 use btu_units::Span;
 
 use super::hold;
+
+/// The words of one piece of arithmetic: 4 KiB, which any first-level cache holds.
+const WORDS: usize = 512;
+
+/// The rounds of one piece over these words: some 30 us.
+const ROUNDS: u32 = 100;
+
+/// The pieces of a reading; the median counts.
+const PIECES: usize = 5;
 
 /// Round trips of one reading. A burst is over in a few microseconds.
 const ROUND_TRIPS: u32 = 64;
@@ -35,28 +46,66 @@ const GIVEN_UP: u32 = u32::MAX;
 #[repr(align(128))]
 struct Line(AtomicU32);
 
-/// The latency between two processors: the time for a round trip of a cache line, by threads that
-/// busily wait for it. It takes less than a millisecond of both processors.
+/// What was read of two processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PairReading {
+    /// The latency between them: the time for a round trip of a cache line, by threads that busily wait
+    /// for it.
+    pub core_to_core: Span,
+    /// The time for 51,200 additions, each with a load before and a store behind it: the mean of both
+    /// processors. It is twice as long while another thread works on the same core, which a chain of
+    /// multiplications in registers hardly notices.
+    pub arithmetic: Span,
+}
+
+/// Reads two processors. It takes less than a millisecond of both.
 ///
 /// `None` if there is no time to tell: one of them may not be used, or had other work for most of
 /// 5 ms.
-pub fn core_to_core([one, other]: [u32; 2]) -> Option<Span> {
+pub fn read_pair([one, other]: [u32; 2]) -> Option<PairReading> {
     let line = Line(AtomicU32::new(0));
     thread::scope(|scope| {
-        let answering = thread::Builder::new().spawn_scoped(scope, || {
-            on(other, &line, || answer(&line));
-        });
+        let answering =
+            thread::Builder::new().spawn_scoped(scope, || on(other, &line, || answer(&line)));
         let asking = thread::Builder::new().spawn_scoped(scope, || on(one, &line, || ask(&line)));
-        if answering.is_err() {
+        if answering.is_err() || asking.is_err() {
             line.0.store(GIVEN_UP, Ordering::Release);
         }
-        asking.map_err(|_| line.0.store(GIVEN_UP, Ordering::Release)).ok()?.join().ok()?
+        let ((), answered_after) = answering.ok()?.join().ok()??;
+        let (core_to_core, asked_after) = asking.ok()?.join().ok()??;
+        let arithmetic = Span::from((asked_after + answered_after) / 2);
+        Some(PairReading { core_to_core, arithmetic })
     })
 }
 
-/// Does `work` on a processor; the other thread learns that there will be none.
-fn on<T>(processor: u32, line: &Line, work: impl FnOnce() -> Option<T>) -> Option<T> {
-    let done = hold(&[processor]).ok().and_then(|()| work());
+/// The time for one piece of arithmetic: the median of several, so that the loss of the processor during
+/// one of them does not count.
+fn arithmetic() -> Duration {
+    let mut pieces = [Duration::ZERO; PIECES];
+    let mut words = [1_u64; WORDS];
+    for piece in &mut pieces {
+        let began = Instant::now();
+        for _ in 0..ROUNDS {
+            let mut sum = 0_u64;
+            for word in &mut words {
+                // The compiler must do each one by itself.
+                sum = black_box(sum.wrapping_add(*word));
+                *word = sum;
+            }
+        }
+        black_box(&mut words);
+        *piece = began.elapsed();
+    }
+    pieces.sort_unstable();
+    pieces[PIECES / 2]
+}
+
+/// Does arithmetic and then `work` on a processor; the other thread learns that there will be none.
+fn on<T>(processor: u32, line: &Line, work: impl FnOnce() -> Option<T>) -> Option<(T, Duration)> {
+    let done = hold(&[processor]).ok().and_then(|()| {
+        let arithmetic = arithmetic();
+        Some((work()?, arithmetic))
+    });
     if done.is_none() {
         line.0.store(GIVEN_UP, Ordering::Release);
     }
@@ -150,10 +199,12 @@ mod tests {
     fn a_line_comes_back_or_nothing_is_told() {
         let began = Instant::now();
         for _ in 0..20 {
-            if let Some(latency) = core_to_core([0, 1]) {
+            if let Some(PairReading { core_to_core: latency, arithmetic }) = read_pair([0, 1]) {
                 // No cache is faster than a cycle, and no round trip of a burst longer than all.
                 let most = Span::from(LIMIT / ROUND_TRIPS);
                 assert!(latency >= Span::from_nanoseconds(1) && latency <= most, "{latency}");
+                // No processor does ten additions in a nanosecond: none was left out.
+                assert!(arithmetic >= Span::from_microseconds(5), "{arithmetic}");
             }
         }
         // Threads that lost their processors have waited for the limit, and were started.
@@ -162,8 +213,8 @@ mod tests {
 
     #[test]
     fn a_processor_that_is_not_there_ends_both() {
-        assert_eq!(core_to_core([0, 8_000]), None);
-        assert_eq!(core_to_core([8_000, 0]), None);
+        assert_eq!(read_pair([0, 8_000]), None);
+        assert_eq!(read_pair([8_000, 0]), None);
     }
 
     #[test]
@@ -178,6 +229,6 @@ mod tests {
     /// Both threads take turns on one processor, so that no burst is in time.
     #[test]
     fn one_processor_is_no_pair() {
-        assert_eq!(core_to_core([0, 0]), None);
+        assert_eq!(read_pair([0, 0]), None);
     }
 }
