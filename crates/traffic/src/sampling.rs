@@ -179,8 +179,11 @@ mod tests {
     #[test]
     fn samples_are_told_when_they_are_due_and_not_after_the_end() {
         let every = Span::from_milliseconds(20);
+        let began = now();
         let samples = told(Some(every), 110);
-        assert!((1..=5).contains(&samples.len()), "{samples:?}");
+        // A sleep may be longer than asked for.
+        let most = now().since(began).nanoseconds() / every.nanoseconds();
+        assert!((1..=most as usize).contains(&samples.len()), "{samples:?}");
         for sample in &samples {
             assert!(
                 sample.at >= every && sample.bytes == Bytes::new(700) && sample.missing == Some(3),

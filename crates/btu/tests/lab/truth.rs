@@ -5,13 +5,11 @@ use crate::common::Laboratory;
 /// TCP with time stamps in full frames: 1448 bytes of payload in 1538 bytes on the line.
 const TCP_SHARE: f64 = 1448.0 / 1538.0;
 
-/// Goodput of the row in Mb/s from the rates of `result`.
-fn goodput(result: &serde_json::Value, component: &str) -> f64 {
+/// Goodput of the row in Mb/s from the rates of `result`: of its slowest and its fastest block.
+fn goodputs(result: &serde_json::Value, component: &str) -> [f64; 2] {
     let rates = result["result"]["rates"].as_array().expect("a table of rates");
     let row = rates.iter().find(|row| row["component"] == component).expect("the row was measured");
-    let estimate = &row["goodput_bits_per_second"];
-    let value = estimate.as_f64().or_else(|| estimate["value"].as_f64()).expect("a goodput");
-    value / 1e6
+    [0, 1].map(|end| row["range_bits_per_second"][end].as_f64().expect("a goodput") / 1e6)
 }
 
 /// Reno fills the queue and does not pace, so that the line alone limits it, also on a busy
@@ -19,7 +17,9 @@ fn goodput(result: &serde_json::Value, component: &str) -> f64 {
 const RENO: [&str; 2] = ["--congestion-control", "reno"];
 
 /// Three blocks of one and a half seconds: `volume` is the data of a line in that time. Where others
-/// compute, the link emulator is without a processor for some 30 ms now and then: 2 % of that.
+/// compute, the link emulator is without a processor for some 30 ms now and then, 2 % of that, and sometimes for
+/// more: the line is then slower than asked for, in that block. So the fastest block must have what the line
+/// gives, and none may have more.
 fn bulk_on(network: &str, megabits: f64, volume: &str) {
     let Some(laboratory) = Laboratory::open_alone() else { return };
     let arguments =
@@ -28,11 +28,11 @@ fn bulk_on(network: &str, megabits: f64, volume: &str) {
         .json(&[&arguments[..], &RENO, &["--component", "SEND,RECV", "--quiet"]].concat());
     let expected = megabits * TCP_SHARE;
     for component in ["SEND", "RECV"] {
-        let seen = goodput(&result, component);
+        let [slowest, fastest] = goodputs(&result, component);
         // Two per cent: start of the flow (one round trip in a block) and other load of the host.
         assert!(
-            (seen / expected - 1.0).abs() <= 0.02,
-            "{component} on {network}: {seen} instead of {expected} Mb/s"
+            (fastest / expected - 1.0).abs() <= 0.02 && slowest >= 0.8 * expected,
+            "{component} on {network}: {slowest} to {fastest} instead of {expected} Mb/s"
         );
     }
     laboratory.assert_down();

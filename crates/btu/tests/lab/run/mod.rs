@@ -210,7 +210,9 @@ blocks = 4
     // comparison with the other variant would hold on a quiet machine only.
     assert!((1.7..2.3).contains(&(elapsed / cpu)), "{} times", elapsed / cpu);
     let slowdown = number(&result["values"][1]["rows"][1]["slowdown"]["value"]);
-    assert!((0.8..1.25).contains(&slowdown), "processor time: {slowdown} times");
+    // Arithmetic of a virtual machine has two speeds, 1.46 times apart, and switches within seconds. With the
+    // time without a processor in it, this would be 2.
+    assert!((0.65..1.55).contains(&slowdown), "processor time: {slowdown} times");
 }
 
 /// Every kernel allows Reno and its own default, which is CUBIC on most; `None` where that is Reno,
