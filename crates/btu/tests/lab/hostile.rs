@@ -44,8 +44,9 @@ fn ten_thousand_strangers_in_a_minute_spoil_no_measurement() {
     let part = strangers(&hosts);
     let agent = hosts.agent("alpha");
 
-    let rows =
-        ["--component", "SEND,RECV,SEND_RECV,INTERACTIVE/TCP,UDP", "--load", "idle,transfer"];
+    // The run outlasts the crowd, which comes for a minute, and ends before anybody stops waiting for it.
+    let activities = ["--component", "SEND,RECV,SEND_RECV,INTERACTIVE/TCP,UDP", "--time", "80 s"];
+    let rows = [&activities[..], &["--load", "idle,transfer"]].concat();
     let run = hosts.begin(hosts.rate(&rows), 1);
     let crowd = hosts
         .lab
