@@ -80,17 +80,18 @@ impl<'a> Cells<'a> {
     pub(super) fn times(&self, row: Row) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.of(row).iter().filter_map(move |record| {
             let network = record.network.as_ref()?;
-            let factor = self.processor_costs.factor(row, record.machine.processor_readings());
+            let factor = self.processor_costs.factor(row, self.exposure_of(record));
             Some((network.duration.seconds() * factor, network.bytes.count()))
         })
     }
 
     /// What the row's cells were exposed to on average.
     pub(super) fn exposure(&self, row: Row) -> Exposure {
-        let of_cell = |record: &&CellRecord| {
-            self.processor_costs.exposure(row, record.machine.processor_readings())
-        };
-        Exposure::mean(self.of(row).iter().map(of_cell))
+        Exposure::mean(self.of(row).iter().map(|record| self.exposure_of(record)))
+    }
+
+    fn exposure_of(&self, record: &CellRecord) -> Exposure {
+        self.processor_costs.exposure(record.row, record.machine.processor_readings())
     }
 
     /// The host results of `row`.

@@ -36,9 +36,10 @@ impl<'a> Goodputs<'a> {
         let mut rows: BTreeMap<Row, Goodput> = BTreeMap::new();
         for cell in cells.iter().filter(|cell| cell.reading.counts()) {
             let row = rows.entry(cell.reading.row).or_default();
-            let factor = processor_costs.factor(cell.reading.row, cell.processors);
+            let exposure = processor_costs.exposure(cell.reading.row, cell.processors);
+            let factor = processor_costs.factor(cell.reading.row, exposure);
             row.repetitions.push((cell.reading.block, cell.reading.per_second / factor));
-            row.exposures.push(processor_costs.exposure(cell.reading.row, cell.processors));
+            row.exposures.push(exposure);
         }
         for row in rows.values_mut() {
             row.repetitions.sort_by_key(|(block, _)| *block);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::{Add, Mul};
 
-use btu_stats::{LogSample, Slope, contrast};
+use btu_stats::{LogSample, Slope, arithmetic_mean, contrast};
 use btu_units::{Bytes, Span};
 
 use super::LEVEL;
@@ -104,8 +104,8 @@ impl Mul<f64> for Exposure {
 struct Known {
     row: Row,
     far: f64,
-    /// `None` where arithmetic was not timed in every such cell.
-    slowness: Option<f64>,
+    /// 0 where arithmetic was not timed in every such cell.
+    slowness: f64,
     /// The logarithm of the goodput.
     goodput: f64,
 }
@@ -128,7 +128,7 @@ impl ProcessorCosts {
                 far: f64::from(u8::from(apart.is_far(latency))),
                 slowness: slowed
                     .zip(cell.processors.arithmetic)
-                    .map(|(slowed, time)| slowed.slowness(time)),
+                    .map_or(0.0, |(slowed, time)| slowed.slowness(time)),
                 goodput: cell.reading.per_second.ln(),
             };
             sizes.entry(size).or_default().push(known);
@@ -151,9 +151,8 @@ impl ProcessorCosts {
         Exposure { far: f64::from(u8::from(far.is_some())), slow: slowness }
     }
 
-    /// What a cell's speed is divided by; 1 for near and quick ones.
-    pub(super) fn factor(&self, row: Row, processors: ProcessorReadings) -> f64 {
-        let exposure = self.exposure(row, processors);
+    /// What a cell's speed is divided by because of its exposure; 1 for near and quick ones.
+    pub(super) fn factor(&self, row: Row, exposure: Exposure) -> f64 {
         let far = size(row).and_then(|size| self.far.get(&size));
         let far = far.map_or(0.0, |far| far.goodput.logarithm() * exposure.far);
         let slow = self.slow.as_ref().map_or(0.0, |slow| slow.goodput.logarithm() * exposure.slow);
@@ -220,8 +219,8 @@ impl Far {
     fn of(cells: &[Known]) -> Option<Self> {
         let goodput = by_row(cells.iter().map(|cell| (cell.row, (cell.far, cell.goodput))));
         let goodput = Slope::within(&goodput).filter(|slope| counts(slope, LEAST_FAR_WEIGHT))?;
-        let slowness = cells.iter().filter_map(|cell| Some((cell.row, (cell.far, cell.slowness?))));
-        let slowness = Slope::within(&by_row(slowness)).map_or(0.0, |slope| slope.logarithm());
+        let slowness = by_row(cells.iter().map(|cell| (cell.row, (cell.far, cell.slowness))));
+        let slowness = Slope::within(&slowness).map_or(0.0, |slope| slope.logarithm());
         Some(Self { goodput, slowness })
     }
 }
@@ -237,14 +236,14 @@ impl Slow {
             let [lost, slowness] = far.get(size).map_or([0.0; 2], |far| {
                 [far.goodput.logarithm(), far.slowness].map(|of| of * cell.far)
             });
-            Some((cell.row, (cell.slowness? - slowness, cell.goodput - lost)))
+            (cell.row, (cell.slowness - slowness, cell.goodput - lost))
         };
         let cells =
             || sizes.iter().flat_map(|(size, cells)| cells.iter().map(move |cell| (size, cell)));
-        let goodput = by_row(cells().filter_map(|(size, cell)| without_far(size, cell)));
+        let goodput = by_row(cells().map(|(size, cell)| without_far(size, cell)));
         let goodput = Slope::within(&goodput).filter(|slope| counts(slope, LEAST_SLOW_WEIGHT))?;
-        let slowness: Vec<f64> = cells().filter_map(|(_, cell)| cell.slowness).collect();
-        let mean_slowness = slowness.iter().sum::<f64>() / slowness.len() as f64;
+        let slowness: Vec<f64> = cells().map(|(_, cell)| cell.slowness).collect();
+        let mean_slowness = arithmetic_mean(&slowness)?;
         Some(Self { slowed, goodput, mean_slowness })
     }
 }

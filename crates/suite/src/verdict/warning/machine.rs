@@ -1,6 +1,6 @@
 //! Warnings about the machine that everything ran on.
 
-use btu_stats::Estimate;
+use btu_stats::{Estimate, arithmetic_mean};
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -159,8 +159,8 @@ impl ProcessorsSlowed {
             .filter_map(|record| record.machine.processor_readings().arithmetic)
             .collect();
         let slowed = Slowed::of(times.iter().copied().map(Some))?;
-        let sum: f64 = times.iter().map(|time| slowed.slowness(*time)).sum();
-        let mean = sum / times.len() as f64;
+        let slowness: Vec<f64> = times.iter().map(|time| slowed.slowness(*time)).collect();
+        let mean = arithmetic_mean(&slowness)?;
         let quick_ns = slowed.quick().nanoseconds();
         (mean > MOST_SLOWNESS).then_some(Self {
             quick_ns,
