@@ -37,7 +37,7 @@ pub struct MachineCpu {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core_ns: Option<u64>,
     /// The time for a fixed piece of arithmetic, the mean of the same two processors before and after the cell:
-    /// others on the same core, or a lower clock, make it longer. Absent as `core_to_core_ns` is.
+    /// another thread of the same core (simultaneous multithreading) makes it longer. Absent as `core_to_core_ns` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arithmetic_ns: Option<u64>,
 }

@@ -4,7 +4,7 @@
 //! A hypervisor may move the virtual processors of a machine at any time. If two of them share a
 //! cache, a line takes some 50 ns; if they are in different parts of the chip, or in different
 //! sockets, it takes several hundred, and what one process sends to another on the same machine
-//! then takes up to twice as long. Others that work on the same core, or a lower clock, make everything take
+//! then takes up to twice as long. Another thread of the same core (simultaneous multithreading) makes everything take
 //! longer. The guest is told nothing of this, but can measure it.
 
 use std::hint::{black_box, spin_loop};

@@ -23,7 +23,7 @@ pub enum VarianceCause {
     Steal,
     /// The hypervisor moved the processors of the two sides apart.
     CoreToCore,
-    /// Others worked on the same cores, or the clock was lower.
+    /// Other threads worked on the same cores (simultaneous multithreading).
     Arithmetic,
     /// Other programs used processors.
     OtherPrograms,

@@ -187,7 +187,8 @@ impl Explanation for ProcessorsSlowed {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "a machine whose cores work for nobody else, at a fixed clock: rows are wider".to_owned()
+        "dedicated cores: no other thread of the same core (SMT) at work meanwhile; rows are wider"
+            .to_owned()
     }
 }
 
