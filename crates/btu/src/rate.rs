@@ -1,13 +1,15 @@
 //! `btu rate`: turns the command line into a checked plan, runs it, and shows the result.
 
+mod earlier;
 mod near;
 mod network;
+mod work;
 
 use std::process::ExitCode;
 
 use anyhow::Context;
 use btu_control::awake::Wakefulness;
-use btu_control::coordinator::{Ground, Observer, Phase, Processors, Rating, Testbed};
+use btu_control::coordinator::{EarlierWork, Ground, Observer, Phase, Processors, Rating, Testbed};
 use btu_control::environment;
 use btu_store::{NewRun, RunLock, RunRow, Store};
 use btu_suite::network::{HostRole, Network, Topology};
@@ -80,10 +82,19 @@ fn carry_out(
     let mut session =
         Session::new(Some("btu rate"), Bar::new(rate.quiet, Watch::Never), store, resumed)?;
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
+    let work = earlier_work(rate, &plan, &session.store)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating =
-        Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
+        Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref(), work)?;
     session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common).map(drop)
+}
+
+/// The work of an earlier run, unless it is to be found anew or done on other machines.
+fn earlier_work(rate: &Rate, plan: &Plan, store: &Store) -> anyhow::Result<Option<EarlierWork>> {
+    if rate.calibrate || matches!(plan.network, Network::Machines(_)) {
+        return Ok(None);
+    }
+    work::known(store, &environment::collect(), plan)
 }
 
 /// Checks that this machine, or the hosts, can measure it; removes the rows from the plan that the

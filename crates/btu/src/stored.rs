@@ -202,6 +202,7 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
         own_cost: row.calibration.as_ref().and_then(own_cost),
+        work_of: row.calibration.as_ref().and_then(|calibration| work_of(store, calibration)),
         notes: provenance::changes(row).into_iter().chain(noted).collect(),
     }
 }
@@ -369,6 +370,16 @@ pub(crate) fn before(row: &RunRow) -> Option<Environment> {
 fn own_cost(calibration: &serde_json::Value) -> Option<Span> {
     calibration["amounts"]["null_cell_ns"].as_u64().map(Span::from_nanoseconds)
 }
+
+/// The run whose amounts of work a calibration has: its name here, else the beginning of its UUID.
+fn work_of(store: &Store, calibration: &serde_json::Value) -> Option<String> {
+    let uuid = calibration["amounts_of"].as_str()?;
+    let unnamed = || uuid.chars().take(UNNAMED).collect();
+    Some(store.run(uuid).map_or_else(|_| unnamed(), |row| row.summary.id.to_string()))
+}
+
+/// The number of characters that name a run which is not stored here.
+const UNNAMED: usize = 8;
 
 /// The note about a plan that another version wrote.
 const UNREAD: &str = "the stored plan cannot be read by this version; btu guessed it from the cells, so btu does not know \

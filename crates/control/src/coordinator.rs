@@ -45,7 +45,7 @@ pub use ftp::{ExternalFtp, FtpAddressError};
 pub use hosts::{Access, HostCall, HostSet, Keys, Program, Survey, roll_call};
 pub use played::play;
 
-pub use rating::Rating;
+pub use rating::{EarlierWork, Rating};
 pub use scripted::Scripted;
 pub use signatures::{DISK_LOAD_FILE, Draw, Signatures};
 pub use study::{Calibrated, Pace, Study};

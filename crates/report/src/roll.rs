@@ -199,6 +199,7 @@ mod tests {
             database: String::new(),
             duration: Span::ZERO,
             own_cost: None,
+            work_of: None,
             notes: Vec::new(),
         }
     }

@@ -1,11 +1,17 @@
 //! The amount of work of each activity: fixed, or calibrated so that every baseline lasts about the
 //! profile's time.
 
+use btu_stats::geometric_mean;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Component, Load};
+use crate::cell::{Component, Load, Row};
 use crate::plan::Plan;
+use crate::record::CellRecord;
+
+/// An amount of work still fits if its baselines last between the target time over this factor and
+/// the target time times this factor.
+const FITTING: f64 = 2.0;
 
 /// The amounts of a run; stored with it, so that a resumed run does equal work.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -53,6 +59,39 @@ impl Amounts {
     /// The amount of a host activity, when it has one.
     pub fn host(&self, load: Load) -> Option<u64> {
         self.host.iter().find(|entry| entry.load == load).map(|entry| entry.amount)
+    }
+
+    /// The amounts whose baselines lasted between half of `target` and twice, by the geometric mean
+    /// of the valid ones among `cells`, which did these amounts.
+    #[must_use]
+    pub fn fitting(&self, cells: &[CellRecord], target: Span) -> Self {
+        let fits = |row: Row| {
+            let valid = cells.iter().filter(|cell| cell.row == row && cell.is_valid());
+            let times: Vec<f64> = valid.filter_map(baseline).map(Span::seconds).collect();
+            geometric_mean(&times).is_some_and(|mean| {
+                (FITTING.recip()..=FITTING).contains(&(mean / target.seconds()))
+            })
+        };
+        let network = |volume: &&Volume| fits(idle(volume.component, volume.message));
+        let host = |amount: &&HostAmount| fits(Row::Host { load: amount.load });
+        Self {
+            volumes: self.volumes.iter().filter(network).copied().collect(),
+            host: self.host.iter().filter(host).copied().collect(),
+            null_cell_ns: self.null_cell_ns,
+        }
+    }
+}
+
+/// The row in which an activity is alone.
+pub fn idle(component: Component, message: Bytes) -> Row {
+    Row::Network { component, message, load: Load::Idle }
+}
+
+/// The time of a cell's only activity.
+fn baseline(cell: &CellRecord) -> Option<Span> {
+    match cell.row {
+        Row::Network { .. } => cell.network.as_ref().map(|result| result.duration),
+        Row::Host { .. } => cell.host.as_ref().map(|result| result.duration),
     }
 }
 

@@ -1,11 +1,14 @@
-//! Finds the amount of work with which each baseline lasts about the profile's time.
+//! Finds the amount of work with which each baseline lasts about the profile's time, where no earlier
+//! run has shown it.
 
 use std::time::{Duration, Instant};
 
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::plan::Plan;
 use btu_suite::script::{Amount, Setting, null_script, script};
-use btu_suite::work::{Amounts, HostAmount, Pace, Volume, amount_for, volume_for, volumes_wanted};
+use btu_suite::work::{
+    Amounts, HostAmount, Pace, Volume, amount_for, idle, volume_for, volumes_wanted,
+};
 use btu_units::{Bytes, Span};
 
 use super::cell::balance;
@@ -26,23 +29,29 @@ const REPEATED_IN: u32 = 10;
 /// With a fixed volume, host activities last as long as this component and message size takes.
 const YARDSTICK: (Component, Bytes) = (Component::Send, Bytes::new(4096));
 
-/// Plays pilots until every activity has its amount.
+/// Plays pilots until every activity has its amount, beginning with those that are `known`.
 pub(super) async fn calibrate(
     stage: &mut Stage,
     plan: &Plan,
     base: &Setting,
+    known: Amounts,
     observer: &mut dyn Observer,
 ) -> Result<Amounts, CoordinatorError> {
     let end = Instant::now() + Duration::from(plan.profile.budget) / REPEATED_IN;
     let mut pilots = Pilots { stage, plan, base, observer, done: 0, all: 0, end };
-    let volumes = volumes_wanted(plan);
-    let loads: Vec<Load> = plan.loads.iter().copied().filter(|load| *load != Load::Idle).collect();
+    let is_unknown =
+        |&(component, message): &(Component, Bytes)| known.volume(component, message).is_none();
+    let volumes: Vec<(Component, Bytes)> =
+        volumes_wanted(plan).into_iter().filter(is_unknown).collect();
+    let is_unknown = |load: &Load| *load != Load::Idle && known.host(*load).is_none();
+    let loads: Vec<Load> = plan.loads.iter().copied().filter(is_unknown).collect();
     let tried = if plan.volume.is_none() { volumes.len() } else { 0 };
     pilots.all = 1 + PILOTS * (tried + loads.len());
-    let null_cell_ns = pilots.null_cost().await?;
-    let volumes = pilots.volumes(&volumes).await?;
-    let host = pilots.host(&loads).await?;
-    Ok(Amounts { volumes, host, null_cell_ns })
+    let mut amounts = known;
+    amounts.null_cell_ns = pilots.null_cost().await?;
+    amounts.volumes.extend(pilots.volumes(&volumes).await?);
+    amounts.host.extend(pilots.host(&loads).await?);
+    Ok(amounts)
 }
 
 struct Pilots<'a> {
@@ -153,10 +162,6 @@ impl Pilots<'_> {
         self.observer.phase(Phase::Calibrate(self.done, self.all));
         self.done += 1;
     }
-}
-
-fn idle(component: Component, message: Bytes) -> Row {
-    Row::Network { component, message, load: Load::Idle }
 }
 
 fn trouble(row: &Row, message: &str) -> CoordinatorError {

@@ -55,6 +55,7 @@ fn head() -> RunHead {
         database: "runs.db".to_owned(),
         duration: Span::from_seconds(45),
         own_cost: None,
+        work_of: None,
         notes: Vec::new(),
     }
 }

@@ -134,8 +134,10 @@ fn run(page: &Page) -> Vec<String> {
         format!("took {}", duration(run.duration)),
     ];
     let cost = run.own_cost.map(|cost| format!("overhead for each cell: {}", duration(cost)));
+    let work = run.work_of.as_ref().map(|earlier| format!("work as in run {earlier}"));
+    let own = [cost, work].into_iter().flatten();
     let lines =
-        [what.join(GAP), run.machine.clone()].into_iter().chain(run.about_hosts()).chain(cost);
+        [what.join(GAP), run.machine.clone()].into_iter().chain(run.about_hosts()).chain(own);
     lines.flat_map(|line| quiet(page, &line)).collect()
 }
 

@@ -1,0 +1,107 @@
+//! Earlier ratings of this machine.
+
+use btu_control::environment::Environment;
+use btu_store::{RunRow, Store};
+
+use super::SUITE;
+use crate::stored::before;
+
+/// The stored ratings of the machine `here`, the newest first; an unreadable one tells nothing.
+pub(super) fn runs<'a>(
+    store: &'a Store,
+    here: &'a Environment,
+) -> anyhow::Result<impl Iterator<Item = RunRow> + use<'a>> {
+    let newest_first = store.runs()?.into_iter().rev().filter(|run| run.suite == SUITE);
+    let rows = newest_first.filter_map(|run| store.run(&run.id.to_string()).ok());
+    Ok(rows.filter(|row| is_here(row, here)))
+}
+
+/// The same machine, with processors of the same model: one that was moved to another host of its
+/// provider has other latencies, and another speed.
+fn is_here(row: &RunRow, here: &Environment) -> bool {
+    before(row).is_some_and(|there| {
+        let name = |environment: &Environment| {
+            Some((environment.host.clone()?, environment.processor.model.clone()?))
+        };
+        name(&there).is_some() && name(&there) == name(here)
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use btu_control::environment::collect;
+    use btu_store::{Moment, NewRun, RunLock};
+    use btu_suite::cell::{Component, Load, Row};
+    use btu_suite::network::Network;
+    use btu_suite::plan::{Plan, Profile};
+    use btu_suite::record::{CellRecord, MachineCpu, NetworkResult, WireAccount};
+    use btu_units::{Bytes, Span};
+
+    use super::*;
+
+    pub(crate) fn divided(processors: Option<&str>) -> Plan {
+        let processors = processors.map(|text| text.parse().unwrap());
+        Plan { processors, ..Plan::whole(7, Profile::quick(), Network::Veth) }
+    }
+
+    pub(crate) fn here() -> Environment {
+        let mut here = collect();
+        (here.host, here.processor.model) = (Some("h".to_owned()), Some("EPYC".to_owned()));
+        here
+    }
+
+    /// A cell of the first block that moved 1000 B in 1 ms.
+    pub(crate) fn cell() -> CellRecord {
+        let (bytes, duration) = (Bytes::new(1000), Span::from_milliseconds(1));
+        let message = Bytes::new(65_536);
+        CellRecord {
+            row: Row::Network { component: Component::Send, message, load: Load::Idle },
+            block: 0,
+            position: 0,
+            faults: Vec::new(),
+            network: Some(NetworkResult {
+                bytes,
+                duration,
+                goodput_bits_per_second: 8e6,
+                loss: 0.0,
+            }),
+            host: None,
+            reports: Vec::new(),
+            stations: Vec::new(),
+            machine: MachineCpu::default(),
+            wire: WireAccount::default(),
+            start_skew_ns: 0,
+            overhead_ns: 0,
+        }
+    }
+
+    /// A run of `suite` with these cells, which is not complete yet.
+    pub(crate) fn store_run(
+        store: &mut Store,
+        suite: &str,
+        plan: &Plan,
+        machine: &Environment,
+        cells: &[CellRecord],
+    ) -> RunLock {
+        let new = NewRun {
+            suite,
+            profile: "quick",
+            network: "veth",
+            label: None,
+            tags: &[],
+            created: "2026-11-21T04:31:08Z",
+            seed: 7,
+            btu_version: "0.1.0",
+            plan: &serde_json::to_value(plan).unwrap(),
+            plan_hash: &plan.hash(),
+            planned_cells: 100,
+        };
+        let lock = store.create_run(&new).unwrap();
+        let machine = serde_json::to_value(machine).unwrap();
+        store.save_environment(&lock, Moment::Before, &machine).unwrap();
+        for cell in cells {
+            store.save_cell(&lock, cell).unwrap();
+        }
+        lock
+    }
+}
