@@ -351,10 +351,8 @@ pub(crate) struct Rate {
     pub(crate) idle_states: bool,
     #[command(flatten)]
     pub(crate) congestion: Congestion,
-    /// How receivers of bulk streams read: `plain` makes one call for each message and waits in it;
-    /// `batched` reads everything that has arrived, then nothing for 0.1 to 4 ms
-    #[arg(long, default_value = "plain", value_parser = one_of(Receiving::ALL, Receiving::name))]
-    pub(crate) receive: Receiving,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = component,
           help = "Only these components: SEND, RECV, SEND+DL, SEND_RECV, 2xRECV+DL, 2xSEND+DR, INTERACTIVE/TCP, INTERACTIVE/UDP, UDP")]
     pub(crate) component: Vec<Component>,
@@ -389,6 +387,15 @@ pub(crate) struct Rate {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) real: RatedHosts,
+}
+
+/// The option of every command with bulk streams.
+#[derive(Debug, Args)]
+pub(crate) struct Reading {
+    /// How receivers of bulk streams read: `plain` makes one call for each message and waits in it;
+    /// `batched` reads everything that has arrived, then nothing for 0.1 to 4 ms
+    #[arg(long, default_value = "plain", value_parser = one_of(Receiving::ALL, Receiving::name))]
+    pub(crate) receive: Receiving,
 }
 
 /// Options that name a run, of every command that makes one.

@@ -175,7 +175,7 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
         let problem = "--processors, --protocol-work and --idle-states are those of this machine; other hosts are measured as they are set up";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
-    plan.receiving = rate.receive;
+    plan.receiving = rate.reading.receive;
     plan.volume = rate.volume;
     plan.window = rate.window;
     plan.ftp_server = ftp_server(rate);

@@ -90,6 +90,7 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
         streams: speed.streams,
         offered: speed.udp,
         dscp: speed.dscp,
+        receiving: speed.reading.receive,
     })
 }
 

@@ -8,10 +8,12 @@ use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreErr
 use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::{Reading, Run};
+use btu_suite::experiment::Experiment;
 use btu_suite::network::Network;
 use btu_suite::pipe::{Place, Processors, Remote};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
+use btu_suite::speed::SpeedPlan;
 use btu_suite::verdict::{
     Context, HostClocks, Obstacle, Rating, Verdict, judge, rating_of, run_of,
 };
@@ -323,11 +325,15 @@ fn congestion_control(row: &RunRow) -> Option<String> {
 
 /// The note that receivers of a rating read in batches, unlike most programs.
 fn receiving(row: &RunRow) -> Option<String> {
-    let plan: Plan = serde_json::from_value(row.plan.clone())
-        .ok()
-        .filter(|_| row.summary.suite == rate::SUITE)?;
-    let batches = "receivers read in batches, which is faster than one call that waits for each message (--receive plain)";
-    (plan.receiving == Receiving::Batched).then(|| batches.to_owned())
+    if ![rate::SUITE, SpeedPlan::SUITE].contains(&row.summary.suite.as_str()) {
+        return None;
+    }
+    // Plans that are older than this field have receivers that read in batches.
+    let is_plain = serde_json::from_value(row.plan["receiving"].clone())
+        .is_ok_and(|receiving: Receiving| receiving.is_plain());
+    let batches =
+        "receivers read in batches, not by one call that waits for each message (--receive plain)";
+    (!is_plain).then(|| batches.to_owned())
 }
 
 /// Whether processors were kept awake.

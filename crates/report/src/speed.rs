@@ -434,6 +434,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use btu_stats::Interval;
+    use btu_suite::activity::Receiving;
     use btu_suite::experiment::{Experiment, Field, Frame, Raised};
     use btu_suite::network::HostName;
     use btu_suite::sample::{FlowInterval, Interval as Second};
@@ -473,6 +474,7 @@ mod tests {
             streams: 1,
             offered: None,
             dscp: None,
+            receiving: Receiving::Plain,
         }
     }
 

@@ -79,12 +79,8 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<CongestionControl>,
     /// When receivers of bulk streams read; in plans that are older than this field, in batches.
-    #[serde(default = "batched", skip_serializing_if = "Receiving::is_batched")]
+    #[serde(default = "Receiving::of_older_plans", skip_serializing_if = "Receiving::is_batched")]
     pub receiving: Receiving,
-}
-
-fn batched() -> Receiving {
-    Receiving::Batched
 }
 
 /// The length and the number of repetitions.

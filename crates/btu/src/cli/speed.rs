@@ -5,7 +5,7 @@ use btu_suite::speed::MOST_STREAMS;
 use btu_units::{BitRate, Span};
 use clap::Args;
 
-use super::{StudyOptions, quantity};
+use super::{Reading, StudyOptions, quantity};
 
 /// The answer if no hosts are given.
 pub(crate) const INTRODUCTION: &str = "\
@@ -75,6 +75,8 @@ pub(crate) struct Speed {
     /// EF or AF41
     #[arg(long, value_name = "NAME|NUMBER")]
     pub(crate) dscp: Option<Dscp>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     /// Print the current rates as a line of JSON each second, and the result as the last line
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_lines: bool,

@@ -75,6 +75,7 @@ mod tests {
     use btu_units::Span;
 
     use super::*;
+    use crate::activity::Receiving;
     use crate::experiment::{Field, Frame, Raised};
     use crate::speed::{Phase, SpeedPlan};
 
@@ -103,6 +104,7 @@ mod tests {
             streams: 1,
             offered: None,
             dscp: None,
+            receiving: Receiving::Plain,
         }
     }
 

@@ -69,6 +69,12 @@ pub enum Doing {
         /// Socket buffers; the system's own choice when absent.
         #[serde(rename = "window_bytes", default, skip_serializing_if = "Option::is_none")]
         window: Option<Bytes>,
+        /// When the receiver reads; in plans that are older than this field, in batches.
+        #[serde(
+            default = "Receiving::of_older_plans",
+            skip_serializing_if = "Receiving::is_batched"
+        )]
+        receiving: Receiving,
     },
     /// Datagrams on a schedule to the other end.
     UdpStream {
@@ -176,8 +182,8 @@ impl ActivityStep {
                     Activity::FtpFetch(fetch),
                 )
             }
-            Doing::TcpStream { message, amount, window } => {
-                tcp_stream(token, *message, lasting(*amount), *window)
+            Doing::TcpStream { message, amount, window, receiving } => {
+                tcp_stream(token, *message, lasting(*amount), (*window, *receiving))
             }
             Doing::UdpStream { message, rate, time } => {
                 udp_stream(token, *message, *rate, long(*time))
@@ -199,7 +205,7 @@ fn tcp_stream(
     token: Token,
     message: Bytes,
     work: Work,
-    window: Option<Bytes>,
+    (window, receiving): (Option<Bytes>, Receiving),
 ) -> (Option<Activity>, Activity) {
     let receive = TcpReceive {
         meeting: Rendezvous::Listen(UNSET),
@@ -207,7 +213,7 @@ fn tcp_stream(
         message,
         window,
         volume: None,
-        receiving: Receiving::Batched,
+        receiving,
     };
     let meeting = Rendezvous::Connect(UNSET_PEER);
     let send = TcpSend { meeting, token, message, work, window };

@@ -58,6 +58,7 @@ impl ActivityStep {
 
 #[cfg(test)]
 mod tests {
+    use crate::activity::Receiving;
     use crate::network::HostName;
 
     use super::*;
@@ -72,7 +73,12 @@ mod tests {
     }
 
     fn stream(amount: Work) -> Doing {
-        Doing::TcpStream { message: btu_units::Bytes::new(1024), amount, window: None }
+        Doing::TcpStream {
+            message: btu_units::Bytes::new(1024),
+            amount,
+            window: None,
+            receiving: Receiving::Plain,
+        }
     }
 
     /// Of what is measured together the longest, after the lead; loads end with it.

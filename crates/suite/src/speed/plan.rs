@@ -59,6 +59,9 @@ pub struct SpeedPlan {
     /// The code point in all packets' headers, those of requests too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Dscp>,
+    /// When receivers of streams read; in plans that are older than this field, in batches.
+    #[serde(default = "Receiving::of_older_plans", skip_serializing_if = "Receiving::is_batched")]
+    pub receiving: Receiving,
 }
 
 /// Reads the number of connections; it may have come with a file from an untrusted source.
@@ -81,12 +84,13 @@ struct Pairs<'a> {
     near: &'a HostName,
     far: &'a HostName,
     setting: &'a CellSetting,
+    receiving: Receiving,
     steps: Vec<Step>,
 }
 
 impl<'a> Pairs<'a> {
     fn between([near, far]: [&'a HostName; 2], setting: &'a CellSetting) -> Self {
-        Self { dscp: None, near, far, setting, steps: Vec::new() }
+        Self { dscp: None, near, far, setting, receiving: Receiving::Plain, steps: Vec::new() }
     }
 
     fn script(self) -> Script {
@@ -130,6 +134,7 @@ impl<'a> Pairs<'a> {
     /// A TCP connection that one of the hosts keeps full for this time.
     fn stream(&mut self, time: Span, is_up: bool) {
         let (token, message, window, work) = (self.setting.token, MESSAGE, None, Work::For(time));
+        let receiving = self.receiving;
         let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work, window });
         let receive = |meeting| {
             Activity::TcpReceive(TcpReceive {
@@ -138,7 +143,7 @@ impl<'a> Pairs<'a> {
                 message,
                 window,
                 volume: None,
-                receiving: Receiving::Batched,
+                receiving,
             })
         };
         let (listen, call) = (Rendezvous::Listen(UNSET), Rendezvous::Connect(UNSET_PEER));
@@ -223,7 +228,8 @@ impl Experiment for SpeedPlan {
         let [Some(near), Some(far)] = self.hosts() else {
             return Script { impairments: Impairments::new(), steps: Vec::new() };
         };
-        let mut pairs = Pairs { dscp: self.dscp, ..Pairs::between([near, far], setting) };
+        let (dscp, receiving) = (self.dscp, self.receiving);
+        let mut pairs = Pairs { dscp, receiving, ..Pairs::between([near, far], setting) };
         let time = if cell.phase == Phase::Idle { self.idle } else { self.time };
         let transport =
             if cell.phase == Phase::Connects { Transport::TcpConnect } else { Transport::Tcp };

@@ -7,7 +7,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 use super::super::doing::{ActivityStep, DISK_FILE, Doing};
 use super::setup::{Context, Entry, host};
-use crate::activity::{Transport, Work};
+use crate::activity::{Receiving, Transport, Work};
 use crate::program::Part;
 
 /// The time limits of an activity.
@@ -111,7 +111,7 @@ fn doing(kind: Kind, fields: &Fields<'_>) -> Option<Doing> {
                 (None, Some(time)) => Work::For(time),
                 (None, None) => Work::Bytes(AMOUNT),
             };
-            Doing::TcpStream { message, amount: work, window }
+            Doing::TcpStream { message, amount: work, window, receiving: Receiving::Plain }
         }
         Kind::UdpStream => {
             let (message, rate) =

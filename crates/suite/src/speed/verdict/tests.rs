@@ -4,6 +4,7 @@ use btu_network::library_text;
 use btu_units::Time;
 
 use super::*;
+use crate::activity::Receiving;
 use crate::experiment::{CellSetting, Field, Frame, Raised};
 use crate::network::HostName;
 use crate::record::{DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent};
@@ -41,6 +42,7 @@ fn plan(phases: &[Phase]) -> SpeedPlan {
         streams: 2,
         offered: Some(btu_units::BitRate::from_megabits_per_second(1)),
         dscp: None,
+        receiving: Receiving::Plain,
     }
 }
 
