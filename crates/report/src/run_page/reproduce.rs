@@ -166,11 +166,11 @@ fn facts(report: &RunReport) -> Table {
         ("valid cells", report.verdict.valid_cells.to_string()),
         ("void cells", report.verdict.invalid_cells.to_string()),
         ("overhead for each cell", cost),
-        ("work as in run", report.run.work_of.clone().unwrap_or_default()),
     ];
-    let facts = facts.iter().filter(|(_, value)| !value.is_empty());
+    let work = report.run.work_of.clone().map(|earlier| ("work as in run", earlier));
     let mut table = Table::new("The run", &["", ""], 2);
-    table.rows = facts.map(|(name, value)| row(&[name, value], [])).collect();
+    let facts = facts.into_iter().chain(work);
+    table.rows = facts.map(|(name, value)| row(&[name, &value], [])).collect();
     table
 }
 
