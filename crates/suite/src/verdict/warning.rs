@@ -142,7 +142,8 @@ impl Cause {
     }
 }
 
-/// All warnings about this run: first those that make it void, then the machine, then single rows.
+/// All warnings about this run: first those that make it void, then the machine, then single rows. What other programs
+/// took comes before what the hypervisor took, since nothing takes it out of the rates.
 pub(super) fn warnings(
     cells: &Cells,
     context: &Context,
@@ -152,10 +153,10 @@ pub(super) fn warnings(
     let causes = [
         InvalidCells::check(cells, context).map(Cause::InvalidCells),
         NotMeasured::check(cells, context).map(Cause::NotMeasured),
+        LoadBefore::check(context).map(Cause::LoadBefore),
         Steal::check(cells).map(Cause::Steal),
         ProcessorsApart::check(cells, context).map(Cause::ProcessorsApart),
         ProcessorsSlowed::check(cells).map(Cause::ProcessorsSlowed),
-        LoadBefore::check(context).map(Cause::LoadBefore),
         OverCommitted::check(cells, context).map(Cause::OverCommitted),
         WireLate::check(cells).map(Cause::WireLate),
         WireDrops::check(cells).map(Cause::WireDrops),

@@ -118,6 +118,18 @@ fn a_machine_that_was_busy_or_is_small() {
     assert_eq!((small.workers, small.cpus, small.around_test), (3, 2, false));
 }
 
+/// The first screen has room for two: other programs come before the hypervisor.
+#[test]
+fn other_programs_are_told_before_the_hypervisor() {
+    let causes = after(|records, context| {
+        (context.load_before, context.busy_before, context.cpus) = (Some(0.5), Some(1.0), 2);
+        for record in records {
+            record.machine.steal_ns = record.machine.user_ns;
+        }
+    });
+    let [Cause::LoadBefore(_), Cause::Steal(_), ..] = &causes[..] else { panic!("{causes:?}") };
+}
+
 /// btu's own load in the minute before is no reason for a warning; the current load by other
 /// programs is, whatever the load of that minute.
 #[test]
