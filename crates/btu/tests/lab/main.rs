@@ -33,6 +33,7 @@ mod pipe;
 mod rate_networks;
 mod resume;
 mod run;
+mod same_work;
 mod seventh;
 mod share;
 mod speed;
