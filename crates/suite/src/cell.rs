@@ -166,6 +166,13 @@ pub enum Row {
     },
 }
 
+impl Row {
+    /// A network activity alone.
+    pub const fn idle(component: Component, message: Bytes) -> Self {
+        Self::Network { component, message, load: Load::Idle }
+    }
+}
+
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

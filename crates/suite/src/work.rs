@@ -72,7 +72,7 @@ impl Amounts {
                 (FITTING.recip()..=FITTING).contains(&(mean / target.seconds()))
             })
         };
-        let network = |volume: &&Volume| fits(idle(volume.component, volume.message));
+        let network = |volume: &&Volume| fits(Row::idle(volume.component, volume.message));
         let host = |amount: &&HostAmount| fits(Row::Host { load: amount.load });
         Self {
             volumes: self.volumes.iter().filter(network).copied().collect(),
@@ -80,11 +80,6 @@ impl Amounts {
             null_cell_ns: self.null_cell_ns,
         }
     }
-}
-
-/// The row in which an activity is alone.
-pub fn idle(component: Component, message: Bytes) -> Row {
-    Row::Network { component, message, load: Load::Idle }
 }
 
 /// The time of a cell's only activity.

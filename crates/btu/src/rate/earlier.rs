@@ -31,7 +31,7 @@ fn is_here(row: &RunRow, here: &Environment) -> bool {
 pub(super) mod tests {
     use btu_control::environment::collect;
     use btu_store::{Moment, NewRun, RunLock};
-    use btu_suite::cell::{Component, Load, Row};
+    use btu_suite::cell::{Component, Row};
     use btu_suite::network::Network;
     use btu_suite::plan::{Plan, Profile};
     use btu_suite::record::{CellRecord, MachineCpu, NetworkResult, WireAccount};
@@ -55,7 +55,7 @@ pub(super) mod tests {
         let (bytes, duration) = (Bytes::new(1000), Span::from_milliseconds(1));
         let message = Bytes::new(65_536);
         CellRecord {
-            row: Row::Network { component: Component::Send, message, load: Load::Idle },
+            row: Row::idle(Component::Send, message),
             block: 0,
             position: 0,
             faults: Vec::new(),

@@ -82,7 +82,7 @@ mod tests {
     }
 
     fn cells() -> Vec<CellRecord> {
-        let idle = |component| Row::Network { component, message: MESSAGE, load: Load::Idle };
+        let idle = |component| Row::idle(component, MESSAGE);
         let loaded = Row::Network { component: Component::Send, message: MESSAGE, load: Load::Cpu };
         vec![
             lasted(idle(Component::Send), 0, 199),

@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::plan::Plan;
 use btu_suite::script::{Amount, Setting, null_script, script};
-use btu_suite::work::{
-    Amounts, HostAmount, Pace, Volume, amount_for, idle, volume_for, volumes_wanted,
-};
+use btu_suite::work::{Amounts, HostAmount, Pace, Volume, amount_for, volume_for, volumes_wanted};
 use btu_units::{Bytes, Span};
 
 use super::cell::balance;
@@ -90,7 +88,7 @@ impl Pilots<'_> {
             return Ok(all);
         }
         let target = self.plan.profile.target;
-        let rows: Vec<Row> = wanted.iter().map(|&(one, message)| idle(one, message)).collect();
+        let rows: Vec<Row> = wanted.iter().map(|&(one, message)| Row::idle(one, message)).collect();
         let paces = self.fastest(&rows, target).await?;
         for (volume, pace) in all.iter_mut().zip(paces) {
             volume.volume = volume_for(volume.component, volume.message, pace, target);
@@ -112,7 +110,7 @@ impl Pilots<'_> {
     async fn host_target(&mut self) -> Result<Span, CoordinatorError> {
         let target = self.plan.profile.target;
         let Some(volume) = self.plan.volume else { return Ok(target) };
-        let pace = self.pilot(idle(YARDSTICK.0, YARDSTICK.1), target).await?;
+        let pace = self.pilot(Row::idle(YARDSTICK.0, YARDSTICK.1), target).await?;
         let seconds = pace.took.seconds() * volume.count() as f64 / pace.done.max(1) as f64;
         Ok(Span::from_seconds_f64(seconds).max(Span::from_milliseconds(5)))
     }

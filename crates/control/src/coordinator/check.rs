@@ -3,7 +3,7 @@
 use btu_model::{Ethernet, Transport};
 use btu_stats::{Level, wilson};
 use btu_suite::accounting;
-use btu_suite::cell::{Component, Load, Row};
+use btu_suite::cell::{Component, Row};
 use btu_suite::experiment::Observation;
 use btu_suite::network::{Impairment, Network, Path};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan, UDP_MESSAGE};
@@ -134,11 +134,7 @@ struct Prober<'a> {
 impl Prober<'_> {
     /// The median round trip of UDP requests with the peers doing `impairment`.
     async fn round_trip(&mut self, impairment: Impairment) -> Result<Span, CoordinatorError> {
-        let row = Row::Network {
-            component: Component::InteractiveUdp,
-            message: INTERACTIVE_MESSAGE,
-            load: Load::Idle,
-        };
+        let row = Row::idle(Component::InteractiveUdp, INTERACTIVE_MESSAGE);
         let is_drawn = matches!(self.plan.network, Network::Drawing(_));
         // A plan's activities last several round trips of its network file.
         let time = if is_drawn { DELAY_PROBE.max(self.plan.profile.target) } else { DELAY_PROBE };
@@ -164,8 +160,7 @@ impl Prober<'_> {
     /// Loss of a paced stream below the path's rate, against the binomial bounds of the requested
     /// loss.
     async fn loss(&mut self, path: &Path) -> Result<CheckItem, CoordinatorError> {
-        let row =
-            Row::Network { component: Component::Udp, message: UDP_MESSAGE, load: Load::Idle };
+        let row = Row::idle(Component::Udp, UDP_MESSAGE);
         let (scene, balance) = self.play(row, RATE_PROBE, Impairment::NONE).await?;
         let sent =
             scene.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
@@ -185,11 +180,7 @@ impl Prober<'_> {
 
     /// Bulk TCP against the closed form.
     async fn rate(&mut self, path: &Path) -> Result<CheckItem, CoordinatorError> {
-        let row = Row::Network {
-            component: Component::Send,
-            message: Bytes::new(65536),
-            load: Load::Idle,
-        };
+        let row = Row::idle(Component::Send, Bytes::new(65536));
         let (_, balance) = self.play(row, RATE_PROBE, Impairment::NONE).await?;
         let seen = balance.network.map_or(0.0, |network| network.goodput_bits_per_second / 1e6);
         let ceiling = Ethernet::new(path.rate).goodput(Transport::Tcp);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::goodputs::Goodputs;
-use crate::cell::{Component, Load, Row};
+use crate::cell::{Component, Row};
 use crate::network::{HostRole, Impairment, Topology};
 
 /// The longest frame of Ethernet from destination address to check sequence, and its payload of TCP
@@ -60,7 +60,7 @@ pub(super) fn expected(goodputs: &Goodputs, context: &Context) -> Vec<ExpectedRo
     let bulk =
         |component: &&Component| component.is_rated() && component.impairment() == Impairment::NONE;
     let rows = plan.components.iter().filter(bulk).map(|&component| {
-        let row = Row::Network { component, message, load: Load::Idle };
+        let row = Row::idle(component, message);
         let steps = brought_into_step(&topology, component);
         ExpectedRow {
             component,

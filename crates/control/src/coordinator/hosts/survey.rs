@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use btu_suite::accounting;
 use btu_suite::activity::{Activity, Order, Request, Respond, Token, Transport};
-use btu_suite::cell::{Component, Load, Row};
+use btu_suite::cell::{Component, Row};
 use btu_suite::network::{HostName, HostRole, Impairment, Impairments};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan};
 use btu_suite::script::{Amount, FtpSource, Role, Script, Setting, Step, at_black_boxes, script};
@@ -131,8 +131,7 @@ async fn offered(
     plan: &Plan,
     setting: &Setting,
 ) -> Result<BitRate, CoordinatorError> {
-    let row =
-        Row::Network { component: Component::Send, message: Bytes::new(65536), load: Load::Idle };
+    let row = Row::idle(Component::Send, Bytes::new(65536));
     let script = script(plan, &row, setting);
     let scene = stage.play(&script).await?;
     let balance = balance(&row, &script, &scene);
