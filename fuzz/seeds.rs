@@ -18,8 +18,8 @@ use btu_suite::pipe::{
 };
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
-    CellRecord, CpuTime, Failure, HostClock, MachineCpu, NetworkResult, Outcome, PlacedReport,
-    Received, Report, Requested, Sent, TcpInfo, WireAccount,
+    CellRecord, CpuTime, Failure, HostClock, NetworkResult, Outcome, PlacedReport, Received,
+    Report, Requested, Sent, TcpInfo,
 };
 use btu_suite::roll::{self, Answer, Greeted, Roll};
 use btu_suite::sample::Sample;
@@ -481,25 +481,9 @@ fn lines(store: &Store, lock: &RunLock) -> Vec<u8> {
 fn cell(row: Row, position: u32) -> CellRecord {
     let bytes = Bytes::new(1_000_000);
     let goodput_bits_per_second = 8e6;
-    CellRecord {
-        row,
-        block: 0,
-        position,
-        faults: Vec::new(),
-        network: Some(NetworkResult {
-            bytes,
-            duration: Span::from_seconds(1),
-            goodput_bits_per_second,
-            loss: 0.0,
-        }),
-        host: None,
-        reports: Vec::new(),
-        stations: Vec::new(),
-        machine: MachineCpu::default(),
-        wire: WireAccount::default(),
-        start_skew_ns: 0,
-        overhead_ns: 0,
-    }
+    let duration = Span::from_seconds(1);
+    let network = NetworkResult { bytes, duration, goodput_bits_per_second, loss: 0.0 };
+    CellRecord { network: Some(network), ..CellRecord::empty(row, 0, position) }
 }
 
 /// An empty run.

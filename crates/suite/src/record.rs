@@ -407,6 +407,24 @@ pub struct CellRecord {
 }
 
 impl CellRecord {
+    /// A valid cell in which nothing was measured.
+    pub fn empty(row: Row, block: u32, position: u32) -> Self {
+        Self {
+            row,
+            block,
+            position,
+            faults: Vec::new(),
+            network: None,
+            host: None,
+            reports: Vec::new(),
+            stations: Vec::new(),
+            machine: MachineCpu::default(),
+            wire: WireAccount::default(),
+            start_skew_ns: 0,
+            overhead_ns: 0,
+        }
+    }
+
     /// Whether the cell counts.
     pub fn is_valid(&self) -> bool {
         self.faults.is_empty()

@@ -89,7 +89,7 @@ mod tests {
     use crate::cell::Load;
     use crate::network::Network;
     use crate::plan::Profile;
-    use crate::record::{HostResult, MachineCpu, WireAccount};
+    use crate::record::HostResult;
 
     fn plan() -> Plan {
         Plan { components: Vec::new(), ..Plan::whole(3, Profile::quick(), Network::Veth) }
@@ -98,20 +98,8 @@ mod tests {
     fn record(slot: Slot, milliseconds: u64) -> CellRecord {
         let host =
             HostResult { work: 1, duration: Span::from_milliseconds(milliseconds), overlap: 0.0 };
-        CellRecord {
-            row: slot.cell,
-            block: slot.block,
-            position: slot.position,
-            faults: Vec::new(),
-            network: None,
-            host: Some(host),
-            reports: Vec::new(),
-            stations: Vec::new(),
-            machine: MachineCpu::default(),
-            wire: WireAccount::default(),
-            start_skew_ns: 0,
-            overhead_ns: 0,
-        }
+        let empty = CellRecord::empty(slot.cell, slot.block, slot.position);
+        CellRecord { host: Some(host), ..empty }
     }
 
     /// Measures whole blocks; `cpu` is steady and everything else varies wildly.

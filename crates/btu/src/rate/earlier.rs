@@ -34,7 +34,7 @@ pub(super) mod tests {
     use btu_suite::cell::{Component, Row};
     use btu_suite::network::Network;
     use btu_suite::plan::{Plan, Profile};
-    use btu_suite::record::{CellRecord, MachineCpu, NetworkResult, WireAccount};
+    use btu_suite::record::{CellRecord, NetworkResult};
     use btu_units::{Bytes, Span};
 
     use super::*;
@@ -54,25 +54,9 @@ pub(super) mod tests {
     pub(crate) fn cell() -> CellRecord {
         let (bytes, duration) = (Bytes::new(1000), Span::from_milliseconds(1));
         let message = Bytes::new(65_536);
-        CellRecord {
-            row: Row::idle(Component::Send, message),
-            block: 0,
-            position: 0,
-            faults: Vec::new(),
-            network: Some(NetworkResult {
-                bytes,
-                duration,
-                goodput_bits_per_second: 8e6,
-                loss: 0.0,
-            }),
-            host: None,
-            reports: Vec::new(),
-            stations: Vec::new(),
-            machine: MachineCpu::default(),
-            wire: WireAccount::default(),
-            start_skew_ns: 0,
-            overhead_ns: 0,
-        }
+        let network = NetworkResult { bytes, duration, goodput_bits_per_second: 8e6, loss: 0.0 };
+        let empty = CellRecord::empty(Row::idle(Component::Send, message), 0, 0);
+        CellRecord { network: Some(network), ..empty }
     }
 
     /// A run of `suite` with these cells, which is not complete yet.

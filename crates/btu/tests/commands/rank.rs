@@ -8,7 +8,7 @@ use btu_store::{Moment, NewRun, State, Store};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
-use btu_suite::record::{CellRecord, HostResult, MachineCpu, NetworkResult, WireAccount};
+use btu_suite::record::{CellRecord, HostResult, NetworkResult};
 use btu_units::{Bytes, Span};
 
 fn btu(data: &Path, arguments: &[&str]) -> Output {
@@ -55,18 +55,9 @@ fn cell(row: Row, block: u32, megabits: f64) -> CellRecord {
         loss: 0.0,
     };
     CellRecord {
-        row,
-        block,
-        position: 0,
-        faults: Vec::new(),
         network: (!alone).then_some(network),
         host: Some(HostResult { work: (megabits * 10.0) as u64, duration, overlap: 1.0 }),
-        reports: Vec::new(),
-        stations: Vec::new(),
-        machine: MachineCpu::default(),
-        wire: WireAccount::default(),
-        start_skew_ns: 0,
-        overhead_ns: 0,
+        ..CellRecord::empty(row, block, 0)
     }
 }
 

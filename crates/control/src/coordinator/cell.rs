@@ -4,7 +4,7 @@ use btu_suite::accounting::{self, CellAccounting};
 use btu_suite::cell::Row;
 use btu_suite::experiment::Observation;
 use btu_suite::program::Programs;
-use btu_suite::record::{CellRecord, MachineCpu, WireAccount};
+use btu_suite::record::CellRecord;
 use btu_suite::schedule::Slot;
 use btu_suite::script::{Script, Setting, script};
 
@@ -54,18 +54,6 @@ fn record(slot: Slot, script: &Script, scene: Observation) -> CellRecord {
 }
 
 fn unprepared(slot: Slot, error: &CoordinatorError) -> CellRecord {
-    CellRecord {
-        row: slot.cell,
-        block: slot.block,
-        position: slot.position,
-        faults: vec![error.to_string()],
-        network: None,
-        host: None,
-        reports: Vec::new(),
-        stations: Vec::new(),
-        machine: MachineCpu::default(),
-        wire: WireAccount::default(),
-        start_skew_ns: 0,
-        overhead_ns: 0,
-    }
+    let faults = vec![error.to_string()];
+    CellRecord { faults, ..CellRecord::empty(slot.cell, slot.block, slot.position) }
 }

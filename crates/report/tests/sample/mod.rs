@@ -7,7 +7,7 @@ use btu_suite::network::{HostRole, Network};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
     CellRecord, CpuTime, DatagramsReceived, DatagramsSent, HostResult, MachineCpu, NetworkResult,
-    Outcome, PlacedReport, Report, Requested, Sent, TcpInfo, WireAccount,
+    Outcome, PlacedReport, Report, Requested, Sent, TcpInfo,
 };
 use btu_suite::verdict::Context;
 use btu_units::{Bytes, Span, Time};
@@ -57,14 +57,6 @@ fn noise(row: Row, block: u32, spread: f64) -> f64 {
 
 fn cell(row: Row, block: u32) -> CellRecord {
     let empty = CellRecord {
-        row,
-        block,
-        position: 0,
-        faults: Vec::new(),
-        network: None,
-        host: None,
-        reports: Vec::new(),
-        stations: Vec::new(),
         machine: MachineCpu {
             user_ns: 40_000_000,
             system_ns: 110_000_000,
@@ -74,9 +66,9 @@ fn cell(row: Row, block: u32) -> CellRecord {
             idle_ns: 35_000_000,
             ..MachineCpu::default()
         },
-        wire: WireAccount::default(),
         start_skew_ns: 200_000,
         overhead_ns: 20_000_000,
+        ..CellRecord::empty(row, block, 0)
     };
     match row {
         Row::Host { load } => CellRecord { host: Some(host(load, 1.0, row, block)), ..empty },

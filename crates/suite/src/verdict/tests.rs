@@ -14,7 +14,7 @@ use crate::network::{HostRole, Network};
 use crate::plan::{Plan, Profile};
 use crate::record::{
     CellRecord, CpuTime, Host, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport,
-    Received, Report, Sent, TcpInfo, WireAccount,
+    Received, Report, Sent, TcpInfo,
 };
 
 /// The volume of a synthetic network activity.
@@ -29,17 +29,9 @@ fn context() -> Context {
     Context { load_before: Some(0.1), ..Context::complete(plan, 4) }
 }
 
-/// A valid cell in which nothing was measured.
+/// A valid cell on a machine with something to do.
 fn cell(row: Row, block: u32) -> CellRecord {
     CellRecord {
-        row,
-        block,
-        position: 0,
-        faults: Vec::new(),
-        network: None,
-        host: None,
-        reports: Vec::new(),
-        stations: Vec::new(),
         machine: MachineCpu {
             user_ns: 300,
             system_ns: 100,
@@ -47,9 +39,7 @@ fn cell(row: Row, block: u32) -> CellRecord {
             idle_ns: 500,
             ..MachineCpu::default()
         },
-        wire: WireAccount::default(),
-        start_skew_ns: 0,
-        overhead_ns: 0,
+        ..CellRecord::empty(row, block, 0)
     }
 }
 

@@ -11,7 +11,7 @@ use btu_store::{Moment, NewRun, RunId, RunLock, State, Store};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
-use btu_suite::record::{CellRecord, MachineCpu, NetworkResult, WireAccount};
+use btu_suite::record::{CellRecord, NetworkResult};
 use btu_units::{Bytes, Span};
 
 const CREATED: &str = "2026-11-21T04:31:08Z";
@@ -152,23 +152,6 @@ fn cell(row: Row, block: u32, position: u32, megabits: f64) -> CellRecord {
     let bytes = Bytes::new(1_000_000);
     let goodput = megabits * 1e6;
     let duration = Span::from_seconds_f64(bytes.bits() / goodput);
-    CellRecord {
-        row,
-        block,
-        position,
-        faults: Vec::new(),
-        network: Some(NetworkResult {
-            bytes,
-            duration,
-            goodput_bits_per_second: goodput,
-            loss: 0.0,
-        }),
-        host: None,
-        reports: Vec::new(),
-        stations: Vec::new(),
-        machine: MachineCpu::default(),
-        wire: WireAccount::default(),
-        start_skew_ns: 0,
-        overhead_ns: 0,
-    }
+    let network = NetworkResult { bytes, duration, goodput_bits_per_second: goodput, loss: 0.0 };
+    CellRecord { network: Some(network), ..CellRecord::empty(row, block, position) }
 }
