@@ -6,8 +6,8 @@ use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{Component, Load, Row};
+use crate::compare::Reading;
 use crate::plan::Plan;
-use crate::record::CellRecord;
 
 /// An amount of work still fits if its baselines last between the target time over this factor and
 /// the target time times this factor.
@@ -62,31 +62,25 @@ impl Amounts {
     }
 
     /// The amounts whose baselines lasted between half of `target` and twice, by the geometric mean
-    /// of the valid ones among `cells`, which did these amounts.
+    /// of their `readings`, in a run that did these amounts.
     #[must_use]
-    pub fn fitting(&self, cells: &[CellRecord], target: Span) -> Self {
-        let fits = |row: Row| {
-            let valid = cells.iter().filter(|cell| cell.row == row && cell.is_valid());
-            let times: Vec<f64> = valid.filter_map(baseline).map(Span::seconds).collect();
-            geometric_mean(&times).is_some_and(|mean| {
-                (FITTING.recip()..=FITTING).contains(&(mean / target.seconds()))
+    pub fn fitting(&self, readings: &[Reading], target: Span) -> Self {
+        let fits = |row: Row, work: f64| {
+            let speeds = readings.iter().filter(|reading| reading.row == row);
+            let speeds: Vec<f64> = speeds.map(|reading| reading.per_second).collect();
+            geometric_mean(&speeds).is_some_and(|speed| {
+                (FITTING.recip()..=FITTING).contains(&(work / speed / target.seconds()))
             })
         };
-        let network = |volume: &&Volume| fits(Row::idle(volume.component, volume.message));
-        let host = |amount: &&HostAmount| fits(Row::Host { load: amount.load });
+        let network = |volume: &&Volume| {
+            fits(Row::idle(volume.component, volume.message), volume.volume.bits())
+        };
+        let host = |host: &&HostAmount| fits(Row::Host { load: host.load }, host.amount as f64);
         Self {
             volumes: self.volumes.iter().filter(network).copied().collect(),
             host: self.host.iter().filter(host).copied().collect(),
             null_cell_ns: self.null_cell_ns,
         }
-    }
-}
-
-/// The time of a cell's only activity.
-fn baseline(cell: &CellRecord) -> Option<Span> {
-    match cell.row {
-        Row::Network { .. } => cell.network.as_ref().map(|result| result.duration),
-        Row::Host { .. } => cell.host.as_ref().map(|result| result.duration),
     }
 }
 

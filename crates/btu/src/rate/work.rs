@@ -3,6 +3,7 @@
 use btu_control::coordinator::EarlierWork;
 use btu_control::environment::Environment;
 use btu_store::{RunRow, State, Store};
+use btu_suite::compare::Reading;
 use btu_suite::plan::Plan;
 use btu_suite::work::Amounts;
 
@@ -33,8 +34,9 @@ fn is_of(row: &RunRow, hash: &str) -> bool {
 
 fn of(store: &Store, row: RunRow, plan: &Plan) -> Option<EarlierWork> {
     let amounts: Amounts = serde_json::from_value(row.calibration?["amounts"].take()).ok()?;
-    let cells = store.cells(row.summary.id).ok()?;
-    let amounts = amounts.fitting(&cells, plan.profile.target);
+    let placed = store.readings_for_rating(row.summary.id).ok()?;
+    let readings: Vec<Reading> = placed.into_iter().map(|cell| cell.reading).collect();
+    let amounts = amounts.fitting(&readings, plan.profile.target);
     let fits = !(amounts.volumes.is_empty() && amounts.host.is_empty());
     fits.then_some(EarlierWork { run: row.summary.uuid, amounts })
 }
@@ -49,7 +51,7 @@ mod tests {
     use btu_units::{Bytes, Span};
 
     use super::super::SUITE;
-    use super::super::earlier::tests::{cell, divided, here, store_run};
+    use super::super::earlier::tests::{divided, here, store_run};
     use super::*;
 
     const MESSAGE: Bytes = Bytes::new(65_536);
@@ -64,20 +66,21 @@ mod tests {
         }
     }
 
-    /// A baseline of the first block.
+    /// A cell of the first block that did the work of its row's activity.
     fn lasted(row: Row, position: u32, milliseconds: u64) -> CellRecord {
         let duration = Span::from_milliseconds(milliseconds);
-        let alone = CellRecord { row, position, ..cell() };
+        let empty = CellRecord::empty(row, 0, position);
         match row {
-            Row::Network { .. } => CellRecord {
-                network: alone.network.map(|result| NetworkResult { duration, ..result }),
-                ..alone
-            },
-            Row::Host { .. } => CellRecord {
-                network: None,
-                host: Some(HostResult { work: 700, duration, overlap: 0.0 }),
-                ..alone
-            },
+            Row::Network { component, message, .. } => {
+                let bytes = amounts().volume(component, message).unwrap();
+                let goodput_bits_per_second = bytes.bits() / duration.seconds();
+                let network = NetworkResult { bytes, duration, goodput_bits_per_second, loss: 0.0 };
+                CellRecord { network: Some(network), ..empty }
+            }
+            Row::Host { load } => {
+                let work = amounts().host(load).unwrap();
+                CellRecord { host: Some(HostResult { work, duration, overlap: 0.0 }), ..empty }
+            }
         }
     }
 

@@ -104,8 +104,8 @@ impl<R> Run<R> {
 impl Reading {
     /// The speed of a cell; `None` where it is void or has none above zero.
     ///
-    /// The amount of work of a host activity is calibrated again in every run, so its speed is work
-    /// over time.
+    /// The amount of work of a host activity may differ from run to run, so its speed is work over
+    /// time.
     pub fn of(record: &CellRecord) -> Option<Self> {
         let per_second = match record.row.unit() {
             Unit::Bits | Unit::Times => record.network.as_ref()?.goodput_bits_per_second,
