@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use btu_control::awake::Wakefulness;
 use btu_control::coordinator::{EarlierWork, Ground, Observer, Phase, Processors, Rating, Testbed};
-use btu_control::environment;
+use btu_control::environment::{self, Environment};
 use btu_store::{NewRun, RunLock, RunRow, Store};
 use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile};
@@ -81,25 +81,41 @@ fn carry_out(
 ) -> anyhow::Result<()> {
     let mut session =
         Session::new(Some("btu rate"), Bar::new(rate.quiet, Watch::Never), store, resumed)?;
-    let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
-    let work = earlier_work(rate, &plan, &session.store)?;
+    let here = environment::collect();
+    let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session, &here)?;
+    let work = earlier_work(rate, &plan, &session, &here)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating =
         Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref(), work)?;
     session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common).map(drop)
 }
 
-/// The work of an earlier run, unless it is to be found anew or done on other machines.
-fn earlier_work(rate: &Rate, plan: &Plan, store: &Store) -> anyhow::Result<Option<EarlierWork>> {
+/// The work of an earlier run, unless it is to be found anew or done on other machines, or a resumed run has its own.
+fn earlier_work(
+    rate: &Rate,
+    plan: &Plan,
+    session: &Session,
+    here: &Environment,
+) -> anyhow::Result<Option<EarlierWork>> {
     if rate.calibrate || matches!(plan.network, Network::Machines(_)) {
         return Ok(None);
     }
-    work::known(store, &environment::collect(), plan)
+    if let Some(run) = session.resumed()
+        && session.store.run(&run)?.calibration.is_some()
+    {
+        return Ok(None);
+    }
+    work::known(&session.store, here, plan)
 }
 
 /// Checks that this machine, or the hosts, can measure it; removes the rows from the plan that the
 /// hosts cannot measure.
-fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Result<Prepared> {
+fn prepare(
+    rate: &Rate,
+    plan: &mut Plan,
+    session: &mut Session,
+    here: &Environment,
+) -> anyhow::Result<Prepared> {
     let resumed = session.resumed();
     let Network::Machines(machines) = plan.network.clone() else {
         let topology = network::topology(&plan.network)?
@@ -108,7 +124,7 @@ fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Resul
         let scratch = preflight::scratch(rate, plan, session.store.path())?;
         let grants = preflight::namespaces(&session.settings.executable, &receivers(plan))?;
         check_work(plan, grants.own_protocol_work)?;
-        let near = near::known(&session.store, &environment::collect(), plan)?;
+        let near = near::known(&session.store, here, plan)?;
         return Ok(Prepared {
             ground: Ground::Testbed(Box::new(testbed(plan, topology, near))),
             scratch,
