@@ -183,7 +183,7 @@ impl ActivityStep {
                 )
             }
             Doing::TcpStream { message, amount, window, receiving } => {
-                tcp_stream(token, *message, lasting(*amount), (*window, *receiving))
+                tcp_stream(token, *message, lasting(*amount), *window, *receiving)
             }
             Doing::UdpStream { message, rate, time } => {
                 udp_stream(token, *message, *rate, long(*time))
@@ -205,7 +205,8 @@ fn tcp_stream(
     token: Token,
     message: Bytes,
     work: Work,
-    (window, receiving): (Option<Bytes>, Receiving),
+    window: Option<Bytes>,
+    receiving: Receiving,
 ) -> (Option<Activity>, Activity) {
     let receive = TcpReceive {
         meeting: Rendezvous::Listen(UNSET),
