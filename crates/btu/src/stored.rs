@@ -328,12 +328,11 @@ fn receiving(row: &RunRow) -> Option<String> {
     if ![rate::SUITE, SpeedPlan::SUITE].contains(&row.summary.suite.as_str()) {
         return None;
     }
-    // Plans that are older than this field have receivers that read in batches.
-    let is_plain = serde_json::from_value(row.plan["receiving"].clone())
-        .is_ok_and(|receiving: Receiving| receiving.is_plain());
+    let receiving = serde_json::from_value(row.plan["receiving"].clone())
+        .unwrap_or_else(|_| Receiving::of_older_plans());
     let batches =
         "receivers read in batches, not by one call that waits for each message (--receive plain)";
-    (!is_plain).then(|| batches.to_owned())
+    receiving.is_batched().then(|| batches.to_owned())
 }
 
 /// Whether processors were kept awake.

@@ -207,7 +207,7 @@ impl Receiving {
     pub const ALL: [Self; 2] = [Self::Plain, Self::Batched];
 
     /// That of plans which are older than the field: in batches.
-    pub(crate) const fn of_older_plans() -> Self {
+    pub const fn of_older_plans() -> Self {
         Self::Batched
     }
 
