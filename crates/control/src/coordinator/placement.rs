@@ -42,8 +42,6 @@ pub(super) struct Placement {
     apart: Apart,
     /// The last reading; `None` if it could not be taken.
     last: Option<PairReading>,
-    /// Whether it was far.
-    is_far: bool,
     spent: Spent,
 }
 
@@ -108,8 +106,15 @@ impl Placement {
     /// The processors now; `None` if it cannot be told.
     fn read(&mut self) -> Option<PairReading> {
         self.last = read_pair(self.pair?);
-        self.is_far = self.last.is_some_and(|reading| self.apart.note(reading.core_to_core));
+        if let Some(reading) = self.last {
+            self.apart.note(reading.core_to_core);
+        }
         self.last
+    }
+
+    /// Whether the last reading was far.
+    fn is_far(&self) -> bool {
+        self.last.is_some_and(|reading| self.apart.is_far(reading.core_to_core))
     }
 
     /// The processors around a cell that has just ended: the latency now, and arithmetic on average of now and of the
@@ -130,7 +135,7 @@ impl Placement {
     pub(super) async fn await_near(&mut self) {
         let began = Instant::now();
         self.read();
-        while self.is_far && self.allowance.has(began.elapsed()) {
+        while self.is_far() && self.allowance.has(began.elapsed()) {
             self.bring_together().await;
             self.read();
         }
@@ -144,7 +149,7 @@ impl Placement {
     /// faults is stored with these, wherever the processors were.
     pub(super) fn spoiled(&mut self, faults: &[String], again: u32, took: Duration) -> bool {
         let may_repeat = faults.is_empty() && again < MOST_AGAIN && self.allowance.has(took);
-        let is_spoiled = self.is_far && may_repeat;
+        let is_spoiled = self.is_far() && may_repeat;
         if is_spoiled {
             self.spend(took);
             self.spent.cells_again += 1;
@@ -200,7 +205,9 @@ mod tests {
         let allowance = Allowance { left: of_cell * MOST_OF_LEFT, of_cell };
         let mut placement = Placement { allowance, ..Placement::default() };
         assert!(!placement.apart.note(Span::from_nanoseconds(50)));
-        placement.is_far = placement.apart.note(Span::from_nanoseconds(500));
+        let core_to_core = Span::from_nanoseconds(500);
+        assert!(placement.apart.note(core_to_core));
+        placement.last = Some(PairReading { core_to_core, arithmetic: Span::ZERO });
         placement
     }
 
