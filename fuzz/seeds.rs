@@ -191,6 +191,7 @@ fn point() -> Point {
     each.record(100_000);
     Point {
         size: Bytes::new(16),
+        pass: 0,
         trials: vec![trial; 3],
         accounts,
         each: Some(each),

@@ -10,7 +10,6 @@ mod show;
 
 use std::process::ExitCode;
 
-use btu_control::awake::Wakefulness;
 use btu_control::coordinator::{DISK_LOAD_FILE, Signatures};
 use btu_load::FETCH_ROOM;
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
@@ -79,7 +78,6 @@ fn measure(
         resumed.map(|Resumed { lock, row, warning }| (row, (lock, warning))).unzip();
     let bar = Bar::new(pipe.quiet, Watch::Never);
     let mut session = Session::new(command, bar, store, resumed)?;
-    let _awake = Wakefulness::begin(job.plans().iter().any(|plan| plan.kept_awake));
     let Places { ground, ends, warning } =
         ground::prepare((job, network), pipe, &mut session, row.as_ref())?;
     let warnings = warning.into_iter().collect();

@@ -1,7 +1,5 @@
 //! `btu rate`: turns the command line into a checked plan, runs it, and shows the result.
 
-mod earlier;
-mod near;
 mod network;
 mod work;
 
@@ -25,7 +23,7 @@ use crate::progress::{Bar, Watch};
 use crate::runs::{Form, Shown};
 use crate::study::{Prepared, Resumed, Session};
 use crate::suites::{self, Measure, Suite};
-use crate::{preflight, resume, runs};
+use crate::{near, preflight, resume, runs};
 
 pub(crate) use crate::cli::Rate;
 pub(crate) use btu_suite::plan::SUITE;
@@ -124,7 +122,7 @@ fn prepare(
         let scratch = preflight::scratch(rate, plan, session.store.path())?;
         let grants = preflight::namespaces(&session.settings.executable, &receivers(plan))?;
         check_work(plan, grants.own_protocol_work)?;
-        let near = near::known(&session.store, here, plan)?;
+        let near = near::known(&session.store, here, near::of_rating(plan))?;
         return Ok(Prepared {
             ground: Ground::Testbed(Box::new(testbed(plan, topology, near))),
             scratch,
@@ -157,6 +155,7 @@ fn testbed(plan: &Plan, topology: Topology, near: Option<Span>) -> Testbed {
         protocol_work: plan.protocol_work,
         awake: plan.kept_awake,
         near,
+        ..Processors::default()
     };
     Testbed {
         name: "rate",

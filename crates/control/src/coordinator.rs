@@ -113,6 +113,8 @@ pub struct Processors {
     /// The station under test, and the division of the processors between it and all other work;
     /// shared by all when absent.
     pub divided: Option<(StationId, Division)>,
+    /// The processors of two ends that are pinned, where they are not divided.
+    pub ends: Option<[u32; 2]>,
     /// Where the protocol work of received frames is done.
     pub protocol_work: ProtocolWork,
     /// Whether they are kept from sleeping.
@@ -122,10 +124,14 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// A processor of the station under test, and one of all other work.
+    /// A processor of the station under test, and one of all other work; or those of the ends.
     fn pair(&self) -> Option<[u32; 2]> {
-        let (_, division) = self.divided.as_ref()?;
-        division.pair()
+        self.divided.as_ref().map_or(self.ends, |(_, division)| division.pair())
+    }
+
+    /// Between these two, from now on kept from sleeping if that is wanted.
+    fn placement(&self) -> Placement {
+        Placement::new(self.pair(), self.near, Wakefulness::begin(self.awake))
     }
 
     /// Pins this process, and its later children, to the processors of all work except the station
@@ -242,7 +248,7 @@ fn raise_and_measure<S: Study>(
     observer.phase(Phase::Raise(testbed.all().map(|one| one.drawing.stations.len()).sum()));
     let own = OwnEnvironment::begin(journal, testbed.processors.near)?;
     let began = Instant::now();
-    let wakefulness = Wakefulness::begin(testbed.processors.awake);
+    let placement = testbed.processors.placement();
     let held = testbed.processors.hold_the_rest()?;
     let rising = testbed
         .all()
@@ -253,8 +259,6 @@ fn raise_and_measure<S: Study>(
         .into_iter()
         .map(RaisingNetwork::finish)
         .collect::<Result<Vec<_>, _>>()?;
-    let processors = &testbed.processors;
-    let placement = Placement::new(processors.pair(), processors.near, wakefulness);
     let result =
         measure(journal, study, settings, (&testbeds, testbed, placement), began, observer);
     observer.phase(Phase::Lower);
@@ -351,8 +355,9 @@ fn measure_on_hosts<S: Study>(
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     let began = Instant::now();
-    let HostSet { mut stage, runtime, here } = host_set;
-    let own = here.as_ref().map(|_| OwnEnvironment::begin(journal, None)).transpose()?;
+    let HostSet { mut stage, runtime, here, processors } = host_set;
+    let own = here.as_ref().map(|_| OwnEnvironment::begin(journal, processors.near)).transpose()?;
+    stage.placement = processors.placement();
     runtime.block_on(async {
         let mut monitor = RunMonitor::set(&[])?;
         let result =

@@ -4,6 +4,7 @@ use btu_suite::cell::Row;
 use btu_suite::compare::Reading;
 use btu_suite::record::{Apart, CellRecord, MachineCpu};
 use btu_suite::verdict::PlacedReading;
+use btu_units::Span;
 use rusqlite::params;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -17,6 +18,27 @@ use crate::{Store, StoreError};
 const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second, coalesce(packed, record),
     component = '' OR component LIKE 'INTERACTIVE/%'
     FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
+
+/// The records of valid cells, without those of requests.
+const SELECT_RECORDS: &str = "SELECT coalesce(packed, record) FROM cells
+    WHERE run = ?1 AND valid AND component NOT LIKE 'INTERACTIVE/%' ORDER BY block, position, id";
+
+/// What is read of a record of any suite for the latency: a cell's, a signature's, or one of several
+/// signatures'.
+#[derive(Deserialize)]
+struct AnyRecord {
+    machine: Option<MachineCpu>,
+    conditions: Option<Surroundings>,
+    point: Option<Box<Self>>,
+}
+
+impl AnyRecord {
+    fn core_to_core(self) -> Option<Span> {
+        let point = self.point.and_then(|point| point.core_to_core());
+        let machine = self.machine.or(self.conditions.map(|conditions| conditions.machine));
+        point.or_else(|| machine?.processor_readings().core_to_core)
+    }
+}
 
 /// What is read of a record for its latency. Nearly all the time of reading whole records is that of
 /// building their samples.
@@ -62,11 +84,16 @@ impl Store {
         columns.into_iter().filter_map(|columns| placed(columns).transpose()).collect()
     }
 
-    /// The latencies between the two sides of the machine after a run's valid cells, of the suite
-    /// `btu`, without those of requests and responses; none where the processors were not divided.
+    /// The latencies between two processors of the machine after the valid cells of a run of any suite,
+    /// without requests and responses; none where nothing was read.
     pub fn core_to_core(&self, run: RunId) -> Result<Apart, StoreError> {
-        let placed = self.readings_for_rating(run)?;
-        Ok(Apart::of(placed.into_iter().filter_map(|cell| cell.processors.core_to_core)))
+        let record = |row: &rusqlite::Row<'_>| row.get(0);
+        let records: Vec<Packed> =
+            self.all("read the latencies", SELECT_RECORDS, params![run], record)?;
+        let latencies =
+            records.iter().map(|record| Ok(self.parse::<AnyRecord>(run, record)?.core_to_core()));
+        let latencies = latencies.collect::<Result<Vec<_>, StoreError>>()?;
+        Ok(Apart::of(latencies.into_iter().flatten()))
     }
 
     fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {

@@ -12,6 +12,7 @@ mod facts;
 mod job;
 mod kind;
 mod layers;
+mod merge;
 mod pin;
 mod place;
 mod plan;

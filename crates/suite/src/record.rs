@@ -18,6 +18,7 @@ mod wire;
 pub use apart::Apart;
 pub use machine::{ClockSteps, MachineCpu, ProcessorReadings};
 pub use slowed::Slowed;
+pub(crate) use wire::is_default;
 pub use wire::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
 
 /// A worker's account of its activity.

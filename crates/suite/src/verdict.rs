@@ -62,7 +62,7 @@ use cells::Cells;
 pub(crate) use cpu::Shares;
 use goodputs::Goodputs;
 use processor_costs::ProcessorCosts;
-pub(crate) use warning::{MOST_LATENESS, MOST_STEAL, count};
+pub(crate) use warning::{MOST_APART, MOST_LATENESS, MOST_STEAL, count};
 
 /// The level of every interval in a verdict.
 const LEVEL: Level = Level::P95;

@@ -2,8 +2,8 @@
 //! one on another machine.
 
 use anyhow::Context;
-use btu_control::coordinator::{Ground, Observer, Phase, Testbed};
-use btu_control::environment::Environment;
+use btu_control::coordinator::{Ground, Observer, Phase, Processors, Testbed};
+use btu_control::environment::{self, Environment};
 use btu_store::RunRow;
 use btu_suite::network::HostName;
 use btu_suite::pipe::{Job, PipePlan, Place, Remote};
@@ -11,7 +11,7 @@ use btu_suite::pipe::{Job, PipePlan, Place, Remote};
 use super::plan::Stations;
 use crate::cli::Pipe;
 use crate::study::Session;
-use crate::{hosts, preflight, resume};
+use crate::{hosts, near, preflight, resume};
 
 /// Where a run is measured.
 pub(super) struct Places {
@@ -32,8 +32,9 @@ pub(super) fn prepare(
 ) -> anyhow::Result<Places> {
     if let Some(stations) = stations(job)? {
         preflight::namespaces(&session.settings.executable, &[])?;
-        return raised(job, network, stations);
+        return raised(job, network, stations, processors(job, session)?);
     }
+    let processors = processors(job, session)?;
     let remote = remote_of(job);
     if remote.is_some() {
         session.bar.phase(Phase::Reserve);
@@ -53,7 +54,7 @@ pub(super) fn prepare(
         }
         _ => None,
     };
-    Ok(Places { ground: Ground::Hosts(Box::new(hosts)), ends, warning })
+    Ok(Places { ground: Ground::Hosts(Box::new(hosts.using(processors))), ends, warning })
 }
 
 /// The stations of the ends, if the ends are in stations.
@@ -62,7 +63,19 @@ fn stations(job: &Job) -> anyhow::Result<Option<Stations>> {
     Ok(places.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().next())
 }
 
-fn raised(job: &Job, network: &str, stations: Stations) -> anyhow::Result<Places> {
+/// The use of this machine's processors.
+fn processors(job: &Job, session: &Session) -> anyhow::Result<Processors> {
+    let (ends, awake) = (job.pair(), job.plans().iter().any(|plan| plan.kept_awake));
+    let near = near::known(&session.store, &environment::collect(), ends)?;
+    Ok(Processors { ends, awake, near, ..Processors::default() })
+}
+
+fn raised(
+    job: &Job,
+    network: &str,
+    stations: Stations,
+    processors: Processors,
+) -> anyhow::Result<Places> {
     let Stations { drawing, near, far } = stations;
     let find = |name: &str| {
         let id = drawing.station_called(name);
@@ -77,6 +90,7 @@ fn raised(job: &Job, network: &str, stations: Stations) -> anyhow::Result<Places
         hosts: found.to_vec(),
         drawing,
         source: network.to_owned(),
+        processors,
         congestion_control: job.plans().iter().find_map(control),
         ..Testbed::default()
     };

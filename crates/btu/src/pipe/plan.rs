@@ -205,7 +205,7 @@ fn plan(
     let sizes = fitting(sizes, kind)?;
     let plan = PipePlan {
         pattern: pipe.pattern,
-        precision: precision(pipe, sizes.list().len()),
+        precision: precision(pipe, &place, sizes.list().len()),
         sizes,
         buffers: Buffers { cache, offset: pipe.memory.offset, check },
         socket: SocketOptions {
@@ -257,13 +257,17 @@ fn fitting(sizes: Sizes, kind: Kind) -> anyhow::Result<Sizes> {
     Ok(Sizes::of(fitting)?)
 }
 
-fn precision(pipe: &Pipe, sizes: usize) -> Precision {
+fn precision(pipe: &Pipe, place: &Place, sizes: usize) -> Precision {
     let named = match pipe.precision {
         PrecisionName::Quick => Precision::quick(),
         PrecisionName::Standard => Precision::standard(),
         PrecisionName::Full => Precision::full(),
     };
-    let named = Precision { trials: pipe.trials.unwrap_or(named.trials), ..named };
+    let in_passes = is_in_passes(pipe, place);
+    let named = if in_passes { named.in_passes() } else { named };
+    let trials = pipe.trials.unwrap_or(named.trials);
+    let passes = if in_passes { trials.clamp(1, MOST_PASSES) } else { 1 };
+    let named = Precision { trials, passes, ..named };
     let named = match pipe.time {
         Some(time) => within(time, sizes, signatures(pipe), &named),
         None => named,
@@ -274,6 +278,17 @@ fn precision(pipe: &Pipe, sizes: usize) -> Precision {
         each: pipe.each,
         ..named
     }
+}
+
+/// Starting processes and connections for more passes would take longer than their trials.
+const MOST_PASSES: u32 = 20;
+
+/// Whether each trial is in a pass of its own: where messages are fast, and their time depends on where processes,
+/// connections and their memory happen to be. On a slow network only its own times count, and
+/// every new connection would begin slowly.
+fn is_in_passes(pipe: &Pipe, place: &Place) -> bool {
+    let is_fast = matches!(place, Place::Here | Place::Stations { network: Network::Veth });
+    is_fast && pipe.aim.load.is_empty() && !pipe.aim.hint && pipe.time.is_none()
 }
 
 /// The number of signatures that share the time.

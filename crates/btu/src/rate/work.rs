@@ -7,7 +7,8 @@ use btu_suite::compare::Reading;
 use btu_suite::plan::Plan;
 use btu_suite::work::Amounts;
 
-use super::earlier;
+use super::SUITE;
+use crate::earlier;
 
 /// The amounts of the newest complete run of the same plan on the machine `here` whose baselines
 /// lasted about the profile's time; `None` if there is no such run, or none of its amounts fits.
@@ -20,7 +21,7 @@ pub(super) fn known(
         return Ok(None);
     }
     let hash = plan.hash();
-    let newest = earlier::runs(store, here)?.find(|row| is_of(row, &hash));
+    let newest = earlier::runs(store, here, |suite| suite == SUITE)?.find(|row| is_of(row, &hash));
     Ok(newest.and_then(|row| of(store, row, plan)))
 }
 
@@ -50,9 +51,8 @@ mod tests {
     use btu_suite::work::{HostAmount, Volume};
     use btu_units::{Bytes, Span};
 
-    use super::super::SUITE;
-    use super::super::earlier::tests::{divided, here, store_run};
     use super::*;
+    use crate::earlier::tests::{divided, here, store_run};
 
     const MESSAGE: Bytes = Bytes::new(65_536);
 

@@ -154,6 +154,7 @@ fn raw_trials(row: &RunRow, plan: &PipePlan, point: &Point) -> Vec<RawRow> {
             value("load", plan.load),
             value("pairs", plan.pairs),
             value("message_bytes", point.size.count()),
+            value("pass", point.pass + 1),
             value("trial", place + 1),
             value("repetitions", trial.repetitions),
             value("duration_seconds", trial.elapsed.seconds()),

@@ -126,6 +126,11 @@ impl Placement {
             .map_or_else(ProcessorReadings::default, |after| around(before.unwrap_or(after), after))
     }
 
+    /// The latency of near processors in earlier runs.
+    pub(super) fn known(&self) -> Option<Span> {
+        self.apart.known()
+    }
+
     /// A new cell has a share of the time.
     pub(super) fn begin_cell(&mut self) {
         self.allowance.begin_cell();

@@ -99,6 +99,7 @@ impl Study for Rating {
         Pace {
             most_blocks: profile.most_blocks,
             budget: profile.budget,
+            expected: profile.budget,
             own_time: None,
             guess: Span::from_seconds_f64(profile.target.seconds() * 1.5 + 0.05),
             deadline: self.base.deadline.into(),

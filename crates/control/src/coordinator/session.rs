@@ -109,7 +109,7 @@ impl<S: Study> Session<'_, S> {
         self.observer.phase(Phase::Measure);
         let pace = self.study.pace();
         let placement = &mut self.stage.placement;
-        monitor.guard(placement.begin(pace.budget).map(Ok)).await?;
+        monitor.guard(placement.begin(pace.expected).map(Ok)).await?;
         let clock = Clock::start(pace);
         let mut stall = StallDetector::default();
         for block in 0..pace.most_blocks {
@@ -159,7 +159,7 @@ impl<S: Study> Session<'_, S> {
                     let (measured, took) = (other?, began.elapsed());
                     let Some(record) = measured else { return Ok(took) };
                     let (faults, _) = self.study.seen(&record);
-                    if !self.stage.placement.spoiled(faults, again, took) {
+                    if !S::CAN_REPEAT || !self.stage.placement.spoiled(faults, again, took) {
                         break (record, took);
                     }
                     again += 1;

@@ -63,6 +63,7 @@ pub struct Signatures {
 /// A turn of one of the signatures, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureTurn {
+    part: usize,
     series: usize,
     name: String,
 }
@@ -100,22 +101,28 @@ impl Signatures {
         }
     }
 
-    /// The stored points of a signature. HINT is never resumed, so that each of its parts begins
-    /// with none.
-    fn known(&self, series: usize, records: &[JobRecord]) -> Vec<Point> {
+    /// The stored points of a signature in this part. HINT is never resumed, so that each of its
+    /// parts begins with none.
+    fn known(&self, part: Part<'_>, series: usize, records: &[JobRecord]) -> Vec<Point> {
         match self.job {
             Job::Hint(_) => Vec::new(),
-            Job::One(_) | Job::Set(_) => Job::points(records, series),
+            Job::One(_) | Job::Set(_) => Job::points_in(part, series, records),
         }
     }
 
-    /// The signature that has the next turn of the current part.
-    fn next(&self, done: &[JobRecord]) -> Option<usize> {
-        self.part()?;
+    /// The next turn: its part, and its signature. A resumed run passes over parts that are complete.
+    fn next(&self, done: &[JobRecord]) -> Option<(usize, usize)> {
+        let mut parts = self.job.parts().into_iter().enumerate().skip(self.part);
+        parts.find_map(|(index, part)| Some((index, self.next_of(part, done)?)))
+    }
+
+    /// The signature that has the next turn of a part, if the current part is this one or has none left.
+    fn next_of(&self, part: Part<'_>, done: &[JobRecord]) -> Option<usize> {
         let known: Vec<Vec<Point>> =
-            (0..self.is_over.len()).map(|series| self.known(series, done)).collect();
+            (0..self.is_over.len()).map(|series| self.known(part, series, done)).collect();
         let mut turns = Turns::after(known.iter().map(Vec::len).collect());
         for (series, plan) in self.job.plans().iter().enumerate() {
+            let plan = of_part(plan, part);
             let is_complete = self.standing.is_none() && plan.after(&known[series]).is_none();
             if self.is_over[series] || is_complete {
                 turns.ended(series);
@@ -131,7 +138,11 @@ impl Signatures {
 
     /// What HINT does, if that is the current part.
     fn laps(&self) -> Option<&HintPlan> {
-        match self.part()?.work {
+        self.laps_of(self.part)
+    }
+
+    fn laps_of(&self, part: usize) -> Option<&HintPlan> {
+        match self.job.parts().get(part)?.work {
             Work::Laps(hint) => Some(hint),
             Work::Messages => None,
         }
@@ -154,13 +165,18 @@ impl Signatures {
     async fn stand(
         &mut self,
         stage: &mut Stage,
-        known: &[Vec<Point>],
+        done: &[JobRecord],
     ) -> Result<Standing, CoordinatorError> {
         let mut standing = stage.stand();
         self.is_begun.fill(false);
-        for (series, known) in known.iter().enumerate() {
-            match self.job.plans()[series].after(known) {
-                Some(plan) => self.pair(stage, &mut standing, series, &plan).await?,
+        let Some(part) = self.part() else { return Ok(standing) };
+        let left = |(series, plan): (usize, &PipePlan)| {
+            of_part(plan, part).after(&self.known(part, series, done))
+        };
+        let plans: Vec<_> = self.job.plans().iter().enumerate().map(left).collect();
+        for (series, plan) in plans.iter().enumerate() {
+            match plan {
+                Some(plan) => self.pair(stage, &mut standing, series, plan).await?,
                 None => self.is_over[series] = true,
             }
         }
@@ -259,7 +275,8 @@ impl Signatures {
                 if let Some(event) = standing.already_said() {
                     return Err(self.cause(event, stage, standing).await);
                 }
-                Ok(Some(HintRecord::Message(Box::new(Point { conditions, ..*point }))))
+                let pass = self.part().map_or(0, |part| part.block);
+                Ok(Some(HintRecord::Message(Box::new(Point { pass, conditions, ..*point }))))
             }
             (Word::Step(step), _, Some(HintPlan { processes: 1, .. })) => {
                 Ok(Some(HintRecord::One(*step)))
@@ -341,6 +358,8 @@ impl Study for Signatures {
     type Record = JobRecord;
 
     const IN_BLOCKS: bool = false;
+    /// A turn of the ends is the next size.
+    const CAN_REPEAT: bool = false;
 
     fn seed(&self) -> u64 {
         self.job.seed()
@@ -348,27 +367,28 @@ impl Study for Signatures {
 
     /// Ends that measure decide themselves what their time allows.
     fn pace(&self) -> Pace {
-        let plan = &self.job.plans()[0];
+        let precision = self.job.plans()[0].precision.of_pass(0);
         Pace {
             most_blocks: self.job.most_turns(),
             budget: Span::from_nanoseconds(u64::MAX),
+            expected: self.job.expected(),
             own_time: self.job.time(),
-            guess: plan.precision.target * u64::from(plan.precision.trials),
+            guess: precision.target * u64::from(precision.trials),
             deadline: self.job.longest().into(),
         }
     }
 
     /// Every block is one turn.
     fn missing(&self, block: u32, done: &[JobRecord]) -> Vec<Slot<SignatureTurn>> {
-        let slot = |series: usize| {
+        let slot = |(part, series): (usize, usize)| {
             let PipePlan { kind, load, .. } = self.job.plans()[series];
-            let name = match self.laps() {
+            let name = match self.laps_of(part) {
                 Some(HintPlan { processes: 1, .. }) => "HINT, one process".to_owned(),
                 Some(_) => "HINT, two processes".to_owned(),
                 None if load == Load::Idle => kind.to_string(),
                 None => format!("{kind} {load}"),
             };
-            Slot { cell: SignatureTurn { series, name }, block, position: 0 }
+            Slot { cell: SignatureTurn { part, series, name }, block, position: 0 }
         };
         self.next(done).map(slot).into_iter().collect()
     }
@@ -378,7 +398,7 @@ impl Study for Signatures {
     }
 
     fn stored(&self, store: &Store, run: RunId) -> Result<Vec<JobRecord>, CoordinatorError> {
-        let of = |series, point| JobRecord::of_point(series, 0, point);
+        let of = |series, point: Point| JobRecord::of_point(series, point.pass, point);
         Ok(match &self.job {
             Job::One(_) => store.records(run)?.into_iter().map(|point| of(0, point)).collect(),
             Job::Set(_) => {
@@ -410,12 +430,10 @@ impl Study for Signatures {
         _observer: &mut dyn Observer,
     ) -> Result<Option<JobRecord>, CoordinatorError> {
         let series = slot.cell.series;
-        let mut standing = if let Some(standing) = self.standing.take() {
-            standing
-        } else {
-            let all = 0..self.is_over.len();
-            let known: Vec<_> = all.map(|series| self.known(series, done)).collect();
-            self.stand(stage, &known).await?
+        self.part = slot.cell.part;
+        let mut standing = match self.standing.take() {
+            Some(standing) => standing,
+            None => self.stand(stage, done).await?,
         };
         let block = self.part().map_or(0, |part| part.block);
         if let Some(seen) = self.turn(stage, &mut standing, series).await? {
@@ -441,7 +459,7 @@ impl Study for Signatures {
 
     fn notes(&self, records: &[JobRecord]) -> Vec<String> {
         let left_out = self.job.plans().iter().enumerate().filter_map(|(series, plan)| {
-            let left_out = Schedule::of(plan).left_out(&self.known(series, records));
+            let left_out = Schedule::of(plan).left_out(&Job::points(records, series));
             (left_out > 0).then(|| {
                 format!(
                     "{}: {left_out} sizes were left out: messages took longer than the limit",
@@ -451,6 +469,11 @@ impl Study for Signatures {
         });
         left_out.chain(self.notes.iter().cloned()).chain(self.loads.notes()).collect()
     }
+}
+
+/// What the ends of a signature measure in this part.
+fn of_part(plan: &PipePlan, part: Part<'_>) -> PipePlan {
+    PipePlan { precision: plan.precision.of_pass(part.block), ..plan.clone() }
 }
 
 /// The activity of an end: messages, or laps of HINT.
@@ -501,7 +524,7 @@ impl Watch {
         stage: &mut Stage,
         standing: &Standing,
     ) -> Result<Conditions, CoordinatorError> {
-        let machine = self.machine.end().map_err(unread)?;
+        let machine = self.machine.end().map_err(unread)?.with(stage.placement.after_cell());
         let network = if self.is_away { stage.wire_account()?.map(Box::new) } else { None };
         let [near, far] = cpu(stage, standing, self.series).await;
         let used = |before: Option<Span>, after: Option<Span>| Some(after? - before?);
@@ -509,6 +532,7 @@ impl Watch {
             machine,
             near_cpu: used(self.cpu[0], near),
             far_cpu: used(self.cpu[1], far),
+            near_core_to_core: stage.placement.known(),
             network,
         })
     }

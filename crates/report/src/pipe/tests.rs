@@ -39,7 +39,14 @@ fn timed(size: Bytes, one_way: f64) -> Point {
     };
     let sent = 14 * repetitions;
     let accounts = Accounts { sent, received: sent, checked: sent, ..Accounts::default() };
-    Point { size, trials: (0..7).map(trial).collect(), accounts, each: None, conditions: None }
+    Point {
+        size,
+        pass: 0,
+        trials: (0..7).map(trial).collect(),
+        accounts,
+        each: None,
+        conditions: None,
+    }
 }
 
 fn head() -> RunHead {
@@ -196,6 +203,7 @@ fn np_out_as_netpipe_writes_it() {
     let trials = [1.3, 1.2273, 1.25].map(trial).to_vec();
     let point = Point {
         size: Bytes::new(1 << 20),
+        pass: 0,
         trials,
         accounts: Accounts::default(),
         each: None,

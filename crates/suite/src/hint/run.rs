@@ -147,6 +147,7 @@ mod tests {
         let accounts = Accounts::default();
         HintRecord::Message(Box::new(Point {
             size: Bytes::new(16),
+            pass: 0,
             trials: vec![trial; 3],
             accounts,
             each: None,

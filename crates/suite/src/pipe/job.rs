@@ -3,7 +3,7 @@
 use btu_units::Span;
 use serde_json::Value;
 
-use super::{Facts, PipePlan, Point, Purpose, SUITE, SetPlan, SetPoint, facts};
+use super::{Facts, PipePlan, Place, Point, Processors, Purpose, SUITE, SetPlan, SetPoint, facts};
 use crate::cell::Load;
 use crate::hint::{self, HintPlan, HintRecord, HintRun};
 
@@ -69,10 +69,28 @@ impl Job {
         }
     }
 
+    /// The processors of its ends, if each has one of its own and the machine does nothing else:
+    /// between them a hypervisor's moves can be seen. `None` for HINT, whose laps never stop.
+    pub fn pair(&self) -> Option<[u32; 2]> {
+        if matches!(self, Self::Hint(_)) || self.plans().iter().any(|plan| plan.load != Load::Idle)
+        {
+            return None;
+        }
+        let mut plans =
+            self.plans().iter().filter(|plan| !matches!(plan.place, Place::Machines(_)));
+        let Processors { near, far } = plans.find_map(|plan| plan.processors)?;
+        (near != far).then_some([near, far])
+    }
+
+    /// Passes over all sizes.
+    fn passes(&self) -> u32 {
+        self.plans().iter().map(|plan| plan.precision.passes).max().unwrap_or(1).max(1)
+    }
+
     /// Its parts, one after the other.
     pub fn parts(&self) -> Vec<Part<'_>> {
         let messages = |block| Part { work: Work::Messages, block };
-        let Self::Hint(run) = self else { return vec![messages(0)] };
+        let Self::Hint(run) = self else { return (0..self.passes()).map(messages).collect() };
         let laps = |plan| Part { work: Work::Laps(plan), block: 0 };
         let between = std::iter::once(&run.two).chain(&run.one).map(laps);
         std::iter::once(messages(0)).chain(between).chain([messages(1)]).collect()
@@ -114,10 +132,21 @@ impl Job {
         self.plans().iter().map(|plan| plan.precision.time).sum()
     }
 
+    /// The time for all of it where messages are fast, or the time that it was given.
+    pub fn expected(&self) -> Span {
+        self.time().unwrap_or_else(|| self.plans().iter().map(PipePlan::expected).sum())
+    }
+
     /// The points of a signature among these records.
     pub fn points(records: &[JobRecord], series: usize) -> Vec<Point> {
         let own = records.iter().filter(|record| record.series == series);
         own.filter_map(JobRecord::point).cloned().collect()
+    }
+
+    /// Those of one part.
+    pub fn points_in(part: Part<'_>, series: usize, records: &[JobRecord]) -> Vec<Point> {
+        let is_own = |record: &&JobRecord| record.series == series && record.block == part.block;
+        records.iter().filter(is_own).filter_map(JobRecord::point).cloned().collect()
     }
 
     /// The columns of a record.
@@ -146,16 +175,12 @@ impl Job {
 
     /// Its largest number of cells.
     pub fn planned(&self) -> usize {
-        match self {
-            Self::Hint(run) => {
-                2 + [Some(&run.two), run.one.as_ref()]
-                    .into_iter()
-                    .flatten()
-                    .map(most_steps)
-                    .sum::<usize>()
-            }
-            _ => self.plans().iter().map(|plan| plan.sizes.list().len()).sum(),
-        }
+        let Self::Hint(run) = self else {
+            let sizes: usize = self.plans().iter().map(|plan| plan.sizes.list().len()).sum();
+            return sizes * self.passes() as usize;
+        };
+        let steps = [Some(&run.two), run.one.as_ref()].into_iter().flatten().map(most_steps);
+        2 + steps.sum::<usize>()
     }
 
     /// No run has more turns, with those in which signatures come to their ends.
@@ -228,8 +253,8 @@ fn most_steps(plan: &HintPlan) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipe::Pattern;
     use crate::pipe::verdict::tests::{plan, points};
-    use crate::pipe::{Pattern, Place, Processors};
 
     fn two() -> Vec<PipePlan> {
         let idle = plan("1,64", Pattern::PingPong);
@@ -258,6 +283,18 @@ mod tests {
         // Two of messages, each with a turn for its end, and 200 steps and an end of each HINT.
         assert_eq!(job.most_turns(), 2 * 2 + 2 * 201);
         assert_eq!(Job::Set(SetPlan::new(Purpose::Load, two())).most_turns(), 2 * 3);
+    }
+
+    #[test]
+    fn a_pair_is_two_processors_of_an_idle_machine() {
+        let held = |far, load| {
+            let processors = Some(Processors { near: 0, far });
+            two().into_iter().map(|plan| PipePlan { load, processors, ..plan }).collect()
+        };
+        let of = |series: Vec<PipePlan>| Job::Set(SetPlan::new(Purpose::Layers, series)).pair();
+        assert_eq!(of(held(1, Load::Idle)), Some([0, 1]));
+        assert_eq!([of(held(0, Load::Idle)), of(held(1, Load::Cpu)), of(two())], [None; 3]);
+        assert_eq!(hint().pair(), None);
     }
 
     #[test]

@@ -50,6 +50,10 @@ pub struct PipePlan {
 pub struct Precision {
     /// Trials of each size; every trial's time is kept.
     pub trials: u32,
+    /// Passes over all sizes, each with processes and connections of its own: the trials of a size are
+    /// divided among them.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub passes: u32,
     /// The target time of one trial (`NetPIPE`: 0.5 s in 1996, 0.25 s in version 5).
     #[serde(rename = "target_ns")]
     pub target: Span,
@@ -71,11 +75,46 @@ pub struct Precision {
     pub each: bool,
 }
 
+/// The fewest trials whose extremes are an interval of the median at 95 %.
+pub(super) const TRIALS_FOR_INTERVAL: u32 = 6;
+
+const fn one() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+const fn is_one(passes: &u32) -> bool {
+    *passes == 1
+}
+
 impl Precision {
+    /// Passes of a trial each. Trials that were disturbed are left out, and six must remain, so a long one
+    /// becomes two short ones.
+    #[must_use]
+    pub fn in_passes(self) -> Self {
+        let Self { trials, target, .. } = self;
+        let is_long = trials > TRIALS_FOR_INTERVAL;
+        let (trials, target) = if is_long {
+            (2 * TRIALS_FOR_INTERVAL, Span::from_nanoseconds(target.nanoseconds() / 2))
+        } else {
+            (trials, target)
+        };
+        Self { trials, target, passes: trials, ..self }
+    }
+
+    /// What one pass does of it.
+    #[must_use]
+    pub fn of_pass(&self, pass: u32) -> Self {
+        let passes = self.passes.max(1);
+        let trials = self.trials / passes + u32::from(pass < self.trials % passes);
+        Self { trials, passes: 1, ..self.clone() }
+    }
+
     /// 124 sizes in about 45 s where messages are fast: seven trials of 50 ms each.
     pub const fn standard() -> Self {
         Self {
             trials: 7,
+            passes: 1,
             target: Span::from_milliseconds(50),
             warm_up: 2,
             least_repetitions: 1,
@@ -208,7 +247,7 @@ impl PipePlan {
     }
 
     /// The time of a signature with fast messages.
-    fn expected(&self) -> Span {
+    pub(super) fn expected(&self) -> Span {
         let Precision { trials, target, .. } = self.precision;
         target * u64::from(trials).saturating_mul(self.sizes.list().len() as u64)
     }

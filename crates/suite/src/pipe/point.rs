@@ -5,6 +5,7 @@ use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use super::{Conditions, Pattern};
+use crate::record::is_default;
 
 /// One end of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -22,6 +23,9 @@ pub struct Point {
     /// The size of the messages.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
+    /// The pass over all sizes to which it belongs, from 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pass: u32,
     /// Its trials, in the order in which they were made.
     pub trials: Vec<Trial>,
     /// The accounts of its messages.
@@ -143,6 +147,7 @@ mod tests {
         };
         let point = Point {
             size: Bytes::new(1000),
+            pass: 0,
             trials: vec![trial],
             accounts: Accounts::default(),
             each: None,
@@ -175,6 +180,7 @@ mod tests {
         for each in [None, Some(each)] {
             let point = Point {
                 size: Bytes::new(3),
+                pass: 0,
                 trials: Vec::new(),
                 accounts: Accounts::default(),
                 each,

@@ -211,6 +211,7 @@ mod tests {
         let trial = Trial { repetitions: 1000, elapsed, clock: End::Near, lost: 0, repeated: 0 };
         Point {
             size: Bytes::new(size),
+            pass: 0,
             trials: vec![trial; 3],
             accounts: Accounts::default(),
             each: None,

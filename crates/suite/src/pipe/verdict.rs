@@ -24,7 +24,7 @@ pub use shape::{Dip, Peak, Turn};
 pub use size::{Exchanges, OneWay, SizeVerdict};
 pub use warning::{PipeCause, PipeWarning, SizeRange};
 
-use super::{Accounts, Kind, Pattern, PipePlan, Point};
+use super::{Accounts, Kind, Pattern, PipePlan, Point, merge};
 
 /// The level of every interval in a verdict.
 pub(super) const LEVEL: Level = Level::P95;
@@ -65,22 +65,21 @@ pub struct PipeVerdict {
 pub fn judge(plan: &PipePlan, points: &[Point]) -> PipeVerdict {
     // Frames that the emulator itself lost, and times in which the machine slept, are no property
     // of the network.
-    let undisturbed: Vec<Point> =
-        points.iter().filter(|point| point.is_undisturbed()).cloned().collect();
-    let mut sizes: Vec<SizeVerdict> =
-        undisturbed.iter().filter_map(|point| size::of(plan, point)).collect();
-    sizes.sort_by_key(|size| size.size);
+    let undisturbed = points.iter().filter(|point| point.is_undisturbed()).cloned().collect();
+    let counted = merge::counted(undisturbed);
+    let sizes: Vec<SizeVerdict> =
+        merge::by_size(&counted).iter().filter_map(|point| size::of(plan, point)).collect();
     let accounts = points.iter().fold(Accounts::default(), |all, point| all.and(point.accounts));
     let (turns, dips) = (shape::turns(&sizes), shape::dips(&sizes));
     let fit = fit::of(plan, &sizes);
-    let warnings = warning::all(plan, points, &sizes, &dips, fit.as_ref());
+    let warnings = warning::all(plan, [points, &counted], &sizes, &dips, fit.as_ref());
     PipeVerdict {
         version: 1,
         level: LEVEL,
         kind: plan.kind,
         pattern: plan.pattern,
         pairs: plan.pairs,
-        latency: latency::of(plan, &undisturbed),
+        latency: latency::of(plan, &counted),
         maximum: shape::peak(plan, &sizes),
         fit,
         turns,

@@ -44,6 +44,11 @@ impl Apart {
         whole.filter_map(|run| run.near()).min()
     }
 
+    /// The near latency of earlier runs.
+    pub fn known(&self) -> Option<Span> {
+        self.known
+    }
+
     /// Takes a reading; whether the processors were far from each other, as far as is known yet.
     pub fn note(&mut self, latency: Span) -> bool {
         let place = self.readings.partition_point(|reading| *reading < latency);

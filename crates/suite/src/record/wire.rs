@@ -116,7 +116,7 @@ pub struct CaptureAccount {
 }
 
 /// For fields that are not stored when they are empty.
-pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

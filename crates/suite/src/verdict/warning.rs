@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
 pub use clocks::{ClockDrift, ClockStepped, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
-pub(crate) use machine::MOST_STEAL;
 pub use machine::{
     FarCost, LoadBefore, OverCommitted, ProcessorsApart, ProcessorsSlowed, SlowCost, Steal,
 };
+pub(crate) use machine::{MOST_APART, MOST_STEAL};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
 pub(crate) use wire::MOST_LATENESS;
 pub use wire::{WireDrops, WireLate};

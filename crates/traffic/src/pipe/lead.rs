@@ -93,6 +93,7 @@ impl<'a, P: Pipe> Lead<'a, P> {
         let &Task { size, warm_up, trials, repetitions } = task;
         let mut point = Point {
             size,
+            pass: 0,
             trials: Vec::new(),
             accounts: Accounts::default(),
             each: self.plan.precision.each.then(Histogram::new),

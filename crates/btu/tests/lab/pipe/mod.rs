@@ -73,7 +73,17 @@ fn transports_of_one_machine_need_no_laboratory() {
     assert!(btu(&["show", "r1"]).contains("Signature of TCP, ping-pong"));
     let cells: Value =
         serde_json::from_str(&btu(&["show", "r1", "--cells", "--json"])).expect("JSON");
-    assert_eq!(cells[2]["trials"].as_array().map(Vec::len), Some(2), "every trial is stored");
+    let told = |cell: &Value| {
+        (
+            cell["pass"].as_u64(),
+            cell["size_bytes"].as_u64(),
+            cell["trials"].as_array().map(Vec::len),
+        )
+    };
+    let told: Vec<_> = cells.as_array().expect("cells").iter().map(told).collect();
+    let expected =
+        [None, Some(1)].map(|pass| [1, 1000, 70_000].map(|size| (pass, Some(size), Some(1))));
+    assert_eq!(told, expected.concat(), "every trial is stored, pass by pass");
     for (format, beginning) in [
         ("html", "<!DOCTYPE html>"),
         ("markdown", "# Signature of TCP, ping-pong: "),
@@ -105,6 +115,30 @@ fn b4_ends_are_held_where_they_shall_be() {
         let shown = printed(directory.path(), &["show", "--all"]);
         assert!(shown.contains("both ends are held on processor "), "{suite}: {shown}");
     }
+}
+
+/// How far the processors of the two ends are from each other is read after every size.
+#[test]
+fn ends_apart_are_read_after_every_size() {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if processors < 2 {
+        eprintln!("NOT RUN: two processors are needed, and there is one");
+        return;
+    }
+    let _share = Share::one();
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let apart = ["pipe", "--local", "--profile", "quick", "--pin", "apart", "--sizes", "64,1000"];
+    let result = json(directory.path(), &apart);
+    assert_eq!(result["run"]["state"], "complete", "{result}");
+    let cells = json(directory.path(), &["show", "--cells"]);
+    let read = |cell: &&Value| {
+        let machine = &cell["conditions"]["machine"];
+        ["core_to_core_ns", "arithmetic_ns"].iter().all(|time| machine[time].as_u64() > Some(0))
+    };
+    let cells = cells.as_array().expect("cells");
+    let found = cells.iter().filter(read).count();
+    // A processor that is taken away for 5 ms cannot be read.
+    assert!(cells.len() == 12 && found >= 6, "{found} of {}: {cells:?}", cells.len());
 }
 
 #[test]

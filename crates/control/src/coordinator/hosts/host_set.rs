@@ -9,6 +9,7 @@ use btu_suite::plan::Plan;
 use futures_util::future::try_join_all;
 use tokio::runtime::Runtime;
 
+use super::super::Processors;
 use super::super::error::CoordinatorError;
 use super::super::stage::Stage;
 use super::here::Here;
@@ -28,6 +29,8 @@ pub struct HostSet {
     pub(crate) runtime: Runtime,
     /// This machine's agent, which is killed last.
     pub(crate) here: Option<Here>,
+    /// The use of this machine's processors, if it takes part.
+    pub(crate) processors: Processors,
 }
 
 impl HostSet {
@@ -43,7 +46,7 @@ impl HostSet {
     ) -> Result<Self, CoordinatorError> {
         let runtime = runtime()?;
         let stage = runtime.block_on(connect_all(machines, access, run.unwrap_or("a survey")))?;
-        Ok(Self { stage, runtime, here: None })
+        Ok(Self { stage, runtime, here: None, processors: Processors::default() })
     }
 
     /// Adds this machine itself, with an agent that has its socket in `directory`, a private one.
@@ -59,6 +62,12 @@ impl HostSet {
         let here = Here::start(&name, executable, directory)?;
         self.runtime.block_on(self.stage.add_here(name, &here.socket))?;
         Ok(Self { here: Some(here), ..self })
+    }
+
+    /// Uses this machine's processors so; they are not divided.
+    #[must_use]
+    pub fn using(self, processors: Processors) -> Self {
+        Self { processors, ..self }
     }
 
     /// What the reserved hosts were like when they were reached, each after its name.

@@ -1,10 +1,13 @@
 //! The time of the smallest messages, by four definitions of latency.
 
-use btu_stats::{Estimate, arithmetic_mean, quantile};
+use std::collections::BTreeMap;
+
+use btu_stats::{Estimate, arithmetic_mean, median, quantile};
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::LEVEL;
+use crate::pipe::merge::by_size;
 use crate::pipe::{Pattern, PipePlan, Point};
 
 /// The time of messages up to this size is latency: no medium shows a difference of eight bytes.
@@ -14,7 +17,7 @@ const SMALL: Bytes = Bytes::new(8);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
     /// btu's: the median over all trials of the sizes up to 8 bytes, or of the smallest size if all
-    /// are larger.
+    /// are larger. Of several passes, each with connections of its own, the median of their medians.
     pub median_seconds: Estimate,
     /// The largest size that counts in it.
     #[serde(rename = "up_to_bytes")]
@@ -35,10 +38,11 @@ pub(super) fn of(plan: &PipePlan, points: &[Point]) -> Option<Latencies> {
     if plan.pattern != Pattern::PingPong {
         return None;
     }
-    let mut times: Vec<(Bytes, Vec<f64>)> =
-        points.iter().map(|point| (point.size, point.one_way_seconds(plan.pattern))).collect();
+    let mut times: Vec<(Bytes, Vec<f64>)> = by_size(points)
+        .iter()
+        .map(|point| (point.size, point.one_way_seconds(plan.pattern)))
+        .collect();
     times.retain(|(_, times)| !times.is_empty());
-    times.sort_by_key(|(size, _)| *size);
     let smallest = times.first()?;
     let up_to = times
         .iter()
@@ -49,16 +53,31 @@ pub(super) fn of(plan: &PipePlan, points: &[Point]) -> Option<Latencies> {
     let all = |count: usize| {
         times.iter().take(count).flat_map(|(_, times)| times).copied().collect::<Vec<f64>>()
     };
-    let small = times.iter().filter(|(size, _)| *size <= up_to).count();
     let below_64 =
         times.iter().filter(|(size, _)| size.count() < 64).map(|(_, times)| least(times));
     Some(Latencies {
-        median_seconds: quantile(&all(small), 0.5, LEVEL)?,
+        median_seconds: typical(plan.pattern, points, up_to)?,
         up_to,
         netpipe_1996_seconds: least(&smallest.1),
         netpipe_3_seconds: arithmetic_mean(&below_64.collect::<Vec<_>>()),
         netpipe_5_seconds: arithmetic_mean(&all((times.len() - 1).clamp(1, 10)))?,
     })
+}
+
+/// The median of the sizes up to this one. Connections differ more from each other than trials of one
+/// connection do, so each pass is one value where there are several.
+fn typical(pattern: Pattern, points: &[Point], up_to: Bytes) -> Option<Estimate> {
+    let mut passes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for point in points.iter().filter(|point| point.size <= up_to) {
+        passes.entry(point.pass).or_default().extend(point.one_way_seconds(pattern));
+    }
+    match passes.len() {
+        0 | 1 => quantile(&passes.into_values().next()?, 0.5, LEVEL),
+        _ => {
+            let medians: Vec<f64> = passes.values().filter_map(|times| median(times)).collect();
+            quantile(&medians, 0.5, LEVEL)
+        }
+    }
 }
 
 fn least(times: &[f64]) -> f64 {

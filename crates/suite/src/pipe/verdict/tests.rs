@@ -21,7 +21,14 @@ pub(crate) fn point(plan: &PipePlan, size: Bytes, one_way_seconds: f64) -> Point
     };
     let sent = repetitions * 7 * plan.pattern.messages_per_repetition();
     let accounts = Accounts { sent, received: sent, checked: sent, ..Accounts::default() };
-    Point { size, trials: (0..7).map(trial).collect(), accounts, each: None, conditions: None }
+    Point {
+        size,
+        pass: 0,
+        trials: (0..7).map(trial).collect(),
+        accounts,
+        each: None,
+        conditions: None,
+    }
 }
 
 /// The points of a path where a message of n bytes takes t(n) seconds.
@@ -194,6 +201,7 @@ fn nothing_measured_says_nothing() {
     assert_eq!((verdict.latency, verdict.maximum, verdict.fit), (None, None, None));
     let empty = Point {
         size: Bytes::new(1),
+        pass: 0,
         trials: Vec::new(),
         accounts: Accounts::default(),
         each: None,

@@ -1,5 +1,7 @@
 //! Warnings about a signature: each with its observation and its advice.
 
+use std::collections::BTreeSet;
+
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +9,10 @@ use super::emulator;
 use super::fit::Fit;
 use super::shape::Dip;
 use super::size::SizeVerdict;
+use crate::pipe::merge::{Undisturbed, readings};
 use crate::pipe::{Accounts, PipePlan, Point, Schedule};
-use crate::record::ClockSteps;
-use crate::verdict::count;
+use crate::record::{Apart, ClockSteps};
+use crate::verdict::{MOST_APART, count};
 
 /// A median with an interval of a larger half width than this share of it is widely spread.
 const WIDE: f64 = 0.05;
@@ -100,6 +103,32 @@ pub enum PipeCause {
         /// Share of all processors over all sizes: 0 to 1.
         share: f64,
     },
+    /// The hypervisor moved the processors of the two ends apart.
+    ProcessorsApart {
+        /// Measurements of a size in a pass with the processors far from each other.
+        far: usize,
+        /// Those of them that count, because too few others remain.
+        counted: usize,
+        /// All measurements of a size in a pass.
+        of: usize,
+        /// The time of a cache line there and back between near ones.
+        near_ns: u64,
+        /// The longest such time.
+        most_ns: u64,
+    },
+    /// Another thread of the same core slowed the processors of the ends.
+    ProcessorsSlowed {
+        /// Measurements of a size in a pass with slow processors.
+        slow: usize,
+        /// Those of them that count, because too few others remain.
+        counted: usize,
+        /// All measurements of a size in a pass.
+        of: usize,
+        /// The time of a fixed piece of arithmetic at full speed.
+        quick_ns: u64,
+        /// The longest such time.
+        most_ns: u64,
+    },
     /// The wall clock was set meanwhile.
     ClockStepped {
         /// The number of sizes that were measured meanwhile.
@@ -152,10 +181,10 @@ pub enum PipeCause {
     },
 }
 
-/// All warnings about these points, the most severe first.
+/// All warnings about these points, and about those of them that count, the most severe first.
 pub(super) fn all(
     plan: &PipePlan,
-    points: &[Point],
+    [points, counted]: [&[Point]; 2],
     sizes: &[SizeVerdict],
     dips: &[Dip],
     fit: Option<&Fit>,
@@ -174,6 +203,8 @@ pub(super) fn all(
         },
         emulator::late(points),
         emulator::steal(points),
+        apart(points, counted),
+        slowed(points, counted),
         lost(&accounts),
         wide(sizes),
         few(sizes),
@@ -221,6 +252,40 @@ fn out_of_time(plan: &PipePlan, points: &[Point], time: Span) -> PipeCause {
     }
 }
 
+/// Of these points, those that are disturbed in this way, and those of them that count.
+fn disturbed(
+    points: &[Point],
+    counted: &[Point],
+    undisturbed: &Undisturbed,
+    way: fn(&Undisturbed, &Point) -> bool,
+) -> [usize; 2] {
+    [points, counted].map(|all| all.iter().filter(|point| way(undisturbed, point)).count())
+}
+
+/// More than one measurement in a hundred was made by far processors.
+fn apart(points: &[Point], counted: &[Point]) -> Option<PipeCause> {
+    let undisturbed = Undisturbed::of(points);
+    let [far, counted] = disturbed(points, counted, &undisturbed, Undisturbed::is_far);
+    let latencies = undisturbed.latencies();
+    let near_ns = latencies.near()?.nanoseconds();
+    let most_ns = latencies.most().nanoseconds();
+    let of = points.len();
+    let is_much = far as f64 > MOST_APART * of as f64;
+    is_much.then_some(PipeCause::ProcessorsApart { far, counted, of, near_ns, most_ns })
+}
+
+/// More than one measurement in a hundred that count was made by slow processors.
+fn slowed(points: &[Point], counted: &[Point]) -> Option<PipeCause> {
+    let undisturbed = Undisturbed::of(points);
+    let [slow, counted] = disturbed(points, counted, &undisturbed, Undisturbed::is_slow);
+    let quick_ns = undisturbed.quick()?.nanoseconds();
+    let times = points.iter().filter_map(|point| readings(point).arithmetic);
+    let most_ns = times.max()?.nanoseconds();
+    let of = points.len();
+    let is_much = counted as f64 > MOST_APART * of as f64;
+    is_much.then_some(PipeCause::ProcessorsSlowed { slow, counted, of, quick_ns, most_ns })
+}
+
 fn unbalanced(accounts: &Accounts) -> Option<PipeCause> {
     let arrived = accounts.received.saturating_add(accounts.duplicates);
     (accounts.lost().is_none())
@@ -248,11 +313,9 @@ fn few(sizes: &[SizeVerdict]) -> Option<PipeCause> {
 }
 
 fn short(points: &[Point]) -> Option<PipeCause> {
-    let sizes = points
-        .iter()
-        .filter(|point| point.trials.iter().any(|trial| trial.elapsed < SHORT))
-        .count();
-    (sizes > 0).then_some(PipeCause::ShortTrials { sizes })
+    let is_short = |point: &&Point| point.trials.iter().any(|trial| trial.elapsed < SHORT);
+    let sizes: BTreeSet<Bytes> = points.iter().filter(is_short).map(|point| point.size).collect();
+    (!sizes.is_empty()).then_some(PipeCause::ShortTrials { sizes: sizes.len() })
 }
 
 impl PipeCause {
@@ -267,6 +330,8 @@ impl PipeCause {
             Self::Slept { .. } => "the machine slept",
             Self::EmulatorLate { .. } => "late emulator",
             Self::Steal { .. } => "processor time taken",
+            Self::ProcessorsApart { .. } => "processors apart",
+            Self::ProcessorsSlowed { .. } => "processors slowed",
             Self::ClockStepped { .. } => "stepped clock",
             Self::Lost { .. } => "lost messages",
             Self::WideSpread { .. } => "wide spread",
@@ -310,24 +375,24 @@ impl PipeCause {
                     per_cent(*share)
                 )
             }
+            Self::ProcessorsApart { far, counted, of, near_ns, most_ns } => {
+                were_far([*far, *counted, *of], [*near_ns, *most_ns])
+            }
+            Self::ProcessorsSlowed { slow, counted, of, quick_ns, most_ns } => {
+                were_slow([*slow, *counted, *of], [*quick_ns, *most_ns])
+            }
             Self::ClockStepped { sizes, worst_ns } => format!(
                 "the wall clock was stepped while {} measured, by up to {}",
                 were(*sizes),
                 Span::from_nanoseconds(*worst_ns)
             ),
             Self::Lost { messages, share } => {
-                format!(
-                    "{} did not arrive, {} of those sent",
-                    count(*messages, "message"),
-                    per_cent(*share)
-                )
+                let (messages, share) = (count(*messages, "message"), per_cent(*share));
+                format!("{messages} did not arrive, {share} of those sent")
             }
-            Self::WideSpread { sizes, worst_bytes, half_width } => format!(
-                "the median time of {} is known to no better than ±{:.0} %; worst is {worst_bytes} with ±{:.0} %",
-                sizes_of(*sizes),
-                WIDE * 100.0,
-                half_width * 100.0
-            ),
+            Self::WideSpread { sizes, worst_bytes, half_width } => {
+                spread(*sizes, *worst_bytes, *half_width)
+            }
             Self::FewTrials { trials } => {
                 format!(
                     "{} of a size: too few for an interval of the median",
@@ -368,6 +433,10 @@ impl PipeCause {
             Self::EmulatorLate { .. } => {
                 "a processor of its own for the emulator: a quieter machine, more processors, or root for real-time priority"
             }
+            Self::ProcessorsApart { .. } => "a machine whose processors stay where they are",
+            Self::ProcessorsSlowed { .. } => {
+                "dedicated cores: no other thread of the same core (SMT) at work meanwhile; or more `--trials`"
+            }
             Self::ClockStepped { .. } => ClockSteps::ADVICE,
             Self::Steal { .. } => "a machine of your own, or an hour when its neighbours are quiet",
             Self::Lost { .. } => {
@@ -385,6 +454,36 @@ impl PipeCause {
             Self::LeftOut { .. } => "a higher limit, if larger messages matter",
         }
     }
+}
+
+fn were_far([far, counted, of]: [usize; 3], times_ns: [u64; 2]) -> String {
+    let apart = Apart::of(times_ns.map(Span::from_nanoseconds));
+    let what = format!("the hypervisor moved the processors apart in {far} of {of} trials");
+    format!("{what}: {apart}; {}", left_out(far, counted))
+}
+
+fn were_slow([slow, counted, of]: [usize; 3], times_ns: [u64; 2]) -> String {
+    let [quick, most] = times_ns.map(Span::from_nanoseconds);
+    let what = format!("the processors were slowed in {slow} of {of} trials");
+    format!("{what}: arithmetic of {quick} took up to {most}; {}", left_out(slow, counted))
+}
+
+/// `all left out`, `12 of them count, as too few others remain`.
+fn left_out(disturbed: usize, counted: usize) -> String {
+    match counted {
+        0 => "all left out".to_owned(),
+        _ if counted == disturbed => "they count, as too few others remain".to_owned(),
+        _ => format!("{counted} of them count, as too few others remain"),
+    }
+}
+
+fn spread(sizes: usize, worst_bytes: Bytes, half_width: f64) -> String {
+    format!(
+        "the median time of {} is known to no better than ±{:.0} %; worst is {worst_bytes} with ±{:.0} %",
+        sizes_of(sizes),
+        WIDE * 100.0,
+        half_width * 100.0
+    )
 }
 
 /// `1 size was`, `2 sizes were`.

@@ -80,7 +80,7 @@ pub struct FarCost {
 
 /// One cell in a hundred, half as quick as it should be, changes a result by less than other
 /// things do.
-const MOST_APART: f64 = 0.01;
+pub(crate) const MOST_APART: f64 = 0.01;
 
 impl ProcessorsApart {
     pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {

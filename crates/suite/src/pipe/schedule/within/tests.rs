@@ -96,7 +96,7 @@ impl Run {
 
 fn point(size: Bytes) -> Point {
     let accounts = Accounts::default();
-    Point { size, trials: Vec::new(), accounts, each: None, conditions: None }
+    Point { size, pass: 0, trials: Vec::new(), accounts, each: None, conditions: None }
 }
 
 fn plan(sizes: &str, seconds: u64) -> PipePlan {

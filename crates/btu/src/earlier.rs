@@ -1,17 +1,18 @@
-//! Earlier ratings of this machine.
+//! Earlier runs of this machine.
 
 use btu_control::environment::Environment;
 use btu_store::{RunRow, Store};
 
-use super::SUITE;
 use crate::stored::before;
 
-/// The stored ratings of the machine `here`, the newest first; an unreadable one tells nothing.
-pub(super) fn runs<'a>(
+/// The stored runs of these suites on the machine `here`, the newest first; an unreadable one tells
+/// nothing.
+pub(crate) fn runs<'a>(
     store: &'a Store,
     here: &'a Environment,
+    is_wanted: fn(&str) -> bool,
 ) -> anyhow::Result<impl Iterator<Item = RunRow> + use<'a>> {
-    let newest_first = store.runs()?.into_iter().rev().filter(|run| run.suite == SUITE);
+    let newest_first = store.runs()?.into_iter().rev().filter(move |run| is_wanted(&run.suite));
     let rows = newest_first.filter_map(|run| store.run(&run.id.to_string()).ok());
     Ok(rows.filter(|row| is_here(row, here)))
 }
@@ -28,7 +29,7 @@ fn is_here(row: &RunRow, here: &Environment) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use btu_control::environment::collect;
     use btu_store::{Moment, NewRun, RunLock};
     use btu_suite::cell::{Component, Row};
@@ -36,6 +37,7 @@ pub(super) mod tests {
     use btu_suite::plan::{Plan, Profile};
     use btu_suite::record::{CellRecord, NetworkResult};
     use btu_units::{Bytes, Span};
+    use serde_json::Value;
 
     use super::*;
 
@@ -67,6 +69,22 @@ pub(super) mod tests {
         machine: &Environment,
         cells: &[CellRecord],
     ) -> RunLock {
+        let stored = serde_json::to_value(plan).unwrap();
+        let lock = store_plan(store, suite, &stored, &plan.hash(), machine);
+        for cell in cells {
+            store.save_cell(&lock, cell).unwrap();
+        }
+        lock
+    }
+
+    /// A run of `suite` without cells.
+    pub(crate) fn store_plan(
+        store: &mut Store,
+        suite: &str,
+        plan: &Value,
+        plan_hash: &str,
+        machine: &Environment,
+    ) -> RunLock {
         let new = NewRun {
             suite,
             profile: "quick",
@@ -76,16 +94,13 @@ pub(super) mod tests {
             created: "2026-11-21T04:31:08Z",
             seed: 7,
             btu_version: "0.1.0",
-            plan: &serde_json::to_value(plan).unwrap(),
-            plan_hash: &plan.hash(),
+            plan,
+            plan_hash,
             planned_cells: 100,
         };
         let lock = store.create_run(&new).unwrap();
         let machine = serde_json::to_value(machine).unwrap();
         store.save_environment(&lock, Moment::Before, &machine).unwrap();
-        for cell in cells {
-            store.save_cell(&lock, cell).unwrap();
-        }
         lock
     }
 }
