@@ -79,6 +79,14 @@ impl Stored {
 }
 
 fn changes(row: &RunRow) -> Vec<String> {
+    match (before(row), after(row)) {
+        (Some(before), Some(after)) => differences(&before, &after),
+        _ => Vec::new(),
+    }
+}
+
+/// The environment after the last session, of the machine of [`before`].
+fn after(row: &RunRow) -> Option<Environment> {
     // For real hosts the first one: in a rating the one under test.
     let first = row.environments.iter().find(|(moment, _)| *moment == Moment::Before);
     let station = first.map(|(_, found)| &found["station"]);
@@ -90,11 +98,7 @@ fn changes(row: &RunRow) -> Vec<String> {
     let mut after = row.environments.iter();
     let after = after
         .rfind(|(moment, found)| *moment == Moment::After && is_first(found) && is_here(found));
-    let after = after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok());
-    match (before(row), after) {
-        (Some(before), Some(after)) => differences(&before, &after),
-        _ => Vec::new(),
-    }
+    after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok())
 }
 
 /// The origin of a run.
@@ -229,6 +233,7 @@ fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
         resumed_elsewhere: !provenance::changes(row).is_empty(),
         cpus: environment.as_ref().map_or(1, |environment| environment.processor.online),
         busy_before: environment.as_ref().and_then(|environment| environment.busy),
+        busy_after: after(row).and_then(|environment| environment.busy),
         load_before: environment
             .as_ref()
             .and_then(|environment| Some(environment.load.as_ref()?.one_minute)),

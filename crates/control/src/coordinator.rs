@@ -281,7 +281,7 @@ impl<'a> OwnEnvironment<'a> {
     /// Stores what the machine is like, and its near latency from earlier runs.
     fn begin(journal: Journal<'a>, near: Option<Span>) -> Result<Self, CoordinatorError> {
         let near_core_to_core_ns = near.map(Span::nanoseconds);
-        let before = Environment { near_core_to_core_ns, ..environment::collect_before() };
+        let before = Environment { near_core_to_core_ns, ..environment::collect_and_watch() };
         journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
         Ok(Self { journal, before })
     }
@@ -289,7 +289,7 @@ impl<'a> OwnEnvironment<'a> {
     /// Stores what it is like now, and notes the differences.
     fn end(self) -> Result<(), CoordinatorError> {
         let Self { journal, before } = self;
-        let after = environment::collect();
+        let after = environment::collect_and_watch();
         journal.store.save_environment(journal.lock, Moment::After, &document(&after)?)?;
         for difference in environment::differences(&before, &after) {
             journal.event(Level::Warning, &difference)?;

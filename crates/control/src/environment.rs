@@ -47,7 +47,7 @@ pub struct Environment {
     /// The load of the machine.
     pub load: Option<LoadAverage>,
     /// The share of all processors' time that was used during [`WATCHED`], before this program did
-    /// anything: 0 to 1. Unlike the load average it does not include the load of earlier minutes.
+    /// anything, or after it had done all: 0 to 1. Unlike the load average it does not include the load of earlier minutes.
     /// Absent without that measurement, and in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
@@ -70,11 +70,12 @@ pub fn collect() -> Environment {
     environment
 }
 
-/// The time for which a machine is observed before a run: ten ticks of each processor.
+/// The time for which a machine is observed before and after a run: ten ticks of each processor.
 pub const WATCHED: Duration = Duration::from_millis(100);
 
-/// Like `collect`, before a run begins: first measures for [`WATCHED`] the load of other processes.
-pub fn collect_before() -> Environment {
+/// Like `collect`, before a run begins or after it: first measures for [`WATCHED`] the load of other
+/// processes.
+pub fn collect_and_watch() -> Environment {
     let before = cpu_time::machine_cpu();
     std::thread::sleep(WATCHED);
     let watched = before.and_then(|before| Ok(cpu_time::delta(&before, &cpu_time::machine_cpu()?)));

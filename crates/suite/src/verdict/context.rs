@@ -22,6 +22,8 @@ pub struct Context {
     /// The share of the processors' time that other programs used just before the run, if it was
     /// measured: 0 to 1.
     pub busy_before: Option<f64>,
+    /// The same just after the run.
+    pub busy_after: Option<f64>,
     /// The machine's load average over one minute before the run, if it is known; it includes btu's
     /// own load in that minute.
     pub load_before: Option<f64>,
@@ -52,6 +54,7 @@ impl Context {
             resumed_elsewhere: false,
             cpus,
             busy_before: None,
+            busy_after: None,
             load_before: None,
             near: None,
             clocks: Vec::new(),

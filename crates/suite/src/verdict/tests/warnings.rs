@@ -145,6 +145,26 @@ fn b13_a_machine_is_busy_with_what_others_do_and_not_with_what_was() {
     assert!(found(None), "runs that did not watch have the load average alone");
 }
 
+/// A compiler that began during the run, one that goes on, and one that ended.
+#[test]
+fn a_machine_that_was_busy_after_the_run() {
+    let told = |before, after_it| {
+        let mut context = context();
+        (context.load_before, context.cpus) = (Some(0.5), 2);
+        (context.busy_before, context.busy_after) = (Some(before), Some(after_it));
+        let records = run(&context, 3, |_, _| 1.0, 1.0);
+        let mut warnings = judge(&records, &context).warnings.into_iter();
+        let found = warnings.find(|warning| matches!(warning.cause, Cause::LoadBefore(_)));
+        found.map(|warning| warning.observed)
+    };
+    let others = |rest: &str| Some(format!("others used {rest}"));
+    assert_eq!(told(0.02, 0.02), None);
+    assert_eq!(told(0.02, 0.9), others("90 % of 2 processors just after the run"));
+    assert_eq!(told(0.5, 0.02), others("50 % of 2 processors just before the run"));
+    let both = "50 % of 2 processors just before the run and 90 % just after it";
+    assert_eq!(told(0.5, 0.9), others(both));
+}
+
 /// If the machine under test has its own processors, only the other workers compete.
 #[test]
 fn black_boxes_that_share_too_few_processors() {

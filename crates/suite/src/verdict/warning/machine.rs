@@ -192,7 +192,7 @@ impl Explanation for ProcessorsSlowed {
     }
 }
 
-/// The machine was busy before the run.
+/// The machine was busy before or after the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadBefore {
     /// Load average over one minute, of runs without that measurement.
@@ -202,6 +202,9 @@ pub struct LoadBefore {
     /// The share of their time that others used just before the run: 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
+    /// The share that others used just after the run, if that was much, too: 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_after: Option<f64>,
 }
 
 /// Above this share of the processors other programs are running: a quarter, which ten ticks of
@@ -209,15 +212,17 @@ pub struct LoadBefore {
 const MOST_LOAD: f64 = 0.25;
 
 impl LoadBefore {
-    /// By the measurement before the run, which an earlier run does not affect; else by the load
+    /// By the measurements before and after the run, which an earlier run does not affect; else by the load
     /// average.
     pub(super) fn check(context: &Context) -> Option<Self> {
         let load_average = context.load_before?;
         let share = context.busy_before.unwrap_or(load_average / context.cpus as f64);
-        (share > MOST_LOAD).then_some(Self {
+        let busy_after = context.busy_after.filter(|busy| *busy > MOST_LOAD);
+        (share > MOST_LOAD || busy_after.is_some()).then_some(Self {
             load_average,
             cpus: context.cpus as u64,
             busy: context.busy_before,
+            busy_after,
         })
     }
 }
@@ -225,9 +230,16 @@ impl LoadBefore {
 impl Explanation for LoadBefore {
     fn observed(&self) -> String {
         let cpus = count(self.cpus, "processor");
-        match self.busy {
-            Some(busy) => format!("others used {} of {cpus} just before the run", percent(busy)),
-            None => {
+        let before = self.busy.filter(|busy| *busy > MOST_LOAD || self.busy_after.is_none());
+        match (before.map(percent), self.busy_after.map(percent)) {
+            (Some(before), None) => format!("others used {before} of {cpus} just before the run"),
+            (None, Some(after)) => format!("others used {after} of {cpus} just after the run"),
+            (Some(before), Some(after)) => {
+                format!(
+                    "others used {before} of {cpus} just before the run and {after} just after it"
+                )
+            }
+            (None, None) => {
                 format!("the load average was {:.2} on {cpus} before the run", self.load_average)
             }
         }
