@@ -12,7 +12,7 @@ use std::io::Write;
 
 use btu_medium::sim::{Outcome, Settings, SimulationWarning, idealise};
 use btu_model::predict::predict;
-use btu_network::Drawing;
+use btu_network::{Drawing, Flow};
 use btu_report::{
     AnswerKind, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, check_csv, check_picture,
     check_text,
@@ -57,19 +57,28 @@ fn check(
     let asked = |answer| options.check.contains(&answer);
     let method = asked(Answer::Net).then(|| Method::new(options, source, points)).transpose()?;
     let bar = SimulationBar::new(options.quiet);
-    let all = f64::from(u8::from(asked(Answer::Sim)) + u8::from(asked(Answer::Ideal)));
+    let all = [Answer::Sim, Answer::Ideal, Answer::Net].into_iter().filter(|answer| asked(*answer));
+    let (all, mut done) = (all.count() as f64, 0.0);
     let mut drawn = Case::of("", points);
     let mut ideal = Case::of("ideal contention", points);
     ideal.drawings.iter_mut().for_each(idealise);
     if asked(Answer::Sim) {
         drawn.simulate(options, |share| bar.show(share / all))?;
+        done += 1.0;
     }
     if asked(Answer::Ideal) {
-        ideal.simulate(options, |share| bar.show(1.0 - (1.0 - share) / all))?;
+        ideal.simulate(options, |share| bar.show((done + share) / all))?;
+        done += 1.0;
+    }
+    if let Some(method) = method {
+        let alike = alike(&method, points, |share| bar.show((done + share) / all))?;
+        bar.clear();
+        // Last, because the runner takes over signals for as long as this process lives.
+        let measured = method.all()?.into_iter().zip(points).zip(&alike);
+        drawn.measured =
+            Some(measured.map(|((flows, at), alike)| of_same(flows, at, alike.as_ref())).collect());
     }
     bar.clear();
-    // Last, because the runner takes over signals for as long as this process lives.
-    drawn.measured = method.map(|method| method.all()).transpose()?;
     let cases = [drawn, ideal].into_iter().filter(Case::is_answered);
     let cases = cases.map(|case| case.at(points)).collect();
     Ok(ModelCheck { network: drawing.name.clone(), how: how(options), turned, cases })
@@ -138,8 +147,41 @@ pub(crate) fn simulated(
 ) -> anyhow::Result<Outcome> {
     let suited = Settings::suited(drawing, options.seed);
     let settings = Settings { replications: options.replications, ..suited };
-    let replications = sim::replicate_all(drawing, &settings, progress)?;
-    Ok(Outcome::of(drawing, &settings, &replications))
+    outcome(drawing, &settings, progress)
+}
+
+fn outcome(
+    drawing: &Drawing,
+    settings: &Settings,
+    progress: impl Fn(f64),
+) -> anyhow::Result<Outcome> {
+    let replications = sim::replicate_all(drawing, settings, progress)?;
+    Ok(Outcome::of(drawing, settings, &replications))
+}
+
+/// By point, the simulator's answer for the same packets as are measured; `None` where they cannot be sent.
+fn alike(
+    method: &Method<'_>,
+    points: &[Turned],
+    progress: impl Fn(f64),
+) -> anyhow::Result<Vec<Option<Outcome>>> {
+    let at = |(place, turned): (usize, &Turned)| {
+        let show = |share| progress((place as f64 + share) / points.len() as f64);
+        let settings = method.simulation(&turned.drawing);
+        settings.map(|settings| outcome(&turned.drawing, &settings, show)).transpose()
+    };
+    points.iter().enumerate().map(at).collect()
+}
+
+/// Measured flows, in the drawing's order, with what the simulator says of the same packets.
+fn of_same(flows: Vec<Measured>, turned: &Turned, alike: Option<&Outcome>) -> Vec<Measured> {
+    let of = |(measured, flow): (Measured, &Flow)| {
+        let mut flows = alike.into_iter().flat_map(|alike| &alike.flows);
+        let alike = flows.find(|alike| alike.name == flow.name);
+        let simulated = alike.and_then(|alike| alike.delay.as_ref()).map(|delay| delay.mean);
+        Measured { simulated, ..measured }
+    };
+    flows.into_iter().zip(&turned.drawing.traffic).map(of).collect()
 }
 
 /// One more point for each flow; measured flows are in the drawing's order.

@@ -2,6 +2,7 @@
 
 use anyhow::{Error, bail};
 use btu_control::coordinator::{self, Ground, Scripted, Settings, Testbed};
+use btu_medium::sim;
 use btu_network::{Arrivals, Drawing, Flow, Sizes, StationId, Target};
 use btu_report::Measured;
 use btu_store::Store;
@@ -69,6 +70,14 @@ impl<'a> Method<'a> {
         Span::from_nanoseconds(
             self.options.net_time.nanoseconds() / u64::from(self.options.replications),
         )
+    }
+
+    /// Settings for a simulation of the same packets, if they can be sent.
+    pub(super) fn simulation(&self, drawing: &Drawing) -> Option<sim::Settings> {
+        let duration = self.duration();
+        let CheckOptions { replications, seed, .. } = *self.options;
+        let settings = sim::Settings { duration, warm_up: warm_up(duration), replications, seed };
+        unsendable(drawing, duration).is_empty().then_some(settings)
     }
 
     /// All flows at all points.

@@ -75,6 +75,7 @@ impl<'a> Network<'a> {
             (total(records, |record| record.sent), total(records, |record| record.received));
         Measured {
             delay: mean_interval(&means, Level::P95),
+            simulated: None,
             replications_seconds: means,
             overloaded: self.is_overloaded(records, sent, received),
             void: Vec::new(),

@@ -135,6 +135,19 @@ fn on_paper(drawing: &Drawing, seed: u64, number: u32, flow: u32, duration: f64)
     delays.iter().sum::<f64>() / delays.len() as f64
 }
 
+fn assert_no_faster(means: &[f64], paper: &[f64]) {
+    for (mean, paper) in means.iter().zip(paper) {
+        assert!(*mean >= paper - CLOCKS, "faster than the line: {mean} of {paper}");
+    }
+}
+
+/// The same packets simulated take as long as computed. The simulator does not count the last packets, which are on the
+/// line at its end.
+fn assert_simulated(measured: &Value, exact: f64) {
+    let alike = number(&measured["simulated_seconds"]["value"]);
+    assert!((alike / exact - 1.0).abs() < 0.005, "{alike} simulated, {exact} on paper");
+}
+
 /// Every replication gives the computed mean of exactly these packets, plus the machine's known
 /// additions.
 #[test]
@@ -183,10 +196,10 @@ fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
                 "{load} %, flow {flow}: {means:?} of {paper:?}, {late} late, void {}",
                 measured["void"]
             );
-            for (mean, paper) in means.iter().zip(&paper) {
-                assert!(*mean >= paper - CLOCKS, "faster than the line: {mean} of {paper}");
-            }
-            let excess = (means.iter().sum::<f64>() - paper.iter().sum::<f64>()) / 3.0;
+            assert_no_faster(&means, &paper);
+            let exact = paper.iter().sum::<f64>() / 3.0;
+            assert_simulated(measured, exact);
+            let excess = means.iter().sum::<f64>() / 3.0 - exact;
             // A late packet delays those behind it, by up to 1/(1 - load) of its lateness.
             let known = late / (1.0 - f64::from(load) / 100.0);
             assert!(

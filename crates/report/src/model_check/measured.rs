@@ -12,6 +12,11 @@ pub struct Measured {
     /// none where none arrived.
     #[serde(rename = "delay_seconds")]
     pub delay: Option<Estimate>,
+    /// The simulator's mean delay of the same packets, no more and no fewer, in seconds with its interval:
+    /// what differs from it is due to real packets. The simulation that the prediction is compared with may last
+    /// longer, and a queue that fills slowly has then other delays.
+    #[serde(rename = "simulated_seconds")]
+    pub simulated: Option<Estimate>,
     /// The mean of each replication, in seconds.
     pub replications_seconds: Vec<f64>,
     /// Whether the network was overloaded, so that the delay means nothing.
@@ -64,6 +69,7 @@ pub(super) mod tests {
     pub(crate) fn measured(delay: f64, half: f64, [sender, wire]: [f64; 2]) -> Measured {
         Measured {
             delay: Some(Estimate { value: delay, interval: Some(Interval::around(delay, half)) }),
+            simulated: Some(Estimate { value: delay * 0.99, interval: None }),
             replications_seconds: vec![delay - half, delay + half],
             overloaded: false,
             void: Vec::new(),

@@ -33,6 +33,9 @@ pub fn check_text(check: &ModelCheck, options: &TextOptions) -> String {
     out
 }
 
+/// What the simulator says of the packets that were measured.
+const SAME_PACKETS: &str = "same simulated";
+
 fn heading(case: &CheckCase, flow: &CheckFlow) -> String {
     if case.name.is_empty() { flow.name.clone() } else { format!("{}, {}", flow.name, case.name) }
 }
@@ -41,7 +44,9 @@ fn table(case: &CheckCase, flow: &CheckFlow) -> Vec<String> {
     let mut head = vec!["x", "utilisation %", "predicted"];
     for kind in &case.answers {
         head.extend([kind.name(), "", "error %"]);
-        head.extend((*kind == AnswerKind::Measured).then_some("late %"));
+        if *kind == AnswerKind::Measured {
+            head.extend(["late %", SAME_PACKETS]);
+        }
     }
     let mut sheet = Sheet::new(head.into_iter().map(str::to_owned).collect(), 0);
     for point in &flow.points {
@@ -73,6 +78,8 @@ fn cells(point: &CheckPoint, kind: AnswerKind) -> Vec<String> {
     ];
     if kind == AnswerKind::Measured {
         cells.push(or_nothing(point.settled(kind).and(point.late_share(kind)).map(percent)));
+        let alike = point.measured.as_ref().and_then(|measured| measured.simulated);
+        cells.push(or_nothing(alike.map(|alike| milliseconds(alike.value))));
     }
     cells
 }
@@ -204,7 +211,7 @@ fn because(reason: Break, kind: AnswerKind) -> String {
 pub fn check_csv(check: &ModelCheck) -> String {
     let mut out = "case,flow,x,utilisation,predicted_s,simulated_s,simulated_low_s,simulated_high_s,error,overloaded,\
                    measured_s,measured_low_s,measured_high_s,measured_error,measured_overloaded,measured_void,sent,\
-                   received,sender_late_s,wire_late_s\n"
+                   received,sender_late_s,wire_late_s,same_simulated_s\n"
         .to_owned();
     for (case, flow) in
         check.cases.iter().flat_map(|case| case.flows.iter().map(move |flow| (case, flow)))
@@ -248,10 +255,11 @@ fn columns(point: &CheckPoint, kind: AnswerKind) -> String {
 
 /// The columns of measurements alone.
 fn further_columns(point: &CheckPoint) -> String {
-    let Some(measured) = &point.measured else { return ",,,,".to_owned() };
+    let Some(measured) = &point.measured else { return ",,,,,".to_owned() };
     let Measured { sent, received, sender_late_seconds, wire_late_seconds, .. } = measured;
     let void = measured.void.join("; ").replace('"', "'");
-    format!("\"{void}\",{sent},{received},{sender_late_seconds},{wire_late_seconds}")
+    let alike = or_empty(measured.simulated.map(|alike| alike.value));
+    format!("\"{void}\",{sent},{received},{sender_late_seconds},{wire_late_seconds},{alike}")
 }
 
 #[cfg(test)]
@@ -331,11 +339,11 @@ mod tests {
         5 replications
 
         everyone  mean delay in ms; x is the data load (%)
-          x  utilisation %  predicted   simulated         error %    measured         error %  late %
-        ─────────────────────────────────────────────────────────────────────────────────────────────
-         10             10      1.000       1.000  ±1.0%     +0.0       1.010  ±1.0%     -1.0     1.5
-         50             50      1.100       1.200  ±1.0%     -8.3        void               -       -
-        100            100  saturated  overloaded               -  overloaded               -       -
+          x  utilisation %  predicted   simulated         error %    measured         error %  late %  same simulated
+        ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         10             10      1.000       1.000  ±1.0%     +0.0       1.010  ±1.0%     -1.0     1.5          0.9999
+         50             50      1.100       1.200  ±1.0%     -8.3        void               -       -           1.188
+        100            100  saturated  overloaded               -  overloaded               -       -           594.0
         Measured: 300 packets sent, 294 received, 6 missing (all flows: 2 queue full).
         Void at 50: packets left 0.2 ms late, 17 % of the delay.
         As simulated, within 2 and 5 %: valid up to utilisation 10 %; at the next point it is off by -8.3 %.
@@ -364,7 +372,8 @@ mod tests {
                 "100",
                 "98",
                 "0.000005",
-                "0.00001"
+                "0.00001",
+                "0.0009999"
             ]
         );
     }
