@@ -10,6 +10,9 @@ use crate::hint::{self, HintPlan, HintRecord, HintRun};
 /// The end of the name of a run with both ends on one processor.
 const TOGETHER: &str = ", ends together";
 
+/// A plan from elsewhere may name any number of passes.
+const MOST_PASSES: u32 = 1000;
+
 /// The kind of one run.
 #[derive(Debug, Clone)]
 pub enum Job {
@@ -84,7 +87,8 @@ impl Job {
 
     /// Passes over all sizes.
     fn passes(&self) -> u32 {
-        self.plans().iter().map(|plan| plan.precision.passes).max().unwrap_or(1).max(1)
+        let passes = self.plans().iter().map(|plan| plan.precision.passes).max();
+        passes.unwrap_or(1).clamp(1, MOST_PASSES)
     }
 
     /// Its parts, one after the other.
