@@ -189,14 +189,7 @@ fn point() -> Point {
     let accounts = Accounts { sent: 40, received: 40, duplicates: 0, checked: 4, wrong: 0 };
     let mut each = Histogram::new();
     each.record(100_000);
-    Point {
-        size: Bytes::new(16),
-        pass: 0,
-        trials: vec![trial; 3],
-        accounts,
-        each: Some(each),
-        conditions: None,
-    }
+    Point { trials: vec![trial; 3], accounts, each: Some(each), ..Point::empty(Bytes::new(16)) }
 }
 
 /// A step of HINT.

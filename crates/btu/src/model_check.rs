@@ -70,15 +70,25 @@ fn check(
         ideal.simulate(options, |share| bar.show((done + share) / all))?;
         done += 1.0;
     }
-    if let Some(method) = method {
-        let alike = alike(&method, points, |share| bar.show((done + share) / all))?;
-        bar.clear();
-        // Last, because the runner takes over signals for as long as this process lives.
-        let measured = method.all()?.into_iter().zip(points).zip(&alike);
-        drawn.measured =
-            Some(measured.map(|((flows, at), alike)| of_same(flows, at, alike.as_ref())).collect());
-    }
+    let same = |method: &Method<'_>| {
+        at_each(
+            points,
+            |share| bar.show((done + share) / all),
+            |turned, show| {
+                let settings = method.simulation(&turned.drawing);
+                settings.map(|settings| outcome(&turned.drawing, &settings, show)).transpose()
+            },
+        )
+    };
+    // By point, the simulator's answer for the same packets as are measured; `None` where they cannot be sent.
+    let same = method.as_ref().map(same).transpose()?;
     bar.clear();
+    // Last, because the runner takes over signals for as long as this process lives.
+    if let Some((method, same)) = method.zip(same) {
+        let measured = method.all()?.into_iter().zip(points).zip(&same);
+        let measured = measured.map(|((flows, at), same)| of_same(flows, at, same.as_ref()));
+        drawn.measured = Some(measured.collect());
+    }
     let cases = [drawn, ideal].into_iter().filter(Case::is_answered);
     let cases = cases.map(|case| case.at(points)).collect();
     Ok(ModelCheck { network: drawing.name.clone(), how: how(options), turned, cases })
@@ -110,12 +120,8 @@ impl Case {
     }
 
     fn simulate(&mut self, options: &CheckOptions, progress: impl Fn(f64)) -> anyhow::Result<()> {
-        let points = self.drawings.len() as f64;
-        let at = |(place, drawing): (usize, &Drawing)| {
-            simulated(drawing, options, |share| progress((place as f64 + share) / points))
-        };
-        let outcomes = self.drawings.iter().enumerate().map(at).collect::<anyhow::Result<_>>()?;
-        self.simulated = Some(outcomes);
+        let at = |drawing: &Drawing, show: &dyn Fn(f64)| simulated(drawing, options, show);
+        self.simulated = Some(at_each(&self.drawings, progress, at)?);
         Ok(())
     }
 
@@ -159,26 +165,24 @@ fn outcome(
     Ok(Outcome::of(drawing, settings, &replications))
 }
 
-/// By point, the simulator's answer for the same packets as are measured; `None` where they cannot be sent.
-fn alike(
-    method: &Method<'_>,
-    points: &[Turned],
+/// The answer at each point; `progress` gets the share that is done.
+fn at_each<P, A>(
+    points: &[P],
     progress: impl Fn(f64),
-) -> anyhow::Result<Vec<Option<Outcome>>> {
-    let at = |(place, turned): (usize, &Turned)| {
-        let show = |share| progress((place as f64 + share) / points.len() as f64);
-        let settings = method.simulation(&turned.drawing);
-        settings.map(|settings| outcome(&turned.drawing, &settings, show)).transpose()
+    answer: impl Fn(&P, &dyn Fn(f64)) -> anyhow::Result<A>,
+) -> anyhow::Result<Vec<A>> {
+    let at = |(place, point): (usize, &P)| {
+        answer(point, &|share| progress((place as f64 + share) / points.len() as f64))
     };
     points.iter().enumerate().map(at).collect()
 }
 
 /// Measured flows, in the drawing's order, with what the simulator says of the same packets.
-fn of_same(flows: Vec<Measured>, turned: &Turned, alike: Option<&Outcome>) -> Vec<Measured> {
+fn of_same(flows: Vec<Measured>, turned: &Turned, same: Option<&Outcome>) -> Vec<Measured> {
     let of = |(measured, flow): (Measured, &Flow)| {
-        let mut flows = alike.into_iter().flat_map(|alike| &alike.flows);
-        let alike = flows.find(|alike| alike.name == flow.name);
-        let simulated = alike.and_then(|alike| alike.delay.as_ref()).map(|delay| delay.mean);
+        let mut flows = same.into_iter().flat_map(|same| &same.flows);
+        let same = flows.find(|same| same.name == flow.name);
+        let simulated = same.and_then(|same| same.delay.as_ref()).map(|delay| delay.mean);
         Measured { simulated, ..measured }
     };
     flows.into_iter().zip(&turned.drawing.traffic).map(of).collect()

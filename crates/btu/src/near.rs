@@ -115,13 +115,7 @@ mod tests {
         let lock = store_plan(store, pipe::SUITE, &stored, &plan.hash(), &here());
         for size in 1..=count {
             let machine = MachineCpu { core_to_core_ns: Some(latency), ..MachineCpu::default() };
-            let conditions = Conditions {
-                machine,
-                near_cpu: None,
-                far_cpu: None,
-                near_core_to_core: None,
-                network: None,
-            };
+            let conditions = Conditions::of(machine);
             let trial = Trial {
                 repetitions: 1,
                 elapsed: Span::from_milliseconds(1),
@@ -131,12 +125,10 @@ mod tests {
             };
             let accounts = Accounts { sent: 2, received: 2, ..Accounts::default() };
             let point = Point {
-                size: Bytes::new(size),
-                pass: 0,
                 trials: vec![trial],
                 accounts,
-                each: None,
                 conditions: Some(conditions),
+                ..Point::empty(Bytes::new(size))
             };
             let document = serde_json::to_string(&point).unwrap();
             let facts = facts(&plan, &point);

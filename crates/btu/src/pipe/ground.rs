@@ -66,7 +66,10 @@ fn stations(job: &Job) -> anyhow::Result<Option<Stations>> {
 /// The use of this machine's processors.
 fn processors(job: &Job, session: &Session) -> anyhow::Result<Processors> {
     let (ends, awake) = (job.pair(), job.plans().iter().any(|plan| plan.kept_awake));
-    let near = near::known(&session.store, &environment::collect(), ends)?;
+    let near = match ends {
+        Some(_) => near::known(&session.store, &environment::collect(), ends)?,
+        None => None,
+    };
     Ok(Processors { ends, awake, near, ..Processors::default() })
 }
 

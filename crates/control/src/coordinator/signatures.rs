@@ -122,8 +122,8 @@ impl Signatures {
             (0..self.is_over.len()).map(|series| self.known(part, series, done)).collect();
         let mut turns = Turns::after(known.iter().map(Vec::len).collect());
         for (series, plan) in self.job.plans().iter().enumerate() {
-            let plan = of_part(plan, part);
-            let is_complete = self.standing.is_none() && plan.after(&known[series]).is_none();
+            let is_complete =
+                self.standing.is_none() && of_part(plan, part).after(&known[series]).is_none();
             if self.is_over[series] || is_complete {
                 turns.ended(series);
             }

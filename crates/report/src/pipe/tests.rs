@@ -39,14 +39,7 @@ fn timed(size: Bytes, one_way: f64) -> Point {
     };
     let sent = 14 * repetitions;
     let accounts = Accounts { sent, received: sent, checked: sent, ..Accounts::default() };
-    Point {
-        size,
-        pass: 0,
-        trials: (0..7).map(trial).collect(),
-        accounts,
-        each: None,
-        conditions: None,
-    }
+    Point { trials: (0..7).map(trial).collect(), accounts, ..Point::empty(size) }
 }
 
 fn head() -> RunHead {
@@ -201,14 +194,7 @@ fn np_out_as_netpipe_writes_it() {
         Trial { repetitions: 1, elapsed, clock: End::Near, lost: 0, repeated: 0 }
     };
     let trials = [1.3, 1.2273, 1.25].map(trial).to_vec();
-    let point = Point {
-        size: Bytes::new(1 << 20),
-        pass: 0,
-        trials,
-        accounts: Accounts::default(),
-        each: None,
-        conditions: None,
-    };
+    let point = Point { trials, ..Point::empty(Bytes::new(1 << 20)) };
     assert_eq!(np_out(&judge(&plan, &[point])), " 1048576    6.518374      1.227300000\n");
 }
 

@@ -146,12 +146,9 @@ mod tests {
         let trial = Trial { repetitions: 1000, elapsed, clock: End::Near, lost: 0, repeated: 0 };
         let accounts = Accounts::default();
         HintRecord::Message(Box::new(Point {
-            size: Bytes::new(16),
-            pass: 0,
             trials: vec![trial; 3],
             accounts,
-            each: None,
-            conditions: None,
+            ..Point::empty(Bytes::new(16))
         }))
     }
 

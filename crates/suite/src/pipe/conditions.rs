@@ -26,3 +26,10 @@ pub struct Conditions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Box<WireAccount>>,
 }
+
+impl Conditions {
+    /// Those of the machine alone.
+    pub fn of(machine: MachineCpu) -> Self {
+        Self { machine, near_cpu: None, far_cpu: None, near_core_to_core: None, network: None }
+    }
+}

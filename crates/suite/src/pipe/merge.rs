@@ -10,13 +10,13 @@ use crate::record::{Apart, ProcessorReadings, Slowed};
 /// Arithmetic that takes a tenth longer than at full speed is slow: messages then take some 3 % longer.
 const SLOW: f64 = 0.1;
 
-/// What the ends' processors were like when nothing disturbed them.
-pub(super) struct Undisturbed {
+/// What was read of the ends' processors when they were near each other and at full speed.
+pub(super) struct ReferenceReadings {
     latencies: Apart,
     slowed: Option<Slowed>,
 }
 
-impl Undisturbed {
+impl ReferenceReadings {
     /// By the readings after these points, and the near latency of earlier runs.
     pub(super) fn of(points: &[Point]) -> Self {
         let read = || points.iter().map(readings);
@@ -61,14 +61,14 @@ pub(super) fn readings(point: &Point) -> ProcessorReadings {
 /// The points that count: those of a size that were measured by far or slow processors are left out where
 /// the others have an interval.
 pub(super) fn counted(points: Vec<Point>) -> Vec<Point> {
-    let undisturbed = Undisturbed::of(&points);
+    let reference = ReferenceReadings::of(&points);
     let others = |size: Bytes| {
         let others = points.iter().filter(|point| point.size == size);
-        let others = others.filter(|point| !undisturbed.is_disturbed(point));
+        let others = others.filter(|point| !reference.is_disturbed(point));
         others.map(|point| point.trials.len()).sum::<usize>()
     };
     let counts = |point: &Point| {
-        !undisturbed.is_disturbed(point) || others(point.size) < TRIALS_FOR_INTERVAL as usize
+        !reference.is_disturbed(point) || others(point.size) < TRIALS_FOR_INTERVAL as usize
     };
     let is_counted: Vec<bool> = points.iter().map(counts).collect();
     points
@@ -120,13 +120,7 @@ mod tests {
             let machine =
                 MachineCpu { core_to_core_ns: Some(core_to_core_ns), ..MachineCpu::default() };
             let near_core_to_core = Some(Span::from_nanoseconds(near));
-            let conditions = Conditions {
-                machine,
-                near_cpu: None,
-                far_cpu: None,
-                near_core_to_core,
-                network: None,
-            };
+            let conditions = Conditions { near_core_to_core, ..Conditions::of(machine) };
             Point { pass, conditions: Some(conditions), ..point }
         };
         let points =

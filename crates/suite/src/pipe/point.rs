@@ -66,6 +66,18 @@ impl Trial {
 }
 
 impl Point {
+    /// A size of which nothing is measured yet, in the first pass.
+    pub fn empty(size: Bytes) -> Self {
+        Self {
+            size,
+            pass: 0,
+            trials: Vec::new(),
+            accounts: Accounts::default(),
+            each: None,
+            conditions: None,
+        }
+    }
+
     /// Frames that the emulator lost on its own account; 0 without one. The drawn network loses
     /// none of them, so times of a size with such a frame are not valid.
     pub fn lost_by_emulator(&self) -> u64 {
@@ -145,14 +157,7 @@ mod tests {
             lost: 0,
             repeated: 0,
         };
-        let point = Point {
-            size: Bytes::new(1000),
-            pass: 0,
-            trials: vec![trial],
-            accounts: Accounts::default(),
-            each: None,
-            conditions: None,
-        };
+        let point = Point { trials: vec![trial], ..Point::empty(Bytes::new(1000)) };
         let table = [
             (Pattern::PingPong, 10e-6, 8e3),
             (Pattern::Streaming, 20e-6, 8e3),
@@ -178,14 +183,7 @@ mod tests {
         let mut each = Histogram::new();
         each.record(12_345);
         for each in [None, Some(each)] {
-            let point = Point {
-                size: Bytes::new(3),
-                pass: 0,
-                trials: Vec::new(),
-                accounts: Accounts::default(),
-                each,
-                conditions: None,
-            };
+            let point = Point { each, ..Point::empty(Bytes::new(3)) };
             let text = serde_json::to_string(&point).unwrap();
             assert_eq!(serde_json::from_str::<Point>(&text).unwrap(), point);
         }

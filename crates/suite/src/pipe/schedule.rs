@@ -195,7 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pipe::{Accounts, End, Kind, Place, Trial};
+    use crate::pipe::{End, Kind, Place, Trial};
 
     fn schedule(sizes: &str, pattern: Pattern) -> Schedule {
         let plan = PipePlan {
@@ -209,14 +209,7 @@ mod tests {
     fn point(size: u64, one_way_seconds: f64, pattern: Pattern) -> Point {
         let elapsed = Span::from_seconds_f64(one_way_seconds * pattern.one_way_parts() * 1000.0);
         let trial = Trial { repetitions: 1000, elapsed, clock: End::Near, lost: 0, repeated: 0 };
-        Point {
-            size: Bytes::new(size),
-            pass: 0,
-            trials: vec![trial; 3],
-            accounts: Accounts::default(),
-            each: None,
-            conditions: None,
-        }
+        Point { trials: vec![trial; 3], ..Point::empty(Bytes::new(size)) }
     }
 
     fn after(points: Vec<Point>, pilot_seconds: f64) -> Progress {

@@ -91,14 +91,8 @@ impl<'a, P: Pipe> Lead<'a, P> {
     /// Measures a size; `None` if its warm-up took so long that no time is left for a trial.
     fn point(&mut self, task: &Task, schedule: &Schedule) -> io::Result<Option<Point>> {
         let &Task { size, warm_up, trials, repetitions } = task;
-        let mut point = Point {
-            size,
-            pass: 0,
-            trials: Vec::new(),
-            accounts: Accounts::default(),
-            each: self.plan.precision.each.then(Histogram::new),
-            conditions: None,
-        };
+        let mut point =
+            Point { each: self.plan.precision.each.then(Histogram::new), ..Point::empty(size) };
         if warm_up > 0 {
             let played = self.play(size, warm_up, None)?;
             point.accounts = point.accounts.and(accounts(&played));

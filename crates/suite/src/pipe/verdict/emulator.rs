@@ -81,13 +81,7 @@ mod tests {
             let machine =
                 MachineCpu { user_ns: 500_000_000, idle_ns: 500_000_000, ..MachineCpu::default() };
             let network = Some(Box::new(network));
-            let mut conditions = Conditions {
-                machine,
-                near_cpu: None,
-                far_cpu: None,
-                near_core_to_core: None,
-                network,
-            };
+            let mut conditions = Conditions { network, ..Conditions::of(machine) };
             change(index, &mut conditions);
             point.conditions = Some(conditions);
         }

@@ -21,14 +21,7 @@ pub(crate) fn point(plan: &PipePlan, size: Bytes, one_way_seconds: f64) -> Point
     };
     let sent = repetitions * 7 * plan.pattern.messages_per_repetition();
     let accounts = Accounts { sent, received: sent, checked: sent, ..Accounts::default() };
-    Point {
-        size,
-        pass: 0,
-        trials: (0..7).map(trial).collect(),
-        accounts,
-        each: None,
-        conditions: None,
-    }
+    Point { trials: (0..7).map(trial).collect(), accounts, ..Point::empty(size) }
 }
 
 /// The points of a path where a message of n bytes takes t(n) seconds.
@@ -199,14 +192,7 @@ fn nothing_measured_says_nothing() {
     let plan = plan("1,2", Pattern::PingPong);
     let verdict = judge(&plan, &[]);
     assert_eq!((verdict.latency, verdict.maximum, verdict.fit), (None, None, None));
-    let empty = Point {
-        size: Bytes::new(1),
-        pass: 0,
-        trials: Vec::new(),
-        accounts: Accounts::default(),
-        each: None,
-        conditions: None,
-    };
+    let empty = Point::empty(Bytes::new(1));
     assert_eq!(judge(&plan, &[empty]).sizes, []);
 }
 

@@ -9,7 +9,7 @@ use super::emulator;
 use super::fit::Fit;
 use super::shape::Dip;
 use super::size::SizeVerdict;
-use crate::pipe::merge::{Undisturbed, readings};
+use crate::pipe::merge::{ReferenceReadings, readings};
 use crate::pipe::{Accounts, PipePlan, Point, Schedule};
 use crate::record::{Apart, ClockSteps};
 use crate::verdict::{MOST_APART, count};
@@ -191,6 +191,7 @@ pub(super) fn all(
 ) -> Vec<PipeWarning> {
     let accounts = points.iter().fold(Accounts::default(), |all, point| all.and(point.accounts));
     let (missing, left_out) = rest(plan, points);
+    let reference = ReferenceReadings::of(points);
     let causes = [
         (accounts.wrong > 0).then_some(PipeCause::WrongBytes { messages: accounts.wrong }),
         unbalanced(&accounts),
@@ -203,8 +204,8 @@ pub(super) fn all(
         },
         emulator::late(points),
         emulator::steal(points),
-        apart(points, counted),
-        slowed(points, counted),
+        apart([points, counted], &reference),
+        slowed([points, counted], &reference),
         lost(&accounts),
         wide(sizes),
         few(sizes),
@@ -254,34 +255,30 @@ fn out_of_time(plan: &PipePlan, points: &[Point], time: Span) -> PipeCause {
 
 /// Of these points, those that are disturbed in this way, and those of them that count.
 fn disturbed(
-    points: &[Point],
-    counted: &[Point],
-    undisturbed: &Undisturbed,
-    way: fn(&Undisturbed, &Point) -> bool,
+    [points, counted]: [&[Point]; 2],
+    is_disturbed: impl Fn(&Point) -> bool,
 ) -> [usize; 2] {
-    [points, counted].map(|all| all.iter().filter(|point| way(undisturbed, point)).count())
+    [points, counted].map(|all| all.iter().filter(|point| is_disturbed(point)).count())
 }
 
 /// More than one measurement in a hundred was made by far processors.
-fn apart(points: &[Point], counted: &[Point]) -> Option<PipeCause> {
-    let undisturbed = Undisturbed::of(points);
-    let [far, counted] = disturbed(points, counted, &undisturbed, Undisturbed::is_far);
-    let latencies = undisturbed.latencies();
+fn apart(measured: [&[Point]; 2], reference: &ReferenceReadings) -> Option<PipeCause> {
+    let [far, counted] = disturbed(measured, |point| reference.is_far(point));
+    let latencies = reference.latencies();
     let near_ns = latencies.near()?.nanoseconds();
     let most_ns = latencies.most().nanoseconds();
-    let of = points.len();
+    let of = measured[0].len();
     let is_much = far as f64 > MOST_APART * of as f64;
     is_much.then_some(PipeCause::ProcessorsApart { far, counted, of, near_ns, most_ns })
 }
 
 /// More than one measurement in a hundred that count was made by slow processors.
-fn slowed(points: &[Point], counted: &[Point]) -> Option<PipeCause> {
-    let undisturbed = Undisturbed::of(points);
-    let [slow, counted] = disturbed(points, counted, &undisturbed, Undisturbed::is_slow);
-    let quick_ns = undisturbed.quick()?.nanoseconds();
-    let times = points.iter().filter_map(|point| readings(point).arithmetic);
+fn slowed(measured: [&[Point]; 2], reference: &ReferenceReadings) -> Option<PipeCause> {
+    let [slow, counted] = disturbed(measured, |point| reference.is_slow(point));
+    let quick_ns = reference.quick()?.nanoseconds();
+    let times = measured[0].iter().filter_map(|point| readings(point).arithmetic);
     let most_ns = times.max()?.nanoseconds();
-    let of = points.len();
+    let of = measured[0].len();
     let is_much = counted as f64 > MOST_APART * of as f64;
     is_much.then_some(PipeCause::ProcessorsSlowed { slow, counted, of, quick_ns, most_ns })
 }

@@ -1,7 +1,7 @@
 //! Whole runs over simulated lines: what fits into a time, without a clock.
 
 use super::*;
-use crate::pipe::{Accounts, End, Kind, Pattern, PipePlan, Place, Point, Precision, Trial};
+use crate::pipe::{End, Kind, Pattern, PipePlan, Place, Point, Precision, Trial};
 
 /// Bytes of headers around each segment.
 const HEADERS: u64 = 78;
@@ -48,7 +48,7 @@ fn run(plan: &PipePlan, line: Line) -> Run {
                 run.progress.pilots.push((size, once / plan.pattern.one_way_parts()));
             }
             Next::Measure { size, warm_up, trials, repetitions } => {
-                let mut point = point(size);
+                let mut point = Point::empty(size);
                 if warm_up > 0 {
                     let elapsed = run.round(size, warm_up, plan, line);
                     let once = Span::from_nanoseconds(elapsed.nanoseconds() / warm_up);
@@ -92,11 +92,6 @@ impl Run {
         sizes.sort_unstable();
         sizes
     }
-}
-
-fn point(size: Bytes) -> Point {
-    let accounts = Accounts::default();
-    Point { size, pass: 0, trials: Vec::new(), accounts, each: None, conditions: None }
 }
 
 fn plan(sizes: &str, seconds: u64) -> PipePlan {
