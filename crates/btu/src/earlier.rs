@@ -1,7 +1,8 @@
 //! Earlier runs of this machine.
 
 use btu_control::environment::Environment;
-use btu_store::{RunRow, Store};
+use btu_store::{RunRow, State, Store};
+use btu_suite::plan::{Plan, SUITE};
 
 use crate::stored::before;
 
@@ -15,6 +16,32 @@ pub(crate) fn runs<'a>(
     let newest_first = store.runs()?.into_iter().rev().filter(move |run| is_wanted(&run.suite));
     let rows = newest_first.filter_map(|run| store.run(&run.id.to_string()).ok());
     Ok(rows.filter(|row| is_here(row, here)))
+}
+
+/// The complete ratings of the plan on the machine `here`, the newest first. Another machine's file may hold
+/// anything, so that imported ones are left out.
+pub(crate) fn ratings<'a>(
+    store: &'a Store,
+    here: &'a Environment,
+    plan: &Plan,
+) -> anyhow::Result<impl Iterator<Item = RunRow> + use<'a>> {
+    let hash = plan.hash();
+    // The hash is of the plan itself: a hash that is stored next to it may be wrong.
+    let is_same = move |row: &RunRow| {
+        serde_json::from_value(row.plan.clone()).is_ok_and(|plan: Plan| plan.hash() == hash)
+    };
+    let of_plan = move |row: &RunRow| {
+        row.summary.state == State::Complete && !row.summary.imported && is_same(row)
+    };
+    Ok(runs(store, here, |suite| suite == SUITE)?.filter(of_plan))
+}
+
+/// Whether a stored run was measured by the same kernel and the same version of btu as a run `here` is.
+pub(crate) fn has_same_programs(row: &RunRow, here: &Environment) -> bool {
+    before(row).is_some_and(|there| {
+        let programs = |one: &Environment| (one.kernel.release.clone(), one.btu_version.clone());
+        programs(&there) == programs(here)
+    })
 }
 
 /// The same machine, with processors of the same model: one that was moved to another host of its

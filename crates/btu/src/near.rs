@@ -1,11 +1,12 @@
-//! The latency of near processors, as earlier runs found it: a hypervisor may keep the processors
-//! apart for a whole run, which that run alone cannot tell.
+//! The latency of near processors, and the cost of far ones, as earlier runs found them: a hypervisor may keep
+//! the processors apart for a whole run, which that run alone cannot tell.
 
 use btu_control::environment::Environment;
 use btu_store::{RunRow, Store};
 use btu_suite::pipe::{Job, PipePlan, Purpose, SetPlan};
 use btu_suite::plan::Plan;
 use btu_suite::record::Apart;
+use btu_suite::verdict::{KnownFarCost, KnownProcessors};
 use btu_suite::{pipe, plan};
 use btu_units::Span;
 use serde::de::DeserializeOwned;
@@ -14,6 +15,9 @@ use crate::earlier;
 
 /// The number of newest runs that are read.
 const MOST: usize = 20;
+
+/// The number of newest ratings that tell what far processors cost: their error is a fourth of one run's then.
+const MOST_RATINGS: usize = 10;
 
 /// The near latency between the processors of `pair`, in earlier ratings and signatures of this
 /// machine; `None` where none is stored, or there is no pair.
@@ -29,8 +33,23 @@ pub(crate) fn known(
     Ok(Apart::near_in(readings.take(MOST)))
 }
 
+/// What earlier ratings of the plan tell of its processors, measured on this machine by the same programs.
+pub(crate) fn for_rating(
+    store: &Store,
+    here: &Environment,
+    plan: &Plan,
+) -> anyhow::Result<KnownProcessors> {
+    let Some(pair) = of_rating(plan) else { return Ok(KnownProcessors::default()) };
+    let near = known(store, here, Some(pair))?;
+    let ratings = earlier::ratings(store, here, plan)?;
+    let ratings = ratings.filter(|row| earlier::has_same_programs(row, here));
+    let readings = ratings.filter_map(|row| store.readings_for_rating(row.summary.id).ok());
+    let readings: Vec<_> = readings.take(MOST_RATINGS).collect();
+    Ok(KnownProcessors { near, far: KnownFarCost::of(&readings, near) })
+}
+
 /// The first processors of the two sides of a rating, if they are divided.
-pub(crate) fn of_rating(plan: &Plan) -> Option<[u32; 2]> {
+fn of_rating(plan: &Plan) -> Option<[u32; 2]> {
     plan.processors.as_ref()?.pair()
 }
 
@@ -58,7 +77,7 @@ fn sorted([one, other]: [u32; 2]) -> [u32; 2] {
 
 #[cfg(test)]
 mod tests {
-    use btu_store::NewCell;
+    use btu_store::{NewCell, State};
     use btu_suite::pipe::{
         Accounts, Conditions, End, Kind, Place, Point, Processors, Trial, facts,
     };
@@ -105,6 +124,51 @@ mod tests {
         }
         assert_eq!(super::known(&store, &nameless, of_rating(&plan)).unwrap(), None);
         assert_eq!(super::known(&store, &here(), of_rating(&divided(None))).unwrap(), None);
+    }
+
+    /// Cells of one row that lose this share where they are far: three of each kind, in turns.
+    fn alternating(lost: f64) -> Vec<CellRecord> {
+        let mut cells = cells((60, 10));
+        for cell in &mut cells {
+            let is_far = cell.block % 2 == 1;
+            cell.machine.core_to_core_ns = Some(if is_far { 300 } else { 60 });
+            let network = cell.network.as_mut().unwrap();
+            // Not all alike: no spread would tell no error.
+            network.goodput_bits_per_second *= 1.0 + f64::from(cell.block / 2) / 10.0;
+            network.goodput_bits_per_second *= if is_far { 1.0 - lost } else { 1.0 };
+        }
+        cells
+    }
+
+    #[test]
+    fn three_complete_ratings_of_the_plan_tell_what_far_processors_cost() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = Store::open(directory.path().join("runs.sqlite")).unwrap();
+        let plan = divided(Some("test=1,rest=0"));
+        let known = |store: &Store| for_rating(store, &here(), &plan).unwrap();
+        let mut finish = |plan: &Plan, machine: &Environment, lost: f64, state: State| {
+            let lock = store_run(&mut store, SUITE, plan, machine, &alternating(lost));
+            store.finish(&lock, state, "2026-11-21T04:34:08Z").unwrap();
+        };
+        let mut upgraded = here();
+        upgraded.kernel.release = Some("99.9".to_owned());
+        let other = Plan { messages: vec![Bytes::new(100)], ..plan.clone() };
+        finish(&plan, &upgraded, 0.9, State::Complete);
+        finish(&other, &here(), 0.9, State::Complete);
+        finish(&plan, &here(), 0.9, State::Interrupted);
+        for _ in 0..2 {
+            finish(&Plan { seed: 8, ..plan.clone() }, &here(), 0.5, State::Complete);
+        }
+        assert_eq!(known(&store).far, [], "two runs are too few");
+        let lock = store_run(&mut store, SUITE, &plan, &here(), &alternating(0.5));
+        store.finish(&lock, State::Complete, "2026-11-21T04:34:08Z").unwrap();
+        let found = known(&store);
+        assert_eq!(found.near, Some(Span::from_nanoseconds(60)));
+        let [cost] = found.far[..] else { panic!("{found:?}") };
+        assert_eq!((cost.message, cost.runs), (Bytes::new(65_536), 3));
+        assert!((cost.goodput.logarithm() - 0.5f64.ln()).abs() < 1e-9, "{cost:?}");
+        let shared = divided(None);
+        assert_eq!(for_rating(&store, &here(), &shared).unwrap(), KnownProcessors::default());
     }
 
     /// So many sizes of this latency, in a signature between these processors.

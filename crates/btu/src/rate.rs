@@ -14,7 +14,7 @@ use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::protocol_work::ProtocolWork;
-use btu_units::Span;
+use btu_suite::verdict::KnownProcessors;
 
 use crate::cli::{Common, ProcessorsOption};
 use crate::exit::Refusal;
@@ -122,9 +122,9 @@ fn prepare(
         let scratch = preflight::scratch(rate, plan, session.store.path())?;
         let grants = preflight::namespaces(&session.settings.executable, &receivers(plan))?;
         check_work(plan, grants.own_protocol_work)?;
-        let near = near::known(&session.store, here, near::of_rating(plan))?;
+        let known = near::for_rating(&session.store, here, plan)?;
         return Ok(Prepared {
-            ground: Ground::Testbed(Box::new(testbed(plan, topology, near))),
+            ground: Ground::Testbed(Box::new(testbed(plan, topology, known))),
             scratch,
             warnings,
         });
@@ -144,7 +144,7 @@ fn prepare(
 }
 
 /// The network to raise: an agent in every station with a role, and an input before every peer.
-fn testbed(plan: &Plan, topology: Topology, near: Option<Span>) -> Testbed {
+fn testbed(plan: &Plan, topology: Topology, known: KnownProcessors) -> Testbed {
     let test = topology
         .roles
         .iter()
@@ -154,7 +154,7 @@ fn testbed(plan: &Plan, topology: Topology, near: Option<Span>) -> Testbed {
         divided: test.zip(plan.processors.clone()),
         protocol_work: plan.protocol_work,
         awake: plan.kept_awake,
-        near,
+        known,
         ..Processors::default()
     };
     Testbed {

@@ -15,7 +15,7 @@ use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
 use btu_suite::speed::SpeedPlan;
 use btu_suite::verdict::{
-    Context, HostClocks, Obstacle, Rating, Verdict, judge, rating_of, run_of,
+    Context, HostClocks, KnownProcessors, Obstacle, Rating, Verdict, judge, rating_of, run_of,
 };
 use btu_units::{Bytes, Span};
 use serde::de::DeserializeOwned;
@@ -237,20 +237,24 @@ fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
         load_before: environment
             .as_ref()
             .and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
-        near: near(environment.as_ref()),
+        known: known(environment.as_ref()),
         clocks: clocks(row),
     }
 }
 
-/// The latency of near processors that was known before a run.
-fn near(before: Option<&Environment>) -> Option<Span> {
-    before?.near_core_to_core_ns.map(Span::from_nanoseconds)
+/// What earlier runs told of the processors before a run.
+fn known(before: Option<&Environment>) -> KnownProcessors {
+    let of = |before: &Environment| KnownProcessors {
+        near: before.near_core_to_core_ns.map(Span::from_nanoseconds),
+        far: before.known_far_costs.clone(),
+    };
+    before.map(of).unwrap_or_default()
 }
 
 /// A run of the BTU benchmark for a comparison.
 pub(crate) fn compared(store: &Store, row: &RunRow) -> anyhow::Result<Run> {
     let run = row.summary.id;
-    Ok(run_of(run.to_string(), &store.readings(run)?, near(before(row).as_ref())))
+    Ok(run_of(run.to_string(), &store.readings(run)?, &known(before(row).as_ref())))
 }
 
 /// The real hosts of a run, a line for each.

@@ -32,6 +32,7 @@ use btu_suite::network::HostName;
 use btu_suite::processors::Division;
 use btu_suite::protocol_work::ProtocolWork;
 use btu_suite::sample::Interval;
+use btu_suite::verdict::KnownProcessors;
 use btu_testbed::processors::Held;
 use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork};
 use btu_units::Span;
@@ -119,8 +120,8 @@ pub struct Processors {
     pub protocol_work: ProtocolWork,
     /// Whether they are kept from sleeping.
     pub awake: bool,
-    /// The latency between both sides when they are near each other, from earlier runs.
-    pub near: Option<Span>,
+    /// What earlier runs tell of both sides.
+    pub known: KnownProcessors,
 }
 
 impl Processors {
@@ -131,7 +132,7 @@ impl Processors {
 
     /// Between these two, from now on kept from sleeping if that is wanted.
     fn placement(&self) -> Placement {
-        Placement::new(self.pair(), self.near, Wakefulness::begin(self.awake))
+        Placement::new(self.pair(), self.known.near, Wakefulness::begin(self.awake))
     }
 
     /// Pins this process, and its later children, to the processors of all work except the station
@@ -246,7 +247,7 @@ fn raise_and_measure<S: Study>(
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     observer.phase(Phase::Raise(testbed.all().map(|one| one.drawing.stations.len()).sum()));
-    let own = OwnEnvironment::begin(journal, testbed.processors.near)?;
+    let own = OwnEnvironment::begin(journal, &testbed.processors.known)?;
     let began = Instant::now();
     let placement = testbed.processors.placement();
     let held = testbed.processors.hold_the_rest()?;
@@ -278,10 +279,13 @@ struct OwnEnvironment<'a> {
 }
 
 impl<'a> OwnEnvironment<'a> {
-    /// Stores what the machine is like, and its near latency from earlier runs.
-    fn begin(journal: Journal<'a>, near: Option<Span>) -> Result<Self, CoordinatorError> {
-        let near_core_to_core_ns = near.map(Span::nanoseconds);
-        let before = Environment { near_core_to_core_ns, ..environment::collect_and_watch() };
+    /// Stores what the machine is like, and what earlier runs tell of it.
+    fn begin(journal: Journal<'a>, known: &KnownProcessors) -> Result<Self, CoordinatorError> {
+        let before = Environment {
+            near_core_to_core_ns: known.near.map(Span::nanoseconds),
+            known_far_costs: known.far.clone(),
+            ..environment::collect_and_watch()
+        };
         journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
         Ok(Self { journal, before })
     }
@@ -356,7 +360,8 @@ fn measure_on_hosts<S: Study>(
 ) -> Result<(), CoordinatorError> {
     let began = Instant::now();
     let HostSet { mut stage, runtime, here, processors } = host_set;
-    let own = here.as_ref().map(|_| OwnEnvironment::begin(journal, processors.near)).transpose()?;
+    let own =
+        here.as_ref().map(|_| OwnEnvironment::begin(journal, &processors.known)).transpose()?;
     stage.placement = processors.placement();
     runtime.block_on(async {
         let mut monitor = RunMonitor::set(&[])?;

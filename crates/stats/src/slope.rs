@@ -1,10 +1,14 @@
 //! How values depend on a quantity, common to groups of values, such as cells of rows.
 
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{Continuous, ContinuousCDF, Normal};
+
 use crate::log_sample::LogSample;
 
 /// By how much the logarithm of values changes with a quantity, within groups. A quantity of two states is 0
 /// or 1: then it is the difference between the states.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Slope {
     /// Change of the logarithm for one unit of the quantity.
     logarithm: f64,
@@ -15,6 +19,34 @@ pub struct Slope {
     /// one group have n/2.
     weight: f64,
 }
+
+/// A slope that was read, and may be anything.
+#[derive(Deserialize)]
+struct Stored {
+    logarithm: f64,
+    variance: f64,
+    degrees: usize,
+    weight: f64,
+}
+
+impl TryFrom<Stored> for Slope {
+    type Error = &'static str;
+
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        let Stored { logarithm, variance, degrees, weight } = stored;
+        let is_sound = logarithm.is_finite()
+            && variance.is_finite()
+            && variance >= 0.0
+            && (1..=MOST_DEGREES).contains(&degrees)
+            && weight.is_finite()
+            && weight > 0.0;
+        let slope = Self { logarithm, variance, degrees, weight };
+        is_sound.then_some(slope).ok_or("a slope has an error that no values can have")
+    }
+}
+
+/// More values than any runs have; sums of such numbers are exact.
+const MOST_DEGREES: usize = 1 << 40;
 
 impl Slope {
     /// By least squares, each group with a mean of its own. Each value is a quantity and a logarithm.
@@ -35,6 +67,33 @@ impl Slope {
         let rest: f64 =
             centred.iter().map(|(quantity, value)| (value - logarithm * quantity).powi(2)).sum();
         Some(Self { logarithm, variance: rest / degrees as f64, degrees, weight })
+    }
+
+    /// What several slopes, each found several times, tell of the next time, when each may differ from before as
+    /// they differed among each other; `None` for one that was never found. The values of one have one variance.
+    ///
+    /// The variance between the times is the same for all slopes: five slopes of ten times tell it where one would
+    /// not. By R. `DerSimonian` and N. Laird, Meta-analysis in clinical trials, Controlled Clinical Trials 7
+    /// (1986), equation 8, with the sums over all slopes, it may be below zero. It is taken as the mean of what it may be
+    /// above zero: as zero it would be too small whenever the times differ by less than can be told.
+    pub fn next_of(slopes: &[Vec<Self>]) -> Vec<Option<Self>> {
+        let repeated: Vec<Repeated<'_>> = slopes.iter().map(|times| Repeated::of(times)).collect();
+        let between = Apart::sum(repeated.iter().map(Repeated::apart)).variance();
+        repeated.iter().map(|one| one.next(between)).collect()
+    }
+
+    /// The mean of two independent findings of one slope, by their weights. The values of both have one
+    /// variance.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let (weight, degrees) = (self.weight + other.weight, self.degrees + other.degrees);
+        let of = |slope: Self| slope.variance * slope.degrees as f64;
+        Self {
+            logarithm: (self.logarithm * self.weight + other.logarithm * other.weight) / weight,
+            variance: (of(self) + of(other)) / degrees as f64,
+            degrees,
+            weight,
+        }
     }
 
     /// The sum of squares of the quantity around its groups' means: n values in each of two states of
@@ -59,6 +118,92 @@ impl Slope {
     }
 }
 
+/// How much slopes differ from time to time.
+#[derive(Default)]
+struct Apart {
+    /// Of the differences from their mean, by weight.
+    squares: f64,
+    /// What these are on average where only errors make them differ.
+    by_errors: f64,
+    degrees: f64,
+    /// What they are more for each unit of the variance between the times.
+    freedom: f64,
+}
+
+impl Apart {
+    fn sum(all: impl Iterator<Item = Self>) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            squares: sum.squares + one.squares,
+            by_errors: sum.by_errors + one.by_errors,
+            degrees: sum.degrees + one.degrees,
+            freedom: sum.freedom + one.freedom,
+        })
+    }
+
+    /// Between the times: the mean of a normal distribution above zero.
+    fn variance(&self) -> f64 {
+        let centre = (self.squares - self.by_errors) / self.freedom;
+        let deviation =
+            (2.0 / self.degrees).sqrt() * self.squares.max(self.by_errors) / self.freedom;
+        if !(centre.is_finite() && deviation > 0.0) {
+            return 0.0;
+        }
+        let (normal, at) = (Normal::standard(), centre / deviation);
+        let above = normal.cdf(at);
+        if above > 0.0 { centre + deviation * normal.pdf(at) / above } else { 0.0 }
+    }
+}
+
+/// A slope that was found several times.
+struct Repeated<'a> {
+    times: &'a [Slope],
+    /// Of the values of all times.
+    variance: f64,
+    degrees: usize,
+}
+
+impl<'a> Repeated<'a> {
+    fn of(times: &'a [Slope]) -> Self {
+        let degrees = times.iter().map(|slope| slope.degrees).sum();
+        let squares = times.iter().map(|slope| slope.variance * slope.degrees as f64);
+        Self { times, variance: squares.sum::<f64>() / (degrees as f64).max(1.0), degrees }
+    }
+
+    fn sum(&self, of: impl Fn(&Slope) -> f64) -> f64 {
+        self.times.iter().map(of).sum()
+    }
+
+    fn apart(&self) -> Apart {
+        let (mean, weight) = (self.mean(Slope::weight), self.sum(Slope::weight));
+        let freedom = weight - self.sum(|slope| slope.weight.powi(2)) / weight;
+        let Some(degrees) = self.times.len().checked_sub(1).filter(|more| *more > 0) else {
+            return Apart::default();
+        };
+        Apart {
+            squares: self.sum(|slope| slope.weight * (slope.logarithm - mean).powi(2)),
+            by_errors: self.variance * degrees as f64,
+            degrees: degrees as f64,
+            freedom,
+        }
+    }
+
+    fn mean(&self, weight: impl Fn(&Slope) -> f64) -> f64 {
+        self.sum(|slope| weight(slope) * slope.logarithm) / self.sum(&weight)
+    }
+
+    /// With this variance between the times.
+    fn next(&self, between: f64) -> Option<Slope> {
+        let Self { variance, degrees, .. } = *self;
+        if between <= 0.0 || variance <= 0.0 || self.times.is_empty() {
+            return self.times.iter().copied().reduce(Slope::and);
+        }
+        let share = between / variance;
+        let worth = |slope: &Slope| (slope.weight.recip() + share).recip();
+        let weight = (self.sum(worth).recip() + share).recip();
+        Some(Slope { logarithm: self.mean(worth), variance, degrees, weight })
+    }
+}
+
 fn centred(group: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     let count = group.len().max(1) as f64;
     let quantities = group.iter().map(|(quantity, _)| quantity).sum::<f64>() / count;
@@ -74,7 +219,7 @@ mod tests {
     use super::*;
     use crate::interval::Level;
     use crate::log_sample::contrast;
-    use crate::log_sample::tests::{coverage, log_normal};
+    use crate::log_sample::tests::{coverage, covered, log_normal};
     use crate::rating::rate;
 
     #[test]
@@ -126,6 +271,71 @@ mod tests {
             let estimate = contrast(&[(1.0, slope.sample())], Level::P95).unwrap();
             estimate.interval.unwrap().contains((-0.25f64).exp())
         });
+    }
+
+    #[test]
+    fn several_slopes_tell_of_the_next() {
+        let slope = |logarithm, weight| Slope { logarithm, variance: 1.0, degrees: 10, weight };
+        let mean = slope(1.0, 1.0).and(slope(4.0, 2.0));
+        assert_eq!((mean.logarithm, mean.weight, mean.degrees), (3.0, 3.0, 20));
+        assert_eq!(Slope::next_of(&[vec![slope(0.3, 2.0)], vec![]]), [Some(slope(0.3, 2.0)), None]);
+        // By hand: two that differ by 2 with a variance of 1. The squares are 4 * 1 + 4 * 1, and the variance between
+        // them is around (8 - 1) / (8 - 32 / 8) = 1.75 with a deviation of 2^0.5 * 8 / 4 = 2.828.
+        let apart = Slope::next_of(&[vec![slope(0.0, 4.0), slope(2.0, 4.0)]])[0].unwrap();
+        let normal = Normal::standard();
+        let at = 1.75 / 8f64.sqrt();
+        let between = 1.75 + 8f64.sqrt() * normal.pdf(at) / normal.cdf(at);
+        assert!((apart.logarithm - 1.0).abs() < 1e-12);
+        let weight = (0.125 + 1.5 * between).recip();
+        assert!((apart.weight - weight).abs() < 1e-12, "{apart:?}");
+        // With other slopes that do not differ, it is less.
+        let steady = || vec![slope(9.0, 4.0); 9];
+        let both = Slope::next_of(&[vec![slope(0.0, 4.0), slope(2.0, 4.0)], steady(), steady()]);
+        assert!(both[0].unwrap().weight > 4.0 * apart.weight, "{both:?}");
+        assert!((both[1].unwrap().logarithm - 9.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn only_sound_slopes_are_read() {
+        let slope = Slope { logarithm: -0.25, variance: 0.5, degrees: 7, weight: 4.0 };
+        let text = serde_json::to_string(&slope).unwrap();
+        assert_eq!(serde_json::from_str::<Slope>(&text).unwrap(), slope);
+        for (good, bad) in [("0.5", "-0.5"), ("7", "0"), ("4.0", "0.0"), ("4.0", "-4.0")] {
+            let wrong = text.replace(&format!(":{good}"), &format!(":{bad}"));
+            assert!(wrong != text && serde_json::from_str::<Slope>(&wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// One of five slopes of a run together with those of earlier runs, which differ by this standard deviation.
+    #[test]
+    fn intervals_with_earlier_slopes_hold_what_they_say() {
+        let cases = [(3, 0.0), (10, 0.0), (3, 0.05), (10, 0.025), (10, 0.05), (10, 0.1)];
+        for ((earlier, apart), seed) in cases.into_iter().zip(0x00b3..) {
+            let share = covered(&format!("after {earlier}, {apart} apart"), seed, |random| {
+                let found = |random: &mut Pcg64| {
+                    let difference = apart * log_normal(random, 1.0, 1.0, 1)[0].ln();
+                    (Slope::within(&moved(&rows(random), difference)).unwrap(), difference)
+                };
+                let before: Vec<Vec<Slope>> =
+                    (0..5).map(|_| (0..earlier).map(|_| found(random).0).collect()).collect();
+                let (own, difference) = found(random);
+                let both = own.and(Slope::next_of(&before)[0].unwrap());
+                let estimate = contrast(&[(1.0, both.sample())], Level::P95).unwrap();
+                estimate.interval.unwrap().contains((difference - 0.25).exp())
+            });
+            // Ten runs cannot tell whether they differ by less than their errors of 0.07: intervals allow for
+            // it, so they hold more than they say where nothing differs.
+            let most = if apart > 0.0 { 0.98 } else { 1.0 };
+            assert!((0.92..=most).contains(&share), "{share}");
+        }
+    }
+
+    /// The same values with another slope.
+    fn moved(rows: &[Vec<(f64, f64)>], difference: f64) -> Vec<Vec<(f64, f64)>> {
+        let row = |row: &Vec<(f64, f64)>| {
+            row.iter().map(|&(state, value)| (state, value + difference * state)).collect()
+        };
+        rows.iter().map(row).collect()
     }
 
     /// The rating of values from which the slope was taken out.

@@ -29,7 +29,6 @@ mod variance;
 mod warning;
 
 use btu_stats::Level;
-use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 pub use btu95::{Btu95, Btu95Size};
@@ -41,7 +40,7 @@ pub use penalty::{
     ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times,
     TotalPenalty,
 };
-pub use processor_costs::PlacedReading;
+pub use processor_costs::{KnownFarCost, KnownProcessors, PlacedReading};
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
 pub use so_far::so_far;
@@ -130,7 +129,7 @@ impl Verdict {
 
 /// Judges a run by its cells.
 pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
-    let cells = Cells::new(records, context.near);
+    let cells = Cells::new(records, &context.known);
     let goodputs = Goodputs::of(cells.placed(), cells.processor_costs());
     let rates = rates::rates(&cells, &goodputs, context);
     let udp = further::udp(&cells, context);
@@ -165,14 +164,14 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
 /// Only the rating of [`judge`], with the obstacles to its name, from the speeds and latencies of a
 /// run's valid cells: reading them takes a fraction of the time that whole cells take.
 pub fn rating_of(readings: &[PlacedReading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
-    let processor_costs = ProcessorCosts::of(readings, context.near);
+    let processor_costs = ProcessorCosts::of(readings, &context.known);
     let rating = rating::loaded(&Goodputs::of(readings, &processor_costs), context);
     let obstacles = title::obstacles(rating.as_ref(), context);
     (rating, obstacles)
 }
 
-/// A run for a comparison, by the speeds and latencies of its valid cells, and the near latency of
-/// earlier runs. Its rated rows are as near and quick processors have them, like those of its rating.
-pub fn run_of(name: String, readings: &[PlacedReading], known: Option<Span>) -> Run {
+/// A run for a comparison, by the speeds and latencies of its valid cells, and what earlier runs tell of
+/// the processors. Its rated rows are as near and quick processors have them, like those of its rating.
+pub fn run_of(name: String, readings: &[PlacedReading], known: &KnownProcessors) -> Run {
     Goodputs::of(readings, &ProcessorCosts::of(readings, known)).run(name)
 }

@@ -2,12 +2,11 @@
 
 use btu_control::coordinator::EarlierWork;
 use btu_control::environment::Environment;
-use btu_store::{RunRow, State, Store};
+use btu_store::{RunRow, Store};
 use btu_suite::compare::Reading;
 use btu_suite::plan::Plan;
 use btu_suite::work::Amounts;
 
-use super::SUITE;
 use crate::earlier;
 
 /// The amounts of the newest complete run of the same plan on the machine `here` whose baselines
@@ -20,17 +19,8 @@ pub(super) fn known(
     if plan.volume.is_some() {
         return Ok(None);
     }
-    let hash = plan.hash();
-    let newest = earlier::runs(store, here, |suite| suite == SUITE)?.find(|row| is_of(row, &hash));
+    let newest = earlier::ratings(store, here, plan)?.next();
     Ok(newest.and_then(|row| of(store, row, plan)))
-}
-
-/// Whether this is a complete run of the plan with this hash. Another machine's file may hold any amounts.
-fn is_of(row: &RunRow, hash: &str) -> bool {
-    // The hash is of the plan itself: a hash that is stored next to it may be wrong.
-    let is_same =
-        || serde_json::from_value(row.plan.clone()).is_ok_and(|plan: Plan| plan.hash() == hash);
-    row.summary.state == State::Complete && !row.summary.imported && is_same()
 }
 
 fn of(store: &Store, row: RunRow, plan: &Plan) -> Option<EarlierWork> {
@@ -46,6 +36,7 @@ fn of(store: &Store, row: RunRow, plan: &Plan) -> Option<EarlierWork> {
 mod tests {
     use std::io::Cursor;
 
+    use btu_store::State;
     use btu_suite::cell::{Component, Load, Row};
     use btu_suite::record::{CellRecord, HostResult, NetworkResult};
     use btu_suite::work::{HostAmount, Volume};
@@ -53,6 +44,7 @@ mod tests {
 
     use super::*;
     use crate::earlier::tests::{divided, here, store_run};
+    use crate::rate::SUITE;
 
     const MESSAGE: Bytes = Bytes::new(65_536);
 

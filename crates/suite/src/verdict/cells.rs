@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use btu_units::Span;
-
-use super::processor_costs::{Exposure, PlacedReading, ProcessorCosts};
+use super::processor_costs::{Exposure, KnownProcessors, PlacedReading, ProcessorCosts};
 use crate::cell::Row;
 use crate::compare::Reading;
 use crate::record::{CellRecord, HostResult, NetworkResult};
@@ -18,8 +16,8 @@ pub(super) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// With the near latency of earlier runs, if it is known.
-    pub(super) fn new(records: &'a [CellRecord], known: Option<Span>) -> Self {
+    /// With what earlier runs tell of the machine's processors.
+    pub(super) fn new(records: &'a [CellRecord], known: &KnownProcessors) -> Self {
         let (mut valid, mut invalid) = (BTreeMap::new(), BTreeMap::new());
         for record in records {
             let side = if record.is_valid() { &mut valid } else { &mut invalid };

@@ -1,7 +1,8 @@
 //! The input of a verdict in addition to the cells.
 
-use btu_units::{Bytes, Span};
+use btu_units::Bytes;
 
+use super::processor_costs::KnownProcessors;
 use crate::cell::{Component, Load, Row};
 use crate::plan::Plan;
 use crate::record::HostClock;
@@ -27,8 +28,8 @@ pub struct Context {
     /// The machine's load average over one minute before the run, if it is known; it includes btu's
     /// own load in that minute.
     pub load_before: Option<f64>,
-    /// The latency of near processors in earlier runs of the machine, if it is known.
-    pub near: Option<Span>,
+    /// What earlier runs of the machine tell of its processors.
+    pub known: KnownProcessors,
     /// The hosts' clock offsets; `None` if all stations share one clock.
     pub clocks: Vec<HostClocks>,
 }
@@ -56,7 +57,7 @@ impl Context {
             busy_before: None,
             busy_after: None,
             load_before: None,
-            near: None,
+            known: KnownProcessors::default(),
             clocks: Vec::new(),
         }
     }

@@ -3,8 +3,9 @@
 //! A hypervisor that moves the processors of the two sides apart makes cells slower, large messages most; others that
 //! work on the same cores make all cells slower. Runs have different shares of such cells, so their ratings would differ
 //! by what the hypervisor did. Cells of the same rows under different conditions show what it cost: one slope for far cells
-//! of each message size, and one on the slowness of arithmetic for all rows, by least squares. Goodput is
-//! divided by the cost, and its error is part of each interval. No cell is left out.
+//! of each message size, and one on the slowness of arithmetic for all rows, by least squares. What far cells cost in
+//! earlier runs counts, too. Goodput is divided by the cost, and its error is part of each interval. No
+//! cell is left out.
 
 use std::collections::BTreeMap;
 use std::iter::Sum;
@@ -13,11 +14,14 @@ use std::ops::{Add, Mul};
 use btu_stats::{LogSample, Slope, arithmetic_mean, contrast};
 use btu_units::{Bytes, Span};
 
+pub use self::earlier::{KnownFarCost, KnownProcessors};
 use super::LEVEL;
 use super::warning::{FarCost, SlowCost};
 use crate::cell::Row;
 use crate::compare::{Reading, TakenCost, TakenOut};
 use crate::record::{Apart, ProcessorReadings, Slowed};
+
+mod earlier;
 
 /// A size's slope counts from this weight on (see [`Slope::weight`]), as from eight near and eight far cells
 /// of one row: below, its error is larger than what most cells lose.
@@ -44,12 +48,15 @@ pub(super) struct ProcessorCosts {
 }
 
 /// Of one message size.
+#[derive(Clone, Copy)]
 struct Far {
     /// Of goodput, in far cells over near ones.
     goodput: Slope,
     /// By how much far cells were slower in arithmetic, too: that part of their slowness is in the slope of
     /// goodput already.
     slowness: f64,
+    /// The number of earlier runs that told it, too.
+    earlier_runs: u32,
 }
 
 struct Slow {
@@ -110,16 +117,24 @@ struct Known {
     goodput: f64,
 }
 
-impl ProcessorCosts {
+/// The conditions of the cells of a run.
+struct Conditions {
+    apart: Apart,
+    slowed: Option<Slowed>,
+    /// The rated cells that count, by message size.
+    sizes: BTreeMap<Bytes, Vec<Known>>,
+}
+
+impl Conditions {
     /// By the cells of a run, and the near latency of earlier runs; cells of other than rated rows do
     /// not count.
-    pub(super) fn of(cells: &[PlacedReading], known: Option<Span>) -> Self {
+    fn of(cells: &[PlacedReading], near: Option<Span>) -> Self {
         let rated = || {
             cells.iter().filter_map(|cell| {
                 Some((cell, size(cell.reading.row)?, cell.processors.core_to_core?))
             })
         };
-        let apart = Apart::of(rated().map(|(.., latency)| latency)).knowing(known);
+        let apart = Apart::of(rated().map(|(.., latency)| latency)).knowing(near);
         let slowed = Slowed::of(rated().map(|(cell, ..)| cell.processors.arithmetic));
         let mut sizes: BTreeMap<Bytes, Vec<Known>> = BTreeMap::new();
         for (cell, size, latency) in rated().filter(|(cell, ..)| cell.reading.counts()) {
@@ -133,8 +148,27 @@ impl ProcessorCosts {
             };
             sizes.entry(size).or_default().push(known);
         }
-        let far: BTreeMap<Bytes, Far> =
-            sizes.iter().filter_map(|(size, cells)| Some((*size, Far::of(cells)?))).collect();
+        Self { apart, slowed, sizes }
+    }
+
+    /// What the far cells of each size tell.
+    fn far(&self) -> impl Iterator<Item = (Bytes, Far)> + '_ {
+        self.sizes.iter().filter_map(|(size, cells)| Some((*size, Far::of(cells)?)))
+    }
+}
+
+impl ProcessorCosts {
+    /// By the cells of a run, and what earlier runs tell; cells of other than rated rows do not count.
+    pub(super) fn of(cells: &[PlacedReading], known: &KnownProcessors) -> Self {
+        let conditions = Conditions::of(cells, known.near);
+        let mut far: BTreeMap<Bytes, Far> = conditions.far().collect();
+        for cost in &known.far {
+            let earlier = Far::earlier(cost);
+            let both = far.get(&cost.message).map_or(earlier, |own| own.and(earlier));
+            far.insert(cost.message, both);
+        }
+        far.retain(|_, far| counts(&far.goodput, LEAST_FAR_WEIGHT));
+        let Conditions { apart, slowed, sizes } = conditions;
         let slow = slowed.and_then(|slowed| Slow::of(slowed, &sizes, &far));
         Self { apart, far, slow }
     }
@@ -187,7 +221,8 @@ impl ProcessorCosts {
     fn far_cost(&self, message: Bytes, far: &Far) -> Option<FarCost> {
         let slower = self.slow.as_ref().map(|slow| (-far.slowness, slow.goodput.sample()));
         let terms: Vec<_> = [(1.0, far.goodput.sample())].into_iter().chain(slower).collect();
-        Some(FarCost { message, ratio: contrast(&terms, LEVEL)? })
+        let ratio = contrast(&terms, LEVEL)?;
+        Some(FarCost { message, ratio, earlier_runs: far.earlier_runs })
     }
 
     /// The speed of cells as quick as the mean one over that of the quickest.
@@ -218,10 +253,27 @@ impl Far {
     /// `None` if cells of this size cannot tell it.
     fn of(cells: &[Known]) -> Option<Self> {
         let goodput = by_row(cells.iter().map(|cell| (cell.row, (cell.far, cell.goodput))));
-        let goodput = Slope::within(&goodput).filter(|slope| counts(slope, LEAST_FAR_WEIGHT))?;
         let slowness = by_row(cells.iter().map(|cell| (cell.row, (cell.far, cell.slowness))));
-        let slowness = Slope::within(&slowness).map_or(0.0, |slope| slope.logarithm());
-        Some(Self { goodput, slowness })
+        Some(Self {
+            goodput: Slope::within(&goodput)?,
+            slowness: Slope::within(&slowness).map_or(0.0, |slope| slope.logarithm()),
+            earlier_runs: 0,
+        })
+    }
+
+    fn earlier(cost: &KnownFarCost) -> Self {
+        let KnownFarCost { goodput, slowness, runs, .. } = *cost;
+        Self { goodput, slowness, earlier_runs: runs }
+    }
+
+    /// What both tell, by their weights.
+    fn and(self, other: Self) -> Self {
+        let [weight, more] = [self, other].map(|far| far.goodput.weight());
+        Self {
+            goodput: self.goodput.and(other.goodput),
+            slowness: (self.slowness * weight + other.slowness * more) / (weight + more),
+            earlier_runs: self.earlier_runs + other.earlier_runs,
+        }
     }
 }
 

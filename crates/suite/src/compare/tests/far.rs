@@ -11,7 +11,7 @@ use btu_units::{Bytes, Span};
 
 use super::*;
 use crate::record::ProcessorReadings;
-use crate::verdict::{PlacedReading, run_of};
+use crate::verdict::{KnownFarCost, KnownProcessors, PlacedReading, run_of};
 
 const CELL: f64 = 0.28;
 const BLOCK: f64 = 0.02;
@@ -104,7 +104,16 @@ impl Machine {
     }
 
     fn run(self, random: &mut Pcg64, speed: f64) -> Run {
-        run_of("r".to_owned(), &self.cells(random, speed), Some(NEAR_LATENCY))
+        let known = KnownProcessors { near: Some(NEAR_LATENCY), far: Vec::new() };
+        run_of("r".to_owned(), &self.cells(random, speed), &known)
+    }
+
+    /// A run after so many others of this machine, which it learns from.
+    fn run_after(self, earlier: usize, random: &mut Pcg64) -> Run {
+        let runs: Vec<_> = (0..earlier).map(|_| MIXED.cells(random, 1.0)).collect();
+        let near = Some(NEAR_LATENCY);
+        let known = KnownProcessors { near, far: KnownFarCost::of(&runs, near) };
+        run_of("r".to_owned(), &self.cells(random, 1.0), &known)
     }
 }
 
@@ -205,6 +214,22 @@ fn intervals_of_near_against_far_runs_hold_one() {
     assert_honest("near against mostly far", &found);
 }
 
+/// Runs that cannot tell what their far cells lost, as earlier ones have told it: nothing in them is near.
+#[test]
+fn intervals_of_wholly_far_runs_hold_one() {
+    let wholly = Machine { far: [1.0 - 1e-9, 1.0], ..MIXED };
+    for (earlier, seed) in [(3, 0x0f14), (10, 0x0f15)] {
+        let what = format!("near against wholly far after {earlier}");
+        let near = Machine { far: [0.0, 1e-9], ..MIXED };
+        let found = shares(&what, seed, 1.0, |random| {
+            [vec![near.run(random, 1.0)], vec![wholly.run_after(earlier, random)], vec![]]
+        });
+        // Intervals allow for runs that lose more or less than others, and here all lose the same.
+        assert!((0.93..=0.99).contains(&found.covered), "{what}: {}", found.covered);
+        assert!(found.different <= 0.07 && found.any_cell <= 0.07, "{what}");
+    }
+}
+
 /// A run that was slow at times, against one that was often slow, and against one with far processors as well.
 #[test]
 fn intervals_of_quick_against_slow_runs_hold_one() {
@@ -298,6 +323,7 @@ fn the_error_of_what_was_taken_out_is_in_the_interval() {
     let cost = TakenCost::Far(crate::verdict::FarCost {
         message: Bytes::new(65_536),
         ratio: Estimate { value: 0.5, interval: None },
+        earlier_runs: 0,
     });
     let error = btu_stats::LogSample::of(&[1.0, std::f64::consts::E.powi(2)]).unwrap();
     other.taken_out =

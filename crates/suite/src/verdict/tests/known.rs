@@ -170,6 +170,44 @@ fn far_at_first(context: &Context) -> Vec<CellRecord> {
     records
 }
 
+/// The cells of a run that was far from beginning to end.
+fn far_throughout(context: &Context) -> Vec<CellRecord> {
+    let mut records = far_at_first(context);
+    records.retain(|record| record.block == 0);
+    let more = |block| records.iter().map(move |record| CellRecord { block, ..record.clone() });
+    [1, 2].into_iter().flat_map(more).chain(records.iter().cloned()).collect()
+}
+
+/// What nothing in a run tells, three earlier runs tell: 8 Mb/s near, and half of that under `cpu`.
+#[test]
+fn what_far_processors_cost_comes_from_earlier_runs() {
+    let mut context = context();
+    let records = far_throughout(&context);
+    context.known.near = Some(Span::from_nanoseconds(60));
+    let runs = vec![placed(&far_at_first(&context)); 3];
+    let rating = |context: &Context| judge(&records, context).rating.unwrap().btu_bits_per_second;
+    let as_measured = rating(&context).value;
+    context.known.far = KnownFarCost::of(&runs[1..], context.known.near);
+    assert!(context.known.far.is_empty() && close(rating(&context).value, as_measured));
+
+    context.known.far = KnownFarCost::of(&runs, context.known.near);
+    let sizes: Vec<_> = context.known.far.iter().map(|cost| (cost.message, cost.runs)).collect();
+    assert_eq!(sizes.len(), 5);
+    assert!(sizes.iter().all(|(_, runs)| *runs == 3) && sizes[4].0 == Bytes::new(65_536));
+    let near = 8e6 / 2f64.powf(1.0 / 3.0) / 0.9f64.powf(2.0 / 3.0);
+    assert!(close(rating(&context).value, near), "{:?} of {near}", rating(&context));
+    assert!(rating(&context).interval.unwrap().width() > 0.0);
+    assert!(close(
+        rating_of(&placed(&records), &context).0.unwrap().btu_bits_per_second.value,
+        near
+    ));
+    let verdict = judge(&records, &context);
+    let warning =
+        verdict.warnings.iter().find(|one| matches!(one.cause, Cause::ProcessorsApart(_)));
+    let observed = &warning.unwrap().observed;
+    assert!(observed.contains("over that of others (in 3 earlier runs as well)"), "{observed}");
+}
+
 /// By hand: far cells over the mean of near ones (1, 1/0.9 twice, as logarithms) is the cost times
 /// 0.9^(2/3), and near cells make a rate of 8 Mb/s / 0.9^(2/3), halved under `cpu`.
 #[test]

@@ -88,7 +88,7 @@ fn processors_that_were_moved_apart() {
 fn processors_that_were_apart_all_the_time() {
     let with = |known: Option<u64>| {
         after(move |records, context| {
-            context.near = known.map(Span::from_nanoseconds);
+            context.known.near = known.map(Span::from_nanoseconds);
             for record in records {
                 record.machine.core_to_core_ns = Some(312);
             }

@@ -76,6 +76,9 @@ pub struct FarCost {
     pub message: Bytes,
     /// The goodput of far cells over that of near ones, the rows' geometric mean.
     pub ratio: Estimate,
+    /// The number of earlier runs that tell it, too.
+    #[serde(default)]
+    pub earlier_runs: u32,
 }
 
 /// One cell in a hundred, half as quick as it should be, changes a result by less than other
@@ -88,7 +91,7 @@ impl ProcessorsApart {
             .valid()
             .filter_map(|record| record.machine.processor_readings().core_to_core)
             .collect();
-        let apart = Apart::of(latencies.iter().copied()).knowing(context.near);
+        let apart = Apart::of(latencies.iter().copied()).knowing(context.known.near);
         let far = latencies.iter().filter(|latency| apart.is_far(**latency)).count();
         (far as f64 > MOST_APART * latencies.len() as f64).then_some(Self {
             cells: far as u64,
@@ -113,10 +116,15 @@ impl Explanation for ProcessorsApart {
         }
         let costs: Vec<String> = costs
             .iter()
-            .map(|FarCost { message, ratio }| format!("{message} {:.2}", ratio.value))
+            .map(|FarCost { message, ratio, .. }| format!("{message} {:.2}", ratio.value))
             .collect();
+        let earlier = self.costs.iter().map(|cost| cost.earlier_runs).max().unwrap_or_default();
+        let by = match earlier {
+            0 => String::new(),
+            earlier => format!(" (in {} as well)", count(u64::from(earlier), "earlier run")),
+        };
         format!(
-            "{seen}; goodput of these over that of others, taken out of rates: {}",
+            "{seen}; goodput of these over that of others{by}, taken out of rates: {}",
             costs.join(", ")
         )
     }
