@@ -11,10 +11,9 @@ use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section,
     Series, Table,
 };
-use crate::number::three_digits;
 use crate::stored_page::{StoredRun, page_warning};
 use crate::summary::Next;
-use crate::unit::time;
+use crate::unit::{self, time};
 
 /// Bits per second in a megabit per second, and seconds in a microsecond.
 const MEGABIT: f64 = 1e6;
@@ -76,7 +75,7 @@ fn quickest(named: &[Named]) -> String {
     let least = least.map(|(name, seconds)| format!("{name} is quickest with {}", time(seconds)));
     let most = most.map(|(name, rate)| {
         let who = if is_one { String::new() } else { format!("{name} ") };
-        format!("{who}carries most, {} Mb/s", three_digits(rate / MEGABIT))
+        format!("{who}carries most, {}", unit::rate(rate))
     });
     let between = if is_one { " and " } else { ", " };
     least.into_iter().chain(most).collect::<Vec<_>>().join(between)
@@ -103,12 +102,11 @@ fn sections_with_cost(named: &[Named], costs: &[&SignatureCost]) -> Vec<Option<S
     all
 }
 
-/// `: 26.1 us, up to 1200 Mb/s`.
+/// `: 26.1 us, up to 1.2 Gb/s`.
 fn figures_in_words(verdict: &PipeVerdict) -> String {
     let latency = verdict.latency.as_ref().map(|latency| time(latency.median_seconds.value));
     let maximum = verdict.maximum.as_ref();
-    let maximum = maximum
-        .map(|peak| format!("up to {} Mb/s", three_digits(peak.bits_per_second.value / MEGABIT)));
+    let maximum = maximum.map(|peak| format!("up to {}", unit::rate(peak.bits_per_second.value)));
     let words: Vec<String> = latency.into_iter().chain(maximum).collect();
     if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) }
 }
