@@ -1,4 +1,4 @@
-//! The latency of near processors, and the cost of far ones, as earlier runs found them: a hypervisor may keep
+//! The latency of near processors, and the cost of far and slow ones, as earlier runs found them: a hypervisor may keep
 //! the processors apart for a whole run, which that run alone cannot tell.
 
 use btu_control::environment::Environment;
@@ -6,7 +6,7 @@ use btu_store::{RunRow, Store};
 use btu_suite::pipe::{Job, PipePlan, Purpose, SetPlan};
 use btu_suite::plan::Plan;
 use btu_suite::record::Apart;
-use btu_suite::verdict::{KnownFarCost, KnownProcessors};
+use btu_suite::verdict::{KnownCosts, KnownProcessors};
 use btu_suite::{pipe, plan};
 use btu_units::Span;
 use serde::de::DeserializeOwned;
@@ -16,7 +16,7 @@ use crate::earlier;
 /// The number of newest runs that are read.
 const MOST: usize = 20;
 
-/// The number of newest ratings that tell what far processors cost: their error is a fourth of one run's then.
+/// The number of newest ratings that tell what far and slow processors cost: their error is a fourth of one run's then.
 const MOST_RATINGS: usize = 10;
 
 /// The near latency between the processors of `pair`, in earlier ratings and signatures of this
@@ -45,7 +45,7 @@ pub(crate) fn for_rating(
     let ratings = ratings.filter(|row| earlier::has_same_programs(row, here));
     let readings = ratings.filter_map(|row| store.readings_for_rating(row.summary.id).ok());
     let readings: Vec<_> = readings.take(MOST_RATINGS).collect();
-    Ok(KnownProcessors { near, far: KnownFarCost::of(&readings, near) })
+    Ok(KnownProcessors { near, costs: KnownCosts::of(&readings, near) })
 }
 
 /// The first processors of the two sides of a rating, if they are divided.
@@ -159,12 +159,12 @@ mod tests {
         for _ in 0..2 {
             finish(&Plan { seed: 8, ..plan.clone() }, &here(), 0.5, State::Complete);
         }
-        assert_eq!(known(&store).far, [], "two runs are too few");
+        assert!(known(&store).costs.is_empty(), "two runs are too few");
         let lock = store_run(&mut store, SUITE, &plan, &here(), &alternating(0.5));
         store.finish(&lock, State::Complete, "2026-11-21T04:34:08Z").unwrap();
         let found = known(&store);
         assert_eq!(found.near, Some(Span::from_nanoseconds(60)));
-        let [cost] = found.far[..] else { panic!("{found:?}") };
+        let [cost] = found.costs.far[..] else { panic!("{found:?}") };
         assert_eq!((cost.message, cost.runs), (Bytes::new(65_536), 3));
         assert!((cost.goodput.logarithm() - 0.5f64.ln()).abs() < 1e-9, "{cost:?}");
         let shared = divided(None);

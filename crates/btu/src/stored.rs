@@ -246,7 +246,7 @@ fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
 fn known(before: Option<&Environment>) -> KnownProcessors {
     let of = |before: &Environment| KnownProcessors {
         near: before.near_core_to_core_ns.map(Span::from_nanoseconds),
-        far: before.known_far_costs.clone(),
+        costs: before.known_costs.clone(),
     };
     before.map(of).unwrap_or_default()
 }

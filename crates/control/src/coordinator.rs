@@ -283,7 +283,7 @@ impl<'a> OwnEnvironment<'a> {
     fn begin(journal: Journal<'a>, known: &KnownProcessors) -> Result<Self, CoordinatorError> {
         let before = Environment {
             near_core_to_core_ns: known.near.map(Span::nanoseconds),
-            known_far_costs: known.far.clone(),
+            known_costs: known.costs.clone(),
             ..environment::collect_and_watch()
         };
         journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use btu_suite::processors::ProcessorList;
 use btu_suite::rank::host_digest;
 use btu_suite::record::MachineCpu;
-use btu_suite::verdict::KnownFarCost;
+use btu_suite::verdict::KnownCosts;
 use serde::{Deserialize, Serialize};
 
 pub use differences::{Change, changes, differences, settings};
@@ -57,10 +57,10 @@ pub struct Environment {
     /// did, and in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_core_to_core_ns: Option<u64>,
-    /// What far processors cost a rating in earlier runs. Empty where fewer than three told, and in runs
-    /// of older versions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub known_far_costs: Vec<KnownFarCost>,
+    /// What far and slow processors cost a rating in earlier runs. Empty where fewer than three told, and in
+    /// runs of older versions.
+    #[serde(default, skip_serializing_if = "KnownCosts::is_empty")]
+    pub known_costs: KnownCosts,
     /// CPU time of all processors since the machine was started, time stolen by its hypervisor
     /// included.
     pub cpu_time: Option<MachineCpu>,
@@ -104,7 +104,7 @@ fn read(source: &Source) -> Environment {
         load: source.text("proc/loadavg").and_then(|text| parse::load_average(&text)),
         busy: None,
         near_core_to_core_ns: None,
-        known_far_costs: Vec::new(),
+        known_costs: KnownCosts::default(),
         cpu_time: cpu_time::read(source).ok(),
         network: Network::read(source),
     }

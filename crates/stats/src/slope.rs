@@ -306,18 +306,30 @@ mod tests {
         }
     }
 
-    /// One of five slopes of a run together with those of earlier runs, which differ by this standard deviation.
+    /// One of so many slopes of a run together with those of earlier runs, which differ by this standard deviation.
     #[test]
     fn intervals_with_earlier_slopes_hold_what_they_say() {
-        let cases = [(3, 0.0), (10, 0.0), (3, 0.05), (10, 0.025), (10, 0.05), (10, 0.1)];
-        for ((earlier, apart), seed) in cases.into_iter().zip(0x00b3..) {
-            let share = covered(&format!("after {earlier}, {apart} apart"), seed, |random| {
+        let cases = [
+            (5, 3, 0.0),
+            (5, 10, 0.0),
+            (5, 3, 0.05),
+            (5, 10, 0.025),
+            (5, 10, 0.05),
+            (5, 10, 0.1),
+            (1, 10, 0.0),
+            (1, 3, 0.05),
+            (1, 10, 0.05),
+            (1, 10, 0.1),
+        ];
+        for ((slopes, earlier, apart), seed) in cases.into_iter().zip(0x00b3..) {
+            let what = format!("{slopes} slopes after {earlier} runs, {apart} apart");
+            let share = covered(&what, seed, |random| {
                 let found = |random: &mut Pcg64| {
                     let difference = apart * log_normal(random, 1.0, 1.0, 1)[0].ln();
                     (Slope::within(&moved(&rows(random), difference)).unwrap(), difference)
                 };
                 let before: Vec<Vec<Slope>> =
-                    (0..5).map(|_| (0..earlier).map(|_| found(random).0).collect()).collect();
+                    (0..slopes).map(|_| (0..earlier).map(|_| found(random).0).collect()).collect();
                 let (own, difference) = found(random);
                 let both = own.and(Slope::next_of(&before)[0].unwrap());
                 let estimate = contrast(&[(1.0, both.sample())], Level::P95).unwrap();
@@ -326,7 +338,7 @@ mod tests {
             // Ten runs cannot tell whether they differ by less than their errors of 0.07: intervals allow for
             // it, so they hold more than they say where nothing differs.
             let most = if apart > 0.0 { 0.98 } else { 1.0 };
-            assert!((0.92..=most).contains(&share), "{share}");
+            assert!((0.91..=most).contains(&share), "{share}");
         }
     }
 

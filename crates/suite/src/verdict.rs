@@ -40,7 +40,9 @@ pub use penalty::{
     ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times,
     TotalPenalty,
 };
-pub use processor_costs::{KnownFarCost, KnownProcessors, PlacedReading};
+pub use processor_costs::{
+    KnownCosts, KnownFarCost, KnownProcessors, KnownSlowCost, PlacedReading,
+};
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
 pub use so_far::so_far;

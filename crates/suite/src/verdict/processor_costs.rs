@@ -3,8 +3,8 @@
 //! A hypervisor that moves the processors of the two sides apart makes cells slower, large messages most; others that
 //! work on the same cores make all cells slower. Runs have different shares of such cells, so their ratings would differ
 //! by what the hypervisor did. Cells of the same rows under different conditions show what it cost: one slope for far cells
-//! of each message size, and one on the slowness of arithmetic for all rows, by least squares. What far cells cost in
-//! earlier runs counts, too. Goodput is divided by the cost, and its error is part of each interval. No
+//! of each message size, and one on the slowness of arithmetic for all rows, by least squares. What earlier
+//! runs found counts, too. Goodput is divided by the cost, and its error is part of each interval. No
 //! cell is left out.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::ops::{Add, Mul};
 use btu_stats::{LogSample, Slope, arithmetic_mean, contrast};
 use btu_units::{Bytes, Span};
 
-pub use self::earlier::{KnownFarCost, KnownProcessors};
+pub use self::earlier::{KnownCosts, KnownFarCost, KnownProcessors, KnownSlowCost};
 use super::LEVEL;
 use super::warning::{FarCost, SlowCost};
 use crate::cell::Row;
@@ -65,6 +65,8 @@ struct Slow {
     goodput: Slope,
     /// Of the rated cells that count.
     mean_slowness: f64,
+    /// The number of earlier runs that told it, too.
+    earlier_runs: u32,
 }
 
 /// What a cell was exposed to, or cells on average. The two parts do not correlate within rows, so their errors add.
@@ -155,6 +157,13 @@ impl Conditions {
     fn far(&self) -> impl Iterator<Item = (Bytes, Far)> + '_ {
         self.sizes.iter().filter_map(|(size, cells)| Some((*size, Far::of(cells)?)))
     }
+
+    /// What the slow cells tell.
+    fn slow(&self) -> Option<Slope> {
+        let mut far: BTreeMap<Bytes, Far> = self.far().collect();
+        far.retain(|_, far| counts(&far.goodput, LEAST_FAR_WEIGHT));
+        self.slowed.and_then(|_| slow_slope(&self.sizes, &far))
+    }
 }
 
 impl ProcessorCosts {
@@ -162,14 +171,14 @@ impl ProcessorCosts {
     pub(super) fn of(cells: &[PlacedReading], known: &KnownProcessors) -> Self {
         let conditions = Conditions::of(cells, known.near);
         let mut far: BTreeMap<Bytes, Far> = conditions.far().collect();
-        for cost in &known.far {
+        for cost in &known.costs.far {
             let earlier = Far::earlier(cost);
             let both = far.get(&cost.message).map_or(earlier, |own| own.and(earlier));
             far.insert(cost.message, both);
         }
         far.retain(|_, far| counts(&far.goodput, LEAST_FAR_WEIGHT));
         let Conditions { apart, slowed, sizes } = conditions;
-        let slow = slowed.and_then(|slowed| Slow::of(slowed, &sizes, &far));
+        let slow = slowed.and_then(|slowed| Slow::of(slowed, &sizes, &far, known.costs.slow));
         Self { apart, far, slow }
     }
 
@@ -227,9 +236,9 @@ impl ProcessorCosts {
 
     /// The speed of cells as quick as the mean one over that of the quickest.
     pub(super) fn slow_cost(&self) -> Option<SlowCost> {
-        let Slow { goodput, mean_slowness, .. } = self.slow.as_ref()?;
-        let ratio = contrast(&[(*mean_slowness, goodput.sample())], LEVEL)?;
-        Some(SlowCost { arithmetic_ratio: mean_slowness.exp(), ratio })
+        let Slow { goodput, mean_slowness, earlier_runs, .. } = *self.slow.as_ref()?;
+        let ratio = contrast(&[(mean_slowness, goodput.sample())], LEVEL)?;
+        Some(SlowCost { arithmetic_ratio: mean_slowness.exp(), ratio, earlier_runs })
     }
 
     /// The costs with their errors, for a comparison; each row has a mean exposure.
@@ -278,26 +287,33 @@ impl Far {
 }
 
 impl Slow {
-    /// `None` if the cells cannot tell it.
+    /// `None` if neither the cells nor earlier runs can tell it.
     fn of(
         slowed: Slowed,
         sizes: &BTreeMap<Bytes, Vec<Known>>,
         far: &BTreeMap<Bytes, Far>,
+        known: Option<KnownSlowCost>,
     ) -> Option<Self> {
-        let without_far = |size: &Bytes, cell: &Known| {
-            let [lost, slowness] = far.get(size).map_or([0.0; 2], |far| {
-                [far.goodput.logarithm(), far.slowness].map(|of| of * cell.far)
-            });
-            (cell.row, (cell.slowness - slowness, cell.goodput - lost))
-        };
-        let cells =
-            || sizes.iter().flat_map(|(size, cells)| cells.iter().map(move |cell| (size, cell)));
-        let goodput = by_row(cells().map(|(size, cell)| without_far(size, cell)));
-        let goodput = Slope::within(&goodput).filter(|slope| counts(slope, LEAST_SLOW_WEIGHT))?;
-        let slowness: Vec<f64> = cells().map(|(_, cell)| cell.slowness).collect();
+        let earlier = known.map(|cost| cost.goodput);
+        let both = slow_slope(sizes, far).into_iter().chain(earlier).reduce(Slope::and);
+        let goodput = both.filter(|slope| counts(slope, LEAST_SLOW_WEIGHT))?;
+        let slowness: Vec<f64> = sizes.values().flatten().map(|cell| cell.slowness).collect();
         let mean_slowness = arithmetic_mean(&slowness)?;
-        Some(Self { slowed, goodput, mean_slowness })
+        let earlier_runs = known.map_or(0, |cost| cost.runs);
+        Some(Self { slowed, goodput, mean_slowness, earlier_runs })
     }
+}
+
+/// Of goodput on slowness, both without what far cells lose.
+fn slow_slope(sizes: &BTreeMap<Bytes, Vec<Known>>, far: &BTreeMap<Bytes, Far>) -> Option<Slope> {
+    let without_far = |size: &Bytes, cell: &Known| {
+        let [lost, slowness] = far.get(size).map_or([0.0; 2], |far| {
+            [far.goodput.logarithm(), far.slowness].map(|of| of * cell.far)
+        });
+        (cell.row, (cell.slowness - slowness, cell.goodput - lost))
+    };
+    let cells = sizes.iter().flat_map(|(size, cells)| cells.iter().map(move |cell| (size, cell)));
+    Slope::within(&by_row(cells.map(|(size, cell)| without_far(size, cell))))
 }
 
 fn counts(slope: &Slope, least_weight: f64) -> bool {

@@ -11,7 +11,7 @@ use btu_units::{Bytes, Span};
 
 use super::*;
 use crate::record::ProcessorReadings;
-use crate::verdict::{KnownFarCost, KnownProcessors, PlacedReading, run_of};
+use crate::verdict::{KnownCosts, KnownProcessors, PlacedReading, run_of};
 
 const CELL: f64 = 0.28;
 const BLOCK: f64 = 0.02;
@@ -104,15 +104,15 @@ impl Machine {
     }
 
     fn run(self, random: &mut Pcg64, speed: f64) -> Run {
-        let known = KnownProcessors { near: Some(NEAR_LATENCY), far: Vec::new() };
+        let known = KnownProcessors { near: Some(NEAR_LATENCY), ..KnownProcessors::default() };
         run_of("r".to_owned(), &self.cells(random, speed), &known)
     }
 
-    /// A run after so many others of this machine, which it learns from.
-    fn run_after(self, earlier: usize, random: &mut Pcg64) -> Run {
-        let runs: Vec<_> = (0..earlier).map(|_| MIXED.cells(random, 1.0)).collect();
+    /// A run after so many others, under these conditions, of this machine, which it learns from.
+    fn run_after(self, earlier: usize, conditions: Self, random: &mut Pcg64) -> Run {
+        let runs: Vec<_> = (0..earlier).map(|_| conditions.cells(random, 1.0)).collect();
         let near = Some(NEAR_LATENCY);
-        let known = KnownProcessors { near, far: KnownFarCost::of(&runs, near) };
+        let known = KnownProcessors { near, costs: KnownCosts::of(&runs, near) };
         run_of("r".to_owned(), &self.cells(random, 1.0), &known)
     }
 }
@@ -222,7 +222,7 @@ fn intervals_of_wholly_far_runs_hold_one() {
         let what = format!("near against wholly far after {earlier}");
         let near = Machine { far: [0.0, 1e-9], ..MIXED };
         let found = shares(&what, seed, 1.0, |random| {
-            [vec![near.run(random, 1.0)], vec![wholly.run_after(earlier, random)], vec![]]
+            [vec![near.run(random, 1.0)], vec![wholly.run_after(earlier, MIXED, random)], vec![]]
         });
         // Intervals allow for runs that lose more or less than others, and here all lose the same.
         assert!((0.93..=0.99).contains(&found.covered), "{what}: {}", found.covered);
@@ -242,6 +242,18 @@ fn intervals_of_quick_against_slow_runs_hold_one() {
         });
         assert_honest(what, &found);
     }
+}
+
+/// The same, each after ten runs of the machine, which tell what slowness costs.
+#[test]
+fn intervals_of_slow_runs_after_others_hold_one() {
+    let after =
+        |machine: Machine, random: &mut Pcg64| machine.run_after(10, MIXED_AND_SLOW, random);
+    let found = shares("often slow after ten", 0x0f16, 1.0, |random| {
+        [vec![after(SLOW_AT_TIMES, random)], vec![after(OFTEN_SLOW, random)], vec![]]
+    });
+    assert!((0.93..=0.99).contains(&found.covered), "{}", found.covered);
+    assert!(found.different <= 0.07 && found.any_cell <= 0.07);
 }
 
 #[test]

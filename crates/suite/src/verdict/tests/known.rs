@@ -187,11 +187,12 @@ fn what_far_processors_cost_comes_from_earlier_runs() {
     let runs = vec![placed(&far_at_first(&context)); 3];
     let rating = |context: &Context| judge(&records, context).rating.unwrap().btu_bits_per_second;
     let as_measured = rating(&context).value;
-    context.known.far = KnownFarCost::of(&runs[1..], context.known.near);
-    assert!(context.known.far.is_empty() && close(rating(&context).value, as_measured));
+    context.known.costs = KnownCosts::of(&runs[1..], context.known.near);
+    assert!(context.known.costs.is_empty() && close(rating(&context).value, as_measured));
 
-    context.known.far = KnownFarCost::of(&runs, context.known.near);
-    let sizes: Vec<_> = context.known.far.iter().map(|cost| (cost.message, cost.runs)).collect();
+    context.known.costs = KnownCosts::of(&runs, context.known.near);
+    let sizes: Vec<_> =
+        context.known.costs.far.iter().map(|cost| (cost.message, cost.runs)).collect();
     assert_eq!(sizes.len(), 5);
     assert!(sizes.iter().all(|(_, runs)| *runs == 3) && sizes[4].0 == Bytes::new(65_536));
     let near = 8e6 / 2f64.powf(1.0 / 3.0) / 0.9f64.powf(2.0 / 3.0);
@@ -206,6 +207,46 @@ fn what_far_processors_cost_comes_from_earlier_runs() {
         verdict.warnings.iter().find(|one| matches!(one.cause, Cause::ProcessorsApart(_)));
     let observed = &warning.unwrap().observed;
     assert!(observed.contains("over that of others (in 3 earlier runs as well)"), "{observed}");
+}
+
+/// In the first and third block arithmetic takes twice as long, and goodput is half.
+fn slow_in_turns(context: &Context) -> Vec<CellRecord> {
+    let mut records =
+        run(context, 4, |_, block| if block.is_multiple_of(2) { 2.0 } else { 1.0 }, 1.0);
+    for record in &mut records {
+        record.machine.core_to_core_ns = Some(60);
+        record.machine.arithmetic_ns =
+            Some(if record.block.is_multiple_of(2) { 56_000 } else { 28_000 });
+    }
+    records
+}
+
+/// A run with four quick cells, whose own slope is worth too little: three earlier runs tell that twice the time is half
+/// of the goodput.
+#[test]
+fn what_slow_processors_cost_comes_from_earlier_runs() {
+    let mut context = context();
+    let runs = vec![placed(&slow_in_turns(&context)); 3];
+    let (mut records, quick): (Vec<_>, Vec<_>) =
+        slow_in_turns(&context).into_iter().partition(|record| record.block.is_multiple_of(2));
+    let is_rated = |record: &CellRecord| matches!(record.row, Row::Network { component, load: Load::Cpu, .. } if component.is_rated());
+    records
+        .extend(quick.into_iter().filter(|record| record.block == 1 && is_rated(record)).take(4));
+    let rating = |context: &Context| judge(&records, context).rating.unwrap().btu_bits_per_second;
+    assert!(rating(&context).value < 4.1e6, "as measured");
+    context.known.costs = KnownCosts::of(&runs, None);
+    let slow = context.known.costs.slow.unwrap();
+    assert_eq!(slow.runs, 3);
+    assert!(close(slow.goodput.logarithm(), -1.0), "{slow:?}");
+    assert!(close(rating(&context).value, 8e6), "{:?}", rating(&context));
+    let verdict = judge(&records, &context);
+    let slowed =
+        verdict.warnings.iter().find(|one| matches!(one.cause, Cause::ProcessorsSlowed(_)));
+    let observed = &slowed.unwrap().observed;
+    assert!(
+        observed.contains("at full speed (in 3 earlier runs as well), taken out"),
+        "{observed}"
+    );
 }
 
 /// By hand: far cells over the mean of near ones (1, 1/0.9 twice, as logarithms) is the cost times

@@ -104,6 +104,14 @@ impl ProcessorsApart {
     }
 }
 
+/// ` (in 5 earlier runs as well)`; nothing without any.
+fn in_earlier(runs: Option<u32>) -> String {
+    match runs {
+        None | Some(0) => String::new(),
+        Some(runs) => format!(" (in {} as well)", count(u64::from(runs), "earlier run")),
+    }
+}
+
 impl Explanation for ProcessorsApart {
     fn observed(&self) -> String {
         let Self { cells, of, near_ns, most_ns, near_in_earlier_runs, costs } = self;
@@ -118,11 +126,7 @@ impl Explanation for ProcessorsApart {
             .iter()
             .map(|FarCost { message, ratio, .. }| format!("{message} {:.2}", ratio.value))
             .collect();
-        let earlier = self.costs.iter().map(|cost| cost.earlier_runs).max().unwrap_or_default();
-        let by = match earlier {
-            0 => String::new(),
-            earlier => format!(" (in {} as well)", count(u64::from(earlier), "earlier run")),
-        };
+        let by = in_earlier(self.costs.iter().map(|cost| cost.earlier_runs).max());
         format!(
             "{seen}; goodput of these over that of others{by}, taken out of rates: {}",
             costs.join(", ")
@@ -155,6 +159,9 @@ pub struct SlowCost {
     pub arithmetic_ratio: f64,
     /// The goodput of cells as slow as that over that at full speed.
     pub ratio: Estimate,
+    /// The number of earlier runs that tell it, too.
+    #[serde(default)]
+    pub earlier_runs: u32,
 }
 
 /// Arithmetic that takes two hundredths longer costs less than other things change a result.
@@ -186,8 +193,9 @@ impl Explanation for ProcessorsSlowed {
             "the processors were slowed: arithmetic of {quick} took {mean} on average, and up to {most}"
         );
         match self.cost {
-            Some(SlowCost { ratio, .. }) => format!(
-                "{seen}; goodput of such cells over that at full speed, taken out of rates: {:.2}",
+            Some(SlowCost { ratio, earlier_runs, .. }) => format!(
+                "{seen}; goodput of such cells over that at full speed{}, taken out of rates: {:.2}",
+                in_earlier(Some(earlier_runs)),
                 ratio.value
             ),
             None => format!("{seen}; what it cost cannot be told, so rates are as measured"),
