@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::lock::RunLock;
 use crate::packed::{Packed, RECORD, pack};
+use crate::readings::processor_columns;
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
@@ -22,8 +23,8 @@ const AT_ONCE: usize = 256;
 
 pub(crate) const INSERT: &str =
     "INSERT INTO cells (run, block, position, component, message_bytes, load, valid,
-    goodput_bits_per_second, duration_ns, host_duration_ns, record, packed)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '', ?11)";
+    goodput_bits_per_second, duration_ns, host_duration_ns, record, packed, core_to_core_ns, arithmetic_ns)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '', ?11, ?12, ?13)";
 
 /// The values of a cell with columns of their own. A host activity alone has no component and no
 /// message.
@@ -120,6 +121,7 @@ impl Store {
         name: &str,
     ) -> Result<(), StoreError> {
         let explain = self.explain("store a cell");
+        let [core_to_core_ns, arithmetic_ns] = processor_columns(record);
         let transaction = self.connection.unchecked_transaction().map_err(&explain)?;
         let outcome = transaction.prepare_cached(INSERT).map_err(&explain)?.execute(params![
             lock.run(),
@@ -132,7 +134,9 @@ impl Store {
             columns.goodput_bits_per_second,
             columns.duration_ns,
             columns.host_duration_ns,
-            pack(record)
+            pack(record),
+            core_to_core_ns,
+            arithmetic_ns
         ]);
         match outcome {
             Ok(_) => {

@@ -2,7 +2,7 @@
 
 use btu_suite::cell::Row;
 use btu_suite::compare::Reading;
-use btu_suite::record::{Apart, CellRecord, MachineCpu};
+use btu_suite::record::{Apart, CellRecord, MachineCpu, ProcessorReadings};
 use btu_suite::verdict::PlacedReading;
 use btu_units::Span;
 use rusqlite::params;
@@ -10,22 +10,27 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::cells::column;
 use crate::packed::Packed;
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
-/// Valid cells, those of requests only if they are wanted.
-const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second, coalesce(packed, record),
+/// Valid cells, those of requests only if they are wanted. A record is read only where columns do not say all.
+const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second, core_to_core_ns, arithmetic_ns,
+    CASE WHEN core_to_core_ns IS NULL OR component = '' OR component LIKE 'INTERACTIVE/%'
+        THEN coalesce(packed, record) END,
     component = '' OR component LIKE 'INTERACTIVE/%'
     FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
 
-/// The records of valid cells, without those of requests.
-const SELECT_RECORDS: &str = "SELECT coalesce(packed, record) FROM cells
+/// The latencies of valid cells, without those of requests, and the records of older versions, which have no
+/// column for them.
+const SELECT_LATENCIES: &str =
+    "SELECT core_to_core_ns, CASE WHEN core_to_core_ns IS NULL THEN coalesce(packed, record) END FROM cells
     WHERE run = ?1 AND valid AND component NOT LIKE 'INTERACTIVE/%' ORDER BY block, position, id";
 
 /// What is read of a record of any suite for the latency: a cell's, a signature's, or one of several
 /// signatures'.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct AnyRecord {
     machine: Option<MachineCpu>,
     conditions: Option<Surroundings>,
@@ -33,11 +38,25 @@ struct AnyRecord {
 }
 
 impl AnyRecord {
-    fn core_to_core(self) -> Option<Span> {
-        let point = self.point.and_then(|point| point.core_to_core());
+    fn processors(self) -> ProcessorReadings {
         let machine = self.machine.or(self.conditions.map(|conditions| conditions.machine));
-        point.or_else(|| machine?.processor_readings().core_to_core)
+        let machine =
+            machine.map_or_else(ProcessorReadings::default, |one| one.processor_readings());
+        let point = self.point.map(|point| point.processors());
+        point.filter(|point| point.core_to_core.is_some()).unwrap_or(machine)
     }
+}
+
+/// What a record of any suite says of the processors, for its columns: 0 for what was not read.
+pub(crate) fn processor_columns(record: &str) -> [i64; 2] {
+    let read: AnyRecord = serde_json::from_str(record).unwrap_or_default();
+    let ProcessorReadings { core_to_core, arithmetic } = read.processors();
+    [core_to_core, arithmetic].map(|time| time.map_or(0, column))
+}
+
+/// A time of such a column.
+fn of_column(nanoseconds: i64) -> Option<Span> {
+    u64::try_from(nanoseconds).ok().filter(|time| *time > 0).map(Span::from_nanoseconds)
 }
 
 /// What is read of a record for its latency. Nearly all the time of reading whole records is that of
@@ -54,7 +73,10 @@ struct Columns {
     message_bytes: i64,
     load: String,
     goodput_bits_per_second: Option<f64>,
-    record: Packed,
+    /// Absent in cells of older versions.
+    processors: Option<ProcessorReadings>,
+    /// Absent where the columns say all.
+    record: Option<Packed>,
     /// The speed of bulk and datagrams is in a column of its own; that of other rows must be
     /// computed.
     is_computed: bool,
@@ -76,8 +98,10 @@ impl Store {
     fn placed(&self, run: RunId, requests: bool) -> Result<Vec<PlacedReading>, StoreError> {
         let columns = self.all("read the speeds", SELECT, params![run, requests], columns)?;
         let placed = |columns: Columns| -> Result<Option<PlacedReading>, StoreError> {
-            let processors =
-                self.parse::<Surroundings>(run, &columns.record)?.machine.processor_readings();
+            let processors = match columns.processors {
+                Some(processors) => processors,
+                None => self.parse::<AnyRecord>(run, columns.record.as_ref())?.processors(),
+            };
             let reading = self.reading(run, columns)?;
             Ok(reading.map(|reading| PlacedReading { reading, processors }))
         };
@@ -87,19 +111,23 @@ impl Store {
     /// The latencies between two processors of the machine after the valid cells of a run of any suite,
     /// without requests and responses; none where nothing was read.
     pub fn core_to_core(&self, run: RunId) -> Result<Apart, StoreError> {
-        let record = |row: &rusqlite::Row<'_>| row.get(0);
-        let records: Vec<Packed> =
-            self.all("read the latencies", SELECT_RECORDS, params![run], record)?;
-        let latencies =
-            records.iter().map(|record| Ok(self.parse::<AnyRecord>(run, record)?.core_to_core()));
-        let latencies = latencies.collect::<Result<Vec<_>, StoreError>>()?;
+        let columns = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let cells: Vec<(Option<i64>, Option<Packed>)> =
+            self.all("read the latencies", SELECT_LATENCIES, params![run], columns)?;
+        let latency = |(latency, record): (Option<i64>, Option<Packed>)| {
+            if let Some(latency) = latency {
+                return Ok(of_column(latency));
+            }
+            Ok(self.parse::<AnyRecord>(run, record.as_ref())?.processors().core_to_core)
+        };
+        let latencies = cells.into_iter().map(latency).collect::<Result<Vec<_>, StoreError>>()?;
         Ok(Apart::of(latencies.into_iter().flatten()))
     }
 
     fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {
         let block = columns.block;
         if columns.is_computed {
-            return Ok(Reading::of(&self.parse::<CellRecord>(run, &columns.record)?));
+            return Ok(Reading::of(&self.parse::<CellRecord>(run, columns.record.as_ref())?));
         }
         let Columns { component, message_bytes, load, goodput_bits_per_second, .. } = columns;
         let row = json!({"kind": "network", "component": component, "message_bytes": message_bytes, "load": load});
@@ -108,7 +136,13 @@ impl Store {
         Ok(positive.map(|per_second| Reading { row, block, per_second }))
     }
 
-    fn parse<T: DeserializeOwned>(&self, run: RunId, record: &Packed) -> Result<T, StoreError> {
+    fn parse<T: DeserializeOwned>(
+        &self,
+        run: RunId,
+        record: Option<&Packed>,
+    ) -> Result<T, StoreError> {
+        let record =
+            record.ok_or_else(|| self.damaged_run(run, "a cell has no record".to_owned()))?;
         let text =
             record.text().map_err(|error| self.damaged_run(run, format!("a cell: {error}")))?;
         serde_json::from_str(&text).map_err(|error| self.unreadable(run, &error))
@@ -120,13 +154,18 @@ impl Store {
 }
 
 fn columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<Columns> {
+    let arithmetic: Option<i64> = row.get(6)?;
     Ok(Columns {
         block: row.get(0)?,
         component: row.get(1)?,
         message_bytes: row.get(2)?,
         load: row.get(3)?,
         goodput_bits_per_second: row.get(4)?,
-        record: row.get(5)?,
-        is_computed: row.get(6)?,
+        processors: row.get::<_, Option<i64>>(5)?.map(|core_to_core| ProcessorReadings {
+            core_to_core: of_column(core_to_core),
+            arithmetic: arithmetic.and_then(of_column),
+        }),
+        record: row.get(7)?,
+        is_computed: row.get(8)?,
     })
 }

@@ -16,6 +16,7 @@ const MIGRATIONS: &[M<'static>] = &[
     M::up(include_str!("migrations/003-imports.sql")),
     M::up(include_str!("migrations/004-packed.sql")),
     M::up(include_str!("migrations/005-differences.sql")),
+    M::up(include_str!("migrations/006-processors.sql")),
 ];
 
 /// `PRAGMA application_id`, set by the first migration: the four letters `BTUr`.

@@ -14,6 +14,7 @@ use super::{ArchiveError, document};
 use crate::keep::check_tag;
 use crate::packed::pack;
 use crate::plain::is_plain;
+use crate::readings::processor_columns;
 use crate::run::{Level, Moment, RunId, State};
 use crate::{Store, StoreError};
 
@@ -277,6 +278,7 @@ impl Insert<'_> {
     }
 
     fn cell(&self, run: RunId, line: &CellLine) -> rusqlite::Result<()> {
+        let [core_to_core_ns, arithmetic_ns] = processor_columns(line.record.get());
         let values = params![
             run,
             line.block,
@@ -288,7 +290,9 @@ impl Insert<'_> {
             line.goodput_bits_per_second,
             line.duration_ns,
             line.host_duration_ns,
-            pack(line.record.get())
+            pack(line.record.get()),
+            core_to_core_ns,
+            arithmetic_ns
         ];
         self.execute(crate::cells::INSERT, values)
     }

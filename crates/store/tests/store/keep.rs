@@ -4,9 +4,10 @@ use btu_stats::Histogram;
 use btu_store::{State, StoreError};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
-use btu_suite::record::{Apart, CellRecord, Outcome, Requested};
+use btu_suite::record::{Apart, CellRecord, MachineCpu, Outcome, ProcessorReadings, Requested};
 use btu_suite::verdict::PlacedReading;
 use btu_units::{Bytes, Span};
+use rusqlite::Connection;
 
 use crate::sample::{CREATED, cell, create, create_labelled, open, row, temporary};
 
@@ -123,4 +124,41 @@ fn latencies_are_those_of_valid_cells_that_have_one() {
     }
     let expected = Apart::of([60, 310].map(Span::from_nanoseconds));
     assert_eq!(store.core_to_core(lock.run()).unwrap(), expected);
+}
+
+/// Cells of versions that had no columns for the processors say the same, by their records.
+#[test]
+fn processors_are_read_from_columns_and_from_records_alike() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let lock = create(&mut store);
+    for (block, core_to_core_ns, arithmetic_ns) in
+        [(0, Some(60), Some(28_000)), (1, None, None), (2, None, Some(43_000))]
+    {
+        let mut cell = cell(block, 0, row());
+        cell.machine = MachineCpu { core_to_core_ns, arithmetic_ns, ..cell.machine };
+        store.save_cell(&lock, &cell).unwrap();
+    }
+    let read = || {
+        let placed = store.readings_for_rating(lock.run()).unwrap();
+        let processors: Vec<ProcessorReadings> =
+            placed.into_iter().map(|cell| cell.processors).collect();
+        (processors, store.core_to_core(lock.run()).unwrap())
+    };
+    let (processors, latencies) = read();
+    let of = |core_to_core: Option<u64>, arithmetic: Option<u64>| ProcessorReadings {
+        core_to_core: core_to_core.map(Span::from_nanoseconds),
+        arithmetic: arithmetic.map(Span::from_nanoseconds),
+    };
+    let expected = [of(Some(60), Some(28_000)), of(None, None), of(None, Some(43_000))];
+    assert_eq!(processors, expected);
+    let raw = Connection::open(&path).unwrap();
+    let columns: i64 = raw
+        .query_row("SELECT count(*) FROM cells WHERE core_to_core_ns IS NOT NULL", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert_eq!(columns, 3, "nothing was read is known, too");
+    raw.execute("UPDATE cells SET core_to_core_ns = NULL, arithmetic_ns = NULL", []).unwrap();
+    assert_eq!(read(), (processors, latencies));
 }
