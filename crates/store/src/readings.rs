@@ -30,7 +30,7 @@ const SELECT_LATENCIES: &str =
 
 /// What is read of a record of any suite for the latency: a cell's, a signature's, or one of several
 /// signatures'.
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct AnyRecord {
     machine: Option<MachineCpu>,
     conditions: Option<Surroundings>,
@@ -47,11 +47,12 @@ impl AnyRecord {
     }
 }
 
-/// What a record of any suite says of the processors, for its columns: 0 for what was not read.
-pub(crate) fn processor_columns(record: &str) -> [i64; 2] {
-    let read: AnyRecord = serde_json::from_str(record).unwrap_or_default();
-    let ProcessorReadings { core_to_core, arithmetic } = read.processors();
-    [core_to_core, arithmetic].map(|time| time.map_or(0, column))
+/// What a record of any suite says of the processors, for its columns: 0 for what was not read. Nothing for a
+/// record of another form: who asks for its processors reads the record, and is told.
+pub(crate) fn processor_columns(record: &str) -> [Option<i64>; 2] {
+    let read = serde_json::from_str::<AnyRecord>(record).ok().map(AnyRecord::processors);
+    let times = read.map(|read| [read.core_to_core, read.arithmetic]);
+    [0, 1].map(|place| Some(times?[place].map_or(0, column)))
 }
 
 /// A time of such a column.
@@ -168,4 +169,25 @@ fn columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<Columns> {
         record: row.get(7)?,
         is_computed: row.get(8)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::processor_columns;
+
+    #[test]
+    fn a_record_of_another_form_leaves_the_columns_empty() {
+        let machine = r#"{"user_ns":0,"system_ns":0,"idle_ns":0,"steal_ns":0,"irq_ns":0,"softirq_ns":0,"core_to_core_ns":60}"#;
+        for (record, expected) in [
+            (format!(r#"{{"machine":{machine}}}"#), [Some(60), Some(0)]),
+            (
+                format!(r#"{{"point":{{"conditions":{{"machine":{machine}}}}}}}"#),
+                [Some(60), Some(0)],
+            ),
+            ("{}".to_owned(), [Some(0), Some(0)]),
+            (r#"{"machine":5}"#.to_owned(), [None, None]),
+        ] {
+            assert_eq!(processor_columns(&record), expected, "{record}");
+        }
+    }
 }
