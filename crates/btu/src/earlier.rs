@@ -4,6 +4,7 @@ use btu_control::environment::Environment;
 use btu_store::{RunRow, State, Store};
 use btu_suite::plan::{Plan, SUITE};
 
+use crate::provenance;
 use crate::stored::before;
 
 /// The stored runs of these suites on the machine `here`, the newest first; an unreadable one tells
@@ -36,12 +37,9 @@ pub(crate) fn ratings<'a>(
     Ok(runs(store, here, |suite| suite == SUITE)?.filter(of_plan))
 }
 
-/// Whether a stored run was measured by the same kernel and the same version of btu as a run `here` is.
-pub(crate) fn has_same_programs(row: &RunRow, here: &Environment) -> bool {
-    before(row).is_some_and(|there| {
-        let programs = |one: &Environment| (one.kernel.release.clone(), one.btu_version.clone());
-        programs(&there) == programs(here)
-    })
+/// Whether a stored run was measured on this very machine, by the same kernel and version of btu.
+pub(crate) fn is_alike(row: &RunRow, here: &Environment) -> bool {
+    before(row).is_some_and(|there| provenance::differences(&there, here).is_empty())
 }
 
 /// The same machine, with processors of the same model: one that was moved to another host of its

@@ -16,7 +16,7 @@ use crate::earlier;
 /// The number of newest runs that are read.
 const MOST: usize = 20;
 
-/// The number of newest ratings that tell what far and slow processors cost: their error is a fourth of one run's then.
+/// The number of newest ratings that tell what far and slow processors cost: their error is a third of one run's then.
 const MOST_RATINGS: usize = 10;
 
 /// The near latency between the processors of `pair`, in earlier ratings and signatures of this
@@ -42,7 +42,7 @@ pub(crate) fn for_rating(
     let Some(pair) = of_rating(plan) else { return Ok(KnownProcessors::default()) };
     let near = known(store, here, Some(pair))?;
     let ratings = earlier::ratings(store, here, plan)?;
-    let ratings = ratings.filter(|row| earlier::has_same_programs(row, here));
+    let ratings = ratings.filter(|row| earlier::is_alike(row, here));
     let readings = ratings.filter_map(|row| store.readings_for_rating(row.summary.id).ok());
     let readings: Vec<_> = readings.take(MOST_RATINGS).collect();
     Ok(KnownProcessors { near, costs: KnownCosts::of(&readings, near) })
