@@ -78,7 +78,7 @@ impl Slope {
     /// above zero: as zero it would be too small whenever the times differ by less than can be told.
     pub fn next_of(slopes: &[Vec<Self>]) -> Vec<Option<Self>> {
         let repeated: Vec<Repeated<'_>> = slopes.iter().map(|times| Repeated::of(times)).collect();
-        let between = Apart::sum(repeated.iter().map(Repeated::apart)).variance();
+        let between = Scatter::sum(repeated.iter().map(Repeated::scatter)).variance();
         repeated.iter().map(|one| one.next(between)).collect()
     }
 
@@ -120,7 +120,7 @@ impl Slope {
 
 /// How much slopes differ from time to time.
 #[derive(Default)]
-struct Apart {
+struct Scatter {
     /// Of the differences from their mean, by weight.
     squares: f64,
     /// What these are on average where only errors make them differ.
@@ -130,7 +130,7 @@ struct Apart {
     freedom: f64,
 }
 
-impl Apart {
+impl Scatter {
     fn sum(all: impl Iterator<Item = Self>) -> Self {
         all.fold(Self::default(), |sum, one| Self {
             squares: sum.squares + one.squares,
@@ -173,17 +173,17 @@ impl<'a> Repeated<'a> {
         self.times.iter().map(of).sum()
     }
 
-    fn apart(&self) -> Apart {
+    fn scatter(&self) -> Scatter {
+        if self.times.len() < 2 {
+            return Scatter::default();
+        }
         let (mean, weight) = (self.mean(Slope::weight), self.sum(Slope::weight));
-        let freedom = weight - self.sum(|slope| slope.weight.powi(2)) / weight;
-        let Some(degrees) = self.times.len().checked_sub(1).filter(|more| *more > 0) else {
-            return Apart::default();
-        };
-        Apart {
+        let degrees = (self.times.len() - 1) as f64;
+        Scatter {
             squares: self.sum(|slope| slope.weight * (slope.logarithm - mean).powi(2)),
-            by_errors: self.variance * degrees as f64,
-            degrees: degrees as f64,
-            freedom,
+            by_errors: self.variance * degrees,
+            degrees,
+            freedom: weight - self.sum(|slope| slope.weight.powi(2)) / weight,
         }
     }
 

@@ -158,9 +158,8 @@ impl Conditions {
         self.sizes.iter().filter_map(|(size, cells)| Some((*size, Far::of(cells)?)))
     }
 
-    /// What the slow cells tell.
-    fn slow(&self) -> Option<Slope> {
-        let mut far: BTreeMap<Bytes, Far> = self.far().collect();
+    /// What the slow cells tell, without what far ones lose.
+    fn slow(&self, mut far: BTreeMap<Bytes, Far>) -> Option<Slope> {
         far.retain(|_, far| counts(&far.goodput, LEAST_FAR_WEIGHT));
         self.slowed.and_then(|_| slow_slope(&self.sizes, &far))
     }

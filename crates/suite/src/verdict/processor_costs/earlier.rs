@@ -67,12 +67,13 @@ impl KnownCosts {
         let (mut sizes, mut slow): (BTreeMap<Bytes, Vec<Far>>, Vec<Slope>) = Default::default();
         for run in runs {
             let conditions = Conditions::of(run, near);
-            slow.extend(conditions.slow());
-            for (size, far) in conditions.far() {
+            let far: BTreeMap<Bytes, Far> = conditions.far().collect();
+            for (size, far) in &far {
                 if far.goodput.weight() >= LEAST_FAR_WEIGHT {
-                    sizes.entry(size).or_default().push(far);
+                    sizes.entry(*size).or_default().push(*far);
                 }
             }
+            slow.extend(conditions.slow(far));
         }
         slow.retain(|slope| slope.weight() >= LEAST_SLOW_WEIGHT);
         sizes.retain(|_, found| found.len() >= FEWEST);

@@ -105,10 +105,10 @@ impl ProcessorsApart {
 }
 
 /// ` (in 5 earlier runs as well)`; nothing without any.
-fn in_earlier(runs: Option<u32>) -> String {
+fn in_earlier(runs: u32) -> String {
     match runs {
-        None | Some(0) => String::new(),
-        Some(runs) => format!(" (in {} as well)", count(u64::from(runs), "earlier run")),
+        0 => String::new(),
+        runs => format!(" (in {} as well)", count(u64::from(runs), "earlier run")),
     }
 }
 
@@ -126,7 +126,8 @@ impl Explanation for ProcessorsApart {
             .iter()
             .map(|FarCost { message, ratio, .. }| format!("{message} {:.2}", ratio.value))
             .collect();
-        let by = in_earlier(self.costs.iter().map(|cost| cost.earlier_runs).max());
+        let by =
+            in_earlier(self.costs.iter().map(|cost| cost.earlier_runs).max().unwrap_or_default());
         format!(
             "{seen}; goodput of these over that of others{by}, taken out of rates: {}",
             costs.join(", ")
@@ -195,7 +196,7 @@ impl Explanation for ProcessorsSlowed {
         match self.cost {
             Some(SlowCost { ratio, earlier_runs, .. }) => format!(
                 "{seen}; goodput of such cells over that at full speed{}, taken out of rates: {:.2}",
-                in_earlier(Some(earlier_runs)),
+                in_earlier(earlier_runs),
                 ratio.value
             ),
             None => format!("{seen}; what it cost cannot be told, so rates are as measured"),
