@@ -45,8 +45,8 @@ impl TryFrom<Stored> for Slope {
     }
 }
 
-/// More values than any runs have; sums of such numbers are exact.
-const MOST_DEGREES: usize = 1 << 40;
+/// More values than any run has. The sum for a hundred runs fits into 32 bits.
+const MOST_DEGREES: usize = 1 << 25;
 
 impl Slope {
     /// By least squares, each group with a mean of its own. Each value is a quantity and a logarithm.
