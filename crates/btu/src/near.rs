@@ -1,22 +1,23 @@
-//! The latency of near processors, and the cost of far and slow ones, as earlier runs found them: a hypervisor may keep
-//! the processors apart for a whole run, which that run alone cannot tell.
+//! What earlier runs tell of a machine: the latency of near processors and the cost of far and slow ones, because a
+//! hypervisor may keep the processors apart for a whole run, which that run alone cannot tell; and how much results vary.
 
 use btu_control::environment::Environment;
 use btu_store::{RunRow, Store};
 use btu_suite::pipe::{Job, PipePlan, Purpose, SetPlan};
 use btu_suite::plan::Plan;
 use btu_suite::record::Apart;
-use btu_suite::verdict::{KnownCosts, KnownProcessors};
+use btu_suite::verdict::EarlierRuns;
 use btu_suite::{pipe, plan};
 use btu_units::Span;
 use serde::de::DeserializeOwned;
 
 use crate::earlier;
+use crate::stored::before;
 
 /// The number of newest runs that are read.
 const MOST: usize = 20;
 
-/// The number of newest ratings that tell what far and slow processors cost: their error is a third of one run's then.
+/// The number of newest ratings that tell costs and spreads: the error of their mean is a third of one run's.
 const MOST_RATINGS: usize = 10;
 
 /// The near latency between the processors of `pair`, in earlier ratings and signatures of this
@@ -33,19 +34,23 @@ pub(crate) fn known(
     Ok(Apart::near_in(readings.take(MOST)))
 }
 
-/// What earlier ratings of the plan tell of its processors, measured on this machine by the same programs.
+/// What earlier ratings of the plan tell of it, measured on this machine by the same programs.
 pub(crate) fn for_rating(
     store: &Store,
     here: &Environment,
     plan: &Plan,
-) -> anyhow::Result<KnownProcessors> {
-    let Some(pair) = of_rating(plan) else { return Ok(KnownProcessors::default()) };
+) -> anyhow::Result<EarlierRuns> {
+    let Some(pair) = of_rating(plan) else { return Ok(EarlierRuns::default()) };
     let near = known(store, here, Some(pair))?;
     let ratings = earlier::ratings(store, here, plan)?;
-    let ratings = ratings.filter(|row| earlier::is_alike(row, here));
-    let readings = ratings.filter_map(|row| store.readings_for_rating(row.summary.id).ok());
-    let readings: Vec<_> = readings.take(MOST_RATINGS).collect();
-    Ok(KnownProcessors { near, costs: KnownCosts::of(&readings, near) })
+    let ratings = ratings.filter(|row| earlier::is_alike(row, here)).take(MOST_RATINGS);
+    let mut usual = None;
+    let readings = ratings.filter_map(|row| {
+        usual = usual.or(before(&row).and_then(|before| before.known_costs.usual));
+        store.readings_for_rating(row.summary.id).ok()
+    });
+    let readings: Vec<_> = readings.collect();
+    Ok(EarlierRuns::of(&readings, plan, near).compared_with(usual))
 }
 
 /// The first processors of the two sides of a rating, if they are divided.
@@ -82,6 +87,7 @@ mod tests {
         Accounts, Conditions, End, Kind, Place, Point, Processors, Trial, facts,
     };
     use btu_suite::record::{CellRecord, MachineCpu};
+    use btu_suite::verdict::{KnownCosts, UsualReadings};
     use btu_units::Bytes;
 
     use super::*;
@@ -132,6 +138,7 @@ mod tests {
         for cell in &mut cells {
             let is_far = cell.block % 2 == 1;
             cell.machine.core_to_core_ns = Some(if is_far { 300 } else { 60 });
+            cell.machine.arithmetic_ns = Some(40_000);
             let network = cell.network.as_mut().unwrap();
             // Not all alike: no spread would tell no error.
             network.goodput_bits_per_second *= 1.0 + f64::from(cell.block / 2) / 10.0;
@@ -167,8 +174,16 @@ mod tests {
         let [cost] = found.costs.far[..] else { panic!("{found:?}") };
         assert_eq!((cost.message, cost.runs), (Bytes::new(65_536), 3));
         assert!((cost.goodput.logarithm() - 0.5f64.ln()).abs() < 1e-9, "{cost:?}");
+        assert_eq!(found.costs.usual.unwrap().arithmetic_ns, 40_000);
+        // A run that went by other readings hands them on.
+        let usual = Some(UsualReadings { core_to_core_ns: 55, arithmetic_ns: 39_000 });
+        let known_costs = KnownCosts { usual, ..KnownCosts::default() };
+        let machine = Environment { known_costs, ..here() };
+        let lock = store_run(&mut store, SUITE, &plan, &machine, &alternating(0.5));
+        store.finish(&lock, State::Complete, "2026-11-21T04:34:08Z").unwrap();
+        assert_eq!(known(&store).costs.usual, usual);
         let shared = divided(None);
-        assert_eq!(for_rating(&store, &here(), &shared).unwrap(), KnownProcessors::default());
+        assert_eq!(for_rating(&store, &here(), &shared).unwrap(), EarlierRuns::default());
     }
 
     /// So many sizes of this latency, in a signature between these processors.

@@ -14,7 +14,7 @@ use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::protocol_work::ProtocolWork;
-use btu_suite::verdict::KnownProcessors;
+use btu_suite::verdict::EarlierRuns;
 
 use crate::cli::{Common, ProcessorsOption};
 use crate::exit::Refusal;
@@ -144,7 +144,7 @@ fn prepare(
 }
 
 /// The network to raise: an agent in every station with a role, and an input before every peer.
-fn testbed(plan: &Plan, topology: Topology, known: KnownProcessors) -> Testbed {
+fn testbed(plan: &Plan, topology: Topology, known: EarlierRuns) -> Testbed {
     let test = topology
         .roles
         .iter()

@@ -15,7 +15,7 @@ use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
 use btu_suite::speed::SpeedPlan;
 use btu_suite::verdict::{
-    Context, HostClocks, KnownProcessors, Obstacle, Rating, Verdict, judge, rating_of, run_of,
+    Context, EarlierRuns, HostClocks, Obstacle, Rating, Verdict, judge, rating_of, run_of,
 };
 use btu_units::{Bytes, Span};
 use serde::de::DeserializeOwned;
@@ -242,11 +242,12 @@ fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
     }
 }
 
-/// What earlier runs told of the processors before a run.
-fn known(before: Option<&Environment>) -> KnownProcessors {
-    let of = |before: &Environment| KnownProcessors {
+/// What earlier runs told of the machine before a run.
+fn known(before: Option<&Environment>) -> EarlierRuns {
+    let of = |before: &Environment| EarlierRuns {
         near: before.near_core_to_core_ns.map(Span::from_nanoseconds),
         costs: before.known_costs.clone(),
+        spreads: before.known_spreads.clone(),
     };
     before.map(of).unwrap_or_default()
 }

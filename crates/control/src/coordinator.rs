@@ -32,7 +32,7 @@ use btu_suite::network::HostName;
 use btu_suite::processors::Division;
 use btu_suite::protocol_work::ProtocolWork;
 use btu_suite::sample::Interval;
-use btu_suite::verdict::KnownProcessors;
+use btu_suite::verdict::EarlierRuns;
 use btu_testbed::processors::Held;
 use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork};
 use btu_units::Span;
@@ -121,7 +121,7 @@ pub struct Processors {
     /// Whether they are kept from sleeping.
     pub awake: bool,
     /// What earlier runs tell of both sides.
-    pub known: KnownProcessors,
+    pub known: EarlierRuns,
 }
 
 impl Processors {
@@ -280,10 +280,11 @@ struct OwnEnvironment<'a> {
 
 impl<'a> OwnEnvironment<'a> {
     /// Stores what the machine is like, and what earlier runs tell of it.
-    fn begin(journal: Journal<'a>, known: &KnownProcessors) -> Result<Self, CoordinatorError> {
+    fn begin(journal: Journal<'a>, known: &EarlierRuns) -> Result<Self, CoordinatorError> {
         let before = Environment {
             near_core_to_core_ns: known.near.map(Span::nanoseconds),
             known_costs: known.costs.clone(),
+            known_spreads: known.spreads.clone(),
             ..environment::collect_and_watch()
         };
         journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;

@@ -19,7 +19,7 @@ use std::time::Duration;
 use btu_suite::processors::ProcessorList;
 use btu_suite::rank::host_digest;
 use btu_suite::record::MachineCpu;
-use btu_suite::verdict::KnownCosts;
+use btu_suite::verdict::{KnownCosts, KnownSpreads};
 use serde::{Deserialize, Serialize};
 
 pub use differences::{Change, changes, differences, settings};
@@ -61,6 +61,10 @@ pub struct Environment {
     /// runs of older versions.
     #[serde(default, skip_serializing_if = "KnownCosts::is_empty")]
     pub known_costs: KnownCosts,
+    /// How much the speed of rows and blocks varied in earlier runs of the plan. Empty where fewer than five
+    /// told, and in runs of older versions.
+    #[serde(default, skip_serializing_if = "KnownSpreads::is_empty")]
+    pub known_spreads: KnownSpreads,
     /// CPU time of all processors since the machine was started, time stolen by its hypervisor
     /// included.
     pub cpu_time: Option<MachineCpu>,
@@ -105,6 +109,7 @@ fn read(source: &Source) -> Environment {
         busy: None,
         near_core_to_core_ns: None,
         known_costs: KnownCosts::default(),
+        known_spreads: KnownSpreads::default(),
         cpu_time: cpu_time::read(source).ok(),
         network: Network::read(source),
     }

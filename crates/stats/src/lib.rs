@@ -19,6 +19,7 @@ mod fairness;
 mod histogram;
 mod holm;
 mod interval;
+mod known_variance;
 mod kruskal_wallis;
 mod line;
 mod log_sample;
@@ -49,6 +50,7 @@ pub use interval::{
     Estimate, Interval, Level, normal_density, normal_probability, normal_quantile, student_p,
     student_quantile,
 };
+pub use known_variance::KnownVariance;
 pub use kruskal_wallis::{KruskalWallis, kruskal_wallis};
 pub use line::Line;
 pub use log_sample::{LogSample, contrast, geometric_interval, mean_ratio};
@@ -57,7 +59,7 @@ pub use means::{Means, arithmetic_mean, geometric_mean, harmonic_mean};
 pub use mover::{difference, ratio};
 pub use outlier::{OUTLIER_MINIMUM, OUTLIER_THRESHOLD, modified_z, outliers};
 pub use quantile::{quantile, ranks};
-pub use rating::{Form, Rating, rate};
+pub use rating::{Form, Rating, blocks, rate};
 pub use ratio::fieller;
 pub use slope::Slope;
 pub use spread::{mean_interval, median, sample_deviation, sample_variance};

@@ -2,6 +2,7 @@
 //! their means.
 
 use crate::interval::{Estimate, Interval, Level, student_quantile};
+use crate::known_variance::KnownVariance;
 use crate::spread::sample_variance;
 
 /// What remains of positive values for inference: how many, and mean and variance of their
@@ -14,6 +15,8 @@ pub struct LogSample {
     mean: f64,
     /// Unknown for a single value.
     variance: Option<f64>,
+    /// Of the variance.
+    degrees: f64,
 }
 
 impl LogSample {
@@ -22,13 +25,23 @@ impl LogSample {
         let mean = crate::geometric_mean(values)?.ln();
         let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let (count, worth) = (values.len(), values.len() as f64);
-        Some(Self { count, worth, mean, variance: sample_variance(&logarithms) })
+        let variance = sample_variance(&logarithms);
+        Some(Self { count, worth, mean, variance, degrees: worth - 1.0 })
     }
 
     /// A mean logarithm of many values, which is as certain as that of `worth` values of this
     /// variance; the variance has so many degrees of freedom.
     pub(crate) fn of_mean(mean: f64, variance: f64, worth: f64, degrees: usize) -> Self {
-        Self { count: degrees + 1, worth, mean, variance: Some(variance) }
+        let (count, degrees) = (degrees + 1, degrees as f64);
+        Self { count, worth, mean, variance: Some(variance), degrees }
+    }
+
+    /// The same values with what earlier samples of their kind tell of the variance.
+    #[must_use]
+    pub fn knowing(self, known: Option<KnownVariance>) -> Self {
+        let Some(known) = known else { return self };
+        let (variance, degrees) = known.with(self.variance.unwrap_or(0.0), self.degrees);
+        Self { variance: Some(variance), degrees, ..self }
     }
 
     /// The number of values in the sample, at least 1.
@@ -46,9 +59,14 @@ impl LogSample {
         Some(self.variance? / self.worth)
     }
 
+    /// Of the logarithms; `None` for a single value.
+    pub(crate) const fn variance(&self) -> Option<f64> {
+        self.variance
+    }
+
     /// Degrees of freedom of the variance.
-    pub fn degrees(&self) -> f64 {
-        (self.count - 1) as f64
+    pub const fn degrees(&self) -> f64 {
+        self.degrees
     }
 }
 

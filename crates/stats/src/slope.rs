@@ -1,5 +1,7 @@
 //! How values depend on a quantity, common to groups of values, such as cells of rows.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
@@ -69,6 +71,41 @@ impl Slope {
         Some(Self { logarithm, variance: rest / degrees as f64, degrees, weight })
     }
 
+    /// One for several clusters of values, such as runs, whose groups have the same means in all of them. What a cluster has
+    /// beyond that is part of the error, which is that of the jackknife over clusters: J. W. Tukey, Bias and confidence in
+    /// not-quite large samples, Annals of Mathematical Statistics 29 (1958), 614. `None` if there are fewer than three, or the
+    /// quantity is constant in all groups.
+    pub fn over<K: Ord>(clusters: &[BTreeMap<K, Vec<(f64, f64)>>]) -> Option<Self> {
+        let count = clusters.len();
+        if count < 3 {
+            return None;
+        }
+        let mut groups: BTreeMap<&K, Vec<Sums>> = BTreeMap::new();
+        for (at, cluster) in clusters.iter().enumerate() {
+            for (group, values) in cluster {
+                groups.entry(group).or_insert_with(|| vec![Sums::default(); count])[at] =
+                    Sums::of(values);
+            }
+        }
+        let without = |left_out: Option<usize>| {
+            let others = |group: &Vec<Sums>| {
+                let kept = group.iter().enumerate().filter(|(at, _)| Some(*at) != left_out);
+                kept.fold(Sums::default(), |sum, (_, one)| sum.and(*one)).centred()
+            };
+            let [weight, together] = groups
+                .values()
+                .map(others)
+                .fold([0.0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+            (weight > 0.0).then(|| together / weight)
+        };
+        let logarithm = without(None)?;
+        let others: Vec<f64> = (0..count).map(|at| without(Some(at))).collect::<Option<_>>()?;
+        let mean = others.iter().sum::<f64>() / count as f64;
+        let squares: f64 = others.iter().map(|other| (other - mean).powi(2)).sum();
+        let variance = squares * (count - 1) as f64 / count as f64;
+        Some(Self { logarithm, variance, degrees: count - 1, weight: 1.0 })
+    }
+
     /// What several slopes, each found several times, tell of the next time, when each may differ from before as
     /// they differed among each other; `None` for one that was never found. The values of one have one variance.
     ///
@@ -115,6 +152,50 @@ impl Slope {
     /// Only the error of the slope, for values that the slope was taken out of.
     pub fn error(&self) -> LogSample {
         LogSample::of_mean(0.0, self.variance, self.weight, self.degrees)
+    }
+}
+
+/// Sums over values of a group: what a slope needs of them.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    count: f64,
+    quantity: f64,
+    value: f64,
+    squares: f64,
+    products: f64,
+}
+
+impl Sums {
+    fn of(values: &[(f64, f64)]) -> Self {
+        let one = |&(quantity, value): &(f64, f64)| Self {
+            count: 1.0,
+            quantity,
+            value,
+            squares: quantity * quantity,
+            products: quantity * value,
+        };
+        values.iter().map(one).fold(Self::default(), Self::and)
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            quantity: self.quantity + other.quantity,
+            value: self.value + other.value,
+            squares: self.squares + other.squares,
+            products: self.products + other.products,
+        }
+    }
+
+    /// Squares and products around the means; squares that come from rounding to 53 bits alone are 0.
+    fn centred(self) -> [f64; 2] {
+        const ROUNDING: f64 = 1e-12;
+        let count = self.count.max(1.0);
+        let squares = self.squares - self.quantity * self.quantity / count;
+        if squares <= ROUNDING * self.squares {
+            return [0.0; 2];
+        }
+        [squares, self.products - self.quantity * self.value / count]
     }
 }
 
@@ -296,6 +377,50 @@ mod tests {
     }
 
     #[test]
+    fn clusters_have_a_slope_in_common() {
+        let cluster = |values: &[(f64, f64)]| BTreeMap::from([("row", values.to_vec())]);
+        let clusters = [
+            cluster(&[(0.0, 0.0), (1.0, 1.0)]),
+            cluster(&[(0.0, 0.0), (1.0, 1.0)]),
+            cluster(&[(0.0, 0.0), (1.0, 4.0)]),
+        ];
+        // By hand: 2 of all; 2.5, 2.5 and 1 without one, so that the variance is 1.5 * 2 / 3.
+        let slope = Slope::over(&clusters).unwrap();
+        assert!((slope.logarithm - 2.0).abs() < 1e-12, "{slope:?}");
+        assert!(
+            (slope.variance / slope.weight - 1.0).abs() < 1e-12 && slope.degrees == 2,
+            "{slope:?}"
+        );
+        assert_eq!(Slope::over(&clusters[..2]), None);
+        assert_eq!(Slope::over(&vec![cluster(&[(1.0, 0.0), (1.0, 1.0)]); 3]), None);
+    }
+
+    /// Rows whose cells have a common quantity for each of so many runs and a part of their own; runs differ by more than
+    /// their cells tell.
+    #[test]
+    fn intervals_of_slopes_over_runs_hold_what_they_say() {
+        for (runs, seed) in [(3, 0x00d8), (5, 0x00d9), (10, 0x00da)] {
+            coverage(&format!("slope over {runs} runs"), seed, |random| {
+                let normal =
+                    |random: &mut Pcg64, spread| log_normal(random, 1.0, spread, 1)[0].ln();
+                let run = |random: &mut Pcg64| {
+                    let (common, drift) = (normal(random, 0.05), normal(random, 0.02));
+                    let cell = |random: &mut Pcg64| {
+                        let quantity = common + normal(random, 0.05);
+                        (quantity, drift - 0.5 * quantity + normal(random, 0.25))
+                    };
+                    let row = |random: &mut Pcg64| (0..5).map(|_| cell(random)).collect();
+                    (0..90).map(|at| (at, row(random))).collect::<BTreeMap<u32, _>>()
+                };
+                let runs: Vec<_> = (0..runs).map(|_| run(random)).collect();
+                let slope = Slope::over(&runs).unwrap();
+                let estimate = contrast(&[(1.0, slope.sample())], Level::P95).unwrap();
+                estimate.interval.unwrap().contains((-0.5f64).exp())
+            });
+        }
+    }
+
+    #[test]
     fn only_sound_slopes_are_read() {
         let slope = Slope { logarithm: -0.25, variance: 0.5, degrees: 7, weight: 4.0 };
         let text = serde_json::to_string(&slope).unwrap();
@@ -365,7 +490,7 @@ mod tests {
                 row.iter().map(|(state, _)| state).sum::<f64>() / row.len() as f64
             };
             let share = rows.iter().map(far).sum::<f64>() / rows.len() as f64;
-            let rated = rate(&cells, &[], &[(share, slope.error())], Level::P95).unwrap();
+            let rated = rate(&cells, &[], None, &[(share, slope.error())], Level::P95).unwrap();
             rated.estimate.interval.unwrap().contains(10.0)
         });
     }

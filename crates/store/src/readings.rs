@@ -98,15 +98,16 @@ impl Store {
 
     fn placed(&self, run: RunId, requests: bool) -> Result<Vec<PlacedReading>, StoreError> {
         let columns = self.all("read the speeds", SELECT, params![run, requests], columns)?;
-        let placed = |columns: Columns| -> Result<Option<PlacedReading>, StoreError> {
+        let placed = |columns: Columns| -> Result<Option<_>, StoreError> {
             let processors = match columns.processors {
                 Some(processors) => processors,
                 None => self.parse::<AnyRecord>(run, columns.record.as_ref())?.processors(),
             };
             let reading = self.reading(run, columns)?;
-            Ok(reading.map(|reading| PlacedReading { reading, processors }))
+            Ok(reading.map(|reading| (reading, processors)))
         };
-        columns.into_iter().filter_map(|columns| placed(columns).transpose()).collect()
+        let cells = columns.into_iter().filter_map(|columns| placed(columns).transpose());
+        Ok(PlacedReading::in_order(&cells.collect::<Result<Vec<_>, StoreError>>()?))
     }
 
     /// The latencies between two processors of the machine after the valid cells of a run of any suite,

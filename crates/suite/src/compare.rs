@@ -55,7 +55,7 @@ pub use side::{Group, Reading, Run, TakenCost, TakenOut};
 pub use studied::{study_differences, study_readings};
 
 use crate::cell::Row;
-use crate::verdict::{FarCost, SlowCost};
+use crate::verdict::{DistanceCost, FarCost, SlowCost};
 use logs::Logs;
 use spread::{Difference, Measured};
 
@@ -114,6 +114,9 @@ pub struct RunCosts {
     /// Of slow ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow: Option<SlowCost>,
+    /// What went along with the latency of near ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance: Option<DistanceCost>,
 }
 
 /// One side, compared with the base.

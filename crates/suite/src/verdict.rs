@@ -14,6 +14,7 @@ mod btu95;
 mod cells;
 mod context;
 mod cpu;
+mod earlier;
 mod expected;
 mod further;
 mod goodputs;
@@ -22,6 +23,7 @@ mod processor_costs;
 mod rates;
 mod rating;
 mod so_far;
+mod spreads;
 #[cfg(test)]
 mod tests;
 mod title;
@@ -34,6 +36,7 @@ use serde::{Deserialize, Serialize};
 pub use btu95::{Btu95, Btu95Size};
 pub use context::{Context, HostClocks};
 pub use cpu::CpuRow;
+pub use earlier::EarlierRuns;
 pub use expected::ExpectedRow;
 pub use further::{InteractiveRow, Quantiles, UdpRow};
 pub use penalty::{
@@ -41,18 +44,19 @@ pub use penalty::{
     TotalPenalty,
 };
 pub use processor_costs::{
-    KnownCosts, KnownFarCost, KnownProcessors, KnownSlowCost, PlacedReading,
+    KnownCosts, KnownDistanceCost, KnownFarCost, KnownSlowCost, PlacedReading, UsualReadings,
 };
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
 pub use so_far::so_far;
+pub use spreads::{KnownSpread, KnownSpreads, Scope};
 pub use title::{Obstacle, Title};
 pub use variance::{
     CauseShare, Group, GroupVariance, Parts, RatingSpread, RowVariance, Variance, VarianceCause,
 };
 pub use warning::{
-    BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, FarCost, InvalidCells, LatePacing,
-    LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart,
+    BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, DistanceCost, FarCost, InvalidCells,
+    LatePacing, LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart,
     ProcessorsSlowed, Retransmits, ShortCells, SlowCost, SmallOverlap, StartSkew, Steal, Warning,
     WideRow, WindowLimited, WireDrops, WireLate,
 };
@@ -132,7 +136,7 @@ impl Verdict {
 /// Judges a run by its cells.
 pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
     let cells = Cells::new(records, &context.known);
-    let goodputs = Goodputs::of(cells.placed(), cells.processor_costs());
+    let goodputs = Goodputs::of(cells.placed(), cells.processor_costs(), &context.known.spreads);
     let rates = rates::rates(&cells, &goodputs, context);
     let udp = further::udp(&cells, context);
     let warnings = warning::warnings(&cells, context, &rates, &udp);
@@ -167,13 +171,14 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
 /// run's valid cells: reading them takes a fraction of the time that whole cells take.
 pub fn rating_of(readings: &[PlacedReading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
     let processor_costs = ProcessorCosts::of(readings, &context.known);
-    let rating = rating::loaded(&Goodputs::of(readings, &processor_costs), context);
+    let goodputs = Goodputs::of(readings, &processor_costs, &context.known.spreads);
+    let rating = rating::loaded(&goodputs, context);
     let obstacles = title::obstacles(rating.as_ref(), context);
     (rating, obstacles)
 }
 
 /// A run for a comparison, by the speeds and latencies of its valid cells, and what earlier runs tell of
 /// the processors. Its rated rows are as near and quick processors have them, like those of its rating.
-pub fn run_of(name: String, readings: &[PlacedReading], known: &KnownProcessors) -> Run {
-    Goodputs::of(readings, &ProcessorCosts::of(readings, known)).run(name)
+pub fn run_of(name: String, readings: &[PlacedReading], known: &EarlierRuns) -> Run {
+    Goodputs::of(readings, &ProcessorCosts::of(readings, known), &known.spreads).run(name)
 }

@@ -7,7 +7,7 @@ use btu_control::environment::{self, Environment};
 use btu_store::RunRow;
 use btu_suite::network::HostName;
 use btu_suite::pipe::{Job, PipePlan, Place, Remote};
-use btu_suite::verdict::KnownProcessors;
+use btu_suite::verdict::EarlierRuns;
 
 use super::plan::Stations;
 use crate::cli::Pipe;
@@ -71,7 +71,7 @@ fn processors(job: &Job, session: &Session) -> anyhow::Result<Processors> {
         Some(_) => near::known(&session.store, &environment::collect(), ends)?,
         None => None,
     };
-    let known = KnownProcessors { near, ..KnownProcessors::default() };
+    let known = EarlierRuns { near, ..EarlierRuns::default() };
     Ok(Processors { ends, awake, known, ..Processors::default() })
 }
 

@@ -7,8 +7,15 @@ use serde_json::Value;
 use super::Environment;
 
 /// Settings that change by themselves, and are no reason for a warning.
-const RESTLESS: [&str; 6] =
-    ["load.", "busy", "near_core_to_core_ns", "known_costs", "cpu_time.", "memory.available_bytes"];
+const RESTLESS: [&str; 7] = [
+    "load.",
+    "busy",
+    "near_core_to_core_ns",
+    "known_costs",
+    "known_spreads",
+    "cpu_time.",
+    "memory.available_bytes",
+];
 
 /// A setting that differs between two readings.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -123,7 +123,7 @@ pub(super) fn basis<R: ComparedRow>(
 /// Most runs of which the costs are named.
 const MOST_RUNS: usize = 3;
 
-/// What far and slow processors cost, which is taken out of rated rows: `r4 1024 0.97, 65536 0.77, slow 0.95`.
+/// What far and slow processors cost, which is taken out of rated rows: `r4 1024 0.97, 65536 0.77, slow 0.95, distance 0.98`.
 pub(super) fn taken_out<R: ComparedRow>(
     comparison: &Comparison<R>,
     compared: &ComparedSide<R>,
@@ -133,7 +133,8 @@ pub(super) fn taken_out<R: ComparedRow>(
     let cost = |cost: &FarCost| format!("{} {:.2}", cost.message, cost.ratio.value);
     let of_run = |of: &&RunCosts| {
         let slow = of.slow.map(|cost| format!("slow {:.2}", cost.ratio.value));
-        let all: Vec<String> = of.costs.iter().map(cost).chain(slow).collect();
+        let distance = of.distance.map(|cost| format!("distance {:.2}", cost.ratio.value));
+        let all: Vec<String> = of.costs.iter().map(cost).chain(slow).chain(distance).collect();
         format!("{} {}", of.run, all.join(", "))
     };
     let named: Vec<String> = runs.iter().take(MOST_RUNS).map(of_run).collect();

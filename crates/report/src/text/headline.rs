@@ -90,10 +90,13 @@ fn per_load(page: &Page) -> Vec<String> {
 /// The scope of the mean, and the two other means.
 fn made_of(page: &Page) -> Vec<String> {
     let Some(rating) = &page.verdict.rating else { return Vec::new() };
-    let form = match rating.interval_form {
-        Some(Form::WithinCells) => ", interval within rows",
-        Some(Form::BetweenBlocks) => ", interval between blocks",
-        None => "",
+    let form = match (rating.interval_form, rating.earlier_runs) {
+        (Some(Form::WithinCells), _) => ", interval within rows".to_owned(),
+        (Some(Form::BetweenBlocks), 0) => ", interval between blocks".to_owned(),
+        (Some(Form::BetweenBlocks), runs) => {
+            format!(", interval between blocks, {} as well", count(runs as usize, "earlier run"))
+        }
+        (None, _) => String::new(),
     };
     let repetitions = count(rating.repetitions_used, "repetition");
     let geometric =

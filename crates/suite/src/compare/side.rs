@@ -9,7 +9,7 @@ use super::{ComparedRow, RunCosts, Side, Unit};
 use crate::cell::Row;
 use crate::record::CellRecord;
 use crate::schedule;
-use crate::verdict::{FarCost, SlowCost};
+use crate::verdict::{DistanceCost, FarCost, SlowCost};
 
 /// The speed of one valid cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -40,8 +40,8 @@ pub struct TakenOut<R = Row> {
     pub cost: TakenCost,
     /// Its error, as a logarithm. All cells from which it was taken out have it in common.
     pub error: LogSample,
-    /// What a row's cells were exposed to on average: the share of far cells, or slowness as a logarithm; zero
-    /// where a row is absent.
+    /// What a row's cells were exposed to on average: the share of far cells, slowness or distance as a
+    /// logarithm; zero where a row is absent.
     pub exposure: BTreeMap<R, f64>,
 }
 
@@ -52,6 +52,8 @@ pub enum TakenCost {
     Far(FarCost),
     /// That of slow ones.
     Slow(SlowCost),
+    /// What goes along with the latency of near ones.
+    Distance(DistanceCost),
 }
 
 /// Runs that repeat one another.
@@ -90,14 +92,16 @@ impl<R> Group<R> {
 impl<R> Run<R> {
     /// What was taken out of it; `None` if nothing was.
     fn costs(&self) -> Option<RunCosts> {
-        let (mut costs, mut slow) = (Vec::new(), None);
+        let (mut costs, mut slow, mut distance) = (Vec::new(), None, None);
         for taken in &self.taken_out {
             match taken.cost {
                 TakenCost::Far(cost) => costs.push(cost),
                 TakenCost::Slow(cost) => slow = Some(cost),
+                TakenCost::Distance(cost) => distance = Some(cost),
             }
         }
-        (!self.taken_out.is_empty()).then(|| RunCosts { run: self.name.clone(), costs, slow })
+        let run = self.name.clone();
+        (!self.taken_out.is_empty()).then_some(RunCosts { run, costs, slow, distance })
     }
 }
 

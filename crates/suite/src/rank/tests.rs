@@ -40,6 +40,7 @@ fn run(name: &str, on: &str, megabits: f64, half: Option<f64>) -> Candidate {
         cells_planned: 90,
         repetitions_used: 450,
         blocks_compared: 3,
+        earlier_runs: 0,
         complete_blocks: 5,
         missing: Vec::new(),
         low_confidence: half.is_none(),

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::processor_costs::{Exposure, KnownProcessors, PlacedReading, ProcessorCosts};
+use btu_stats::KnownVariance;
+
+use super::earlier::EarlierRuns;
+use super::processor_costs::{Exposure, PlacedReading, ProcessorCosts};
+use super::spreads::KnownSpreads;
 use crate::cell::Row;
 use crate::compare::Reading;
-use crate::record::{CellRecord, HostResult, NetworkResult};
+use crate::record::{CellRecord, HostResult, NetworkResult, ProcessorReadings};
 
 /// A run's cells, the valid and the void ones apart, each row's in the order of their blocks.
 pub(super) struct Cells<'a> {
@@ -13,11 +17,14 @@ pub(super) struct Cells<'a> {
     invalid: BTreeMap<Row, Vec<&'a CellRecord>>,
     placed: Vec<PlacedReading>,
     processor_costs: ProcessorCosts,
+    /// What the cells of a row in a block were exposed to.
+    exposures: BTreeMap<(Row, u32), Exposure>,
+    spreads: &'a KnownSpreads,
 }
 
 impl<'a> Cells<'a> {
-    /// With what earlier runs tell of the machine's processors.
-    pub(super) fn new(records: &'a [CellRecord], known: &KnownProcessors) -> Self {
+    /// With what earlier runs tell of the machine.
+    pub(super) fn new(records: &'a [CellRecord], known: &'a EarlierRuns) -> Self {
         let (mut valid, mut invalid) = (BTreeMap::new(), BTreeMap::new());
         for record in records {
             let side = if record.is_valid() { &mut valid } else { &mut invalid };
@@ -26,9 +33,18 @@ impl<'a> Cells<'a> {
         for repetitions in valid.values_mut().chain(invalid.values_mut()) {
             repetitions.sort_by_key(|record| (record.block, record.position));
         }
-        let placed: Vec<_> = valid.values().flatten().filter_map(|record| placed(record)).collect();
+        let mut in_order: Vec<&CellRecord> = valid.values().flatten().copied().collect();
+        in_order.sort_by_key(|record| (record.block, record.position));
+        let placed = PlacedReading::in_order(
+            &in_order.into_iter().filter_map(with_processors).collect::<Vec<_>>(),
+        );
         let processor_costs = ProcessorCosts::of(&placed, known);
-        Self { valid, invalid, placed, processor_costs }
+        let exposure = |cell: &PlacedReading| {
+            ((cell.reading.row, cell.reading.block), processor_costs.exposure(cell))
+        };
+        let exposures = placed.iter().map(exposure).collect();
+        let spreads = &known.spreads;
+        Self { valid, invalid, placed, processor_costs, exposures, spreads }
     }
 
     /// What far and slow processors cost.
@@ -83,13 +99,18 @@ impl<'a> Cells<'a> {
         })
     }
 
+    /// How much the repetitions of `row` varied in earlier runs.
+    pub(super) fn known_spread(&self, row: Row) -> Option<KnownVariance> {
+        self.spreads.row(row)
+    }
+
     /// What the row's cells were exposed to on average.
     pub(super) fn exposure(&self, row: Row) -> Exposure {
         Exposure::mean(self.of(row).iter().map(|record| self.exposure_of(record)))
     }
 
     fn exposure_of(&self, record: &CellRecord) -> Exposure {
-        self.processor_costs.exposure(record.row, record.machine.processor_readings())
+        self.exposures.get(&(record.row, record.block)).copied().unwrap_or_default()
     }
 
     /// The host results of `row`.
@@ -110,8 +131,8 @@ impl<'a> Cells<'a> {
     }
 }
 
-fn placed(record: &CellRecord) -> Option<PlacedReading> {
+fn with_processors(record: &CellRecord) -> Option<(Reading, ProcessorReadings)> {
     let per_second = record.network.as_ref()?.goodput_bits_per_second;
     let reading = Reading { row: record.row, block: record.block, per_second };
-    Some(PlacedReading { reading, processors: record.machine.processor_readings() })
+    Some((reading, record.machine.processor_readings()))
 }

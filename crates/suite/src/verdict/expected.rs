@@ -185,7 +185,8 @@ fn simulated(drawing: &Drawing, seed: u64) -> Option<f64> {
 mod tests {
     use btu_units::BitRate;
 
-    use super::super::processor_costs::{KnownProcessors, ProcessorCosts};
+    use super::super::earlier::EarlierRuns;
+    use super::super::processor_costs::ProcessorCosts;
     use super::*;
     use crate::network::{Drawn, Network, Path, Stations};
     use crate::plan::{Plan, Profile};
@@ -193,10 +194,9 @@ mod tests {
     fn rows(network: Network) -> Vec<ExpectedRow> {
         let plan = Plan::whole(1, Profile::quick(), network);
         let context = Context::complete(plan, 1);
-        expected(
-            &Goodputs::of(&[], &ProcessorCosts::of(&[], &KnownProcessors::default())),
-            &context,
-        )
+        let nothing = EarlierRuns::default();
+        let costs = ProcessorCosts::of(&[], &nothing);
+        expected(&Goodputs::of(&[], &costs, &nothing.spreads), &context)
     }
 
     fn path(loss: f64) -> Network {

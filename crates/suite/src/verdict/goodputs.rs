@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use btu_stats::{Estimate, LogSample, block_ratings, contrast};
+use btu_stats::{Estimate, KnownVariance, LogSample, block_ratings, contrast};
 
 use super::LEVEL;
 use super::processor_costs::{Exposure, PlacedReading, ProcessorCosts};
+use super::spreads::{KnownSpreads, Scope};
 use crate::cell::Row;
 use crate::compare::{Reading, Run};
 
@@ -13,6 +14,7 @@ use crate::compare::{Reading, Run};
 pub(super) struct Goodputs<'a> {
     rows: BTreeMap<Row, Goodput>,
     processor_costs: &'a ProcessorCosts,
+    spreads: &'a KnownSpreads,
 }
 
 /// The goodput of a row.
@@ -31,12 +33,16 @@ impl Goodput {
 }
 
 impl<'a> Goodputs<'a> {
-    /// Of valid cells, with what was found of far and slow ones among them.
-    pub(super) fn of(cells: &[PlacedReading], processor_costs: &'a ProcessorCosts) -> Self {
+    /// Of valid cells, with what was found of far and slow ones among them, and how much earlier runs varied.
+    pub(super) fn of(
+        cells: &[PlacedReading],
+        processor_costs: &'a ProcessorCosts,
+        spreads: &'a KnownSpreads,
+    ) -> Self {
         let mut rows: BTreeMap<Row, Goodput> = BTreeMap::new();
         for cell in cells.iter().filter(|cell| cell.reading.counts()) {
             let row = rows.entry(cell.reading.row).or_default();
-            let exposure = processor_costs.exposure(cell.reading.row, cell.processors);
+            let exposure = processor_costs.exposure(cell);
             let factor = processor_costs.factor(cell.reading.row, exposure);
             row.repetitions.push((cell.reading.block, cell.reading.per_second / factor));
             row.exposures.push(exposure);
@@ -44,7 +50,7 @@ impl<'a> Goodputs<'a> {
         for row in rows.values_mut() {
             row.repetitions.sort_by_key(|(block, _)| *block);
         }
-        Self { rows, processor_costs }
+        Self { rows, processor_costs, spreads }
     }
 
     fn repetitions(&self, row: Row) -> &[(u32, f64)] {
@@ -53,7 +59,8 @@ impl<'a> Goodputs<'a> {
 
     /// Those of a row without their blocks, for inference.
     pub(super) fn sample(&self, row: Row) -> Option<LogSample> {
-        LogSample::of(&self.repetitions(row).iter().map(|(_, rate)| *rate).collect::<Vec<_>>())
+        let rates: Vec<f64> = self.repetitions(row).iter().map(|(_, rate)| *rate).collect();
+        Some(LogSample::of(&rates)?.knowing(self.spreads.row(row)))
     }
 
     /// The geometric mean of a row with its interval.
@@ -67,6 +74,16 @@ impl<'a> Goodputs<'a> {
         let exposure =
             |row: &Row| Some((*row, self.rows.get(row)?.exposure() * (1.0 / rows.len() as f64)));
         self.processor_costs.errors(rows.iter().filter_map(exposure))
+    }
+
+    /// How much the ratings of blocks over `scope` varied in earlier runs.
+    pub(super) fn known_blocks(&self, scope: Scope) -> Option<KnownVariance> {
+        self.spreads.blocks(scope)
+    }
+
+    /// The number of these runs.
+    pub(super) const fn earlier_runs(&self) -> u32 {
+        self.spreads.runs
     }
 
     /// The run for a comparison.

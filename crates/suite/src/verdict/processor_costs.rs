@@ -4,7 +4,8 @@
 //! work on the same cores make all cells slower. Runs have different shares of such cells, so their ratings would differ
 //! by what the hypervisor did. Cells of the same rows under different conditions show what it cost: one slope for far cells
 //! of each message size, and one on the slowness of arithmetic for all rows, by least squares. What earlier
-//! runs found counts, too. Goodput is divided by the cost, and its error is part of each interval. No
+//! runs found counts, too: they tell the readings that are usual, to which results are then brought, and what goes along with
+//! the latency of near processors. Goodput is divided by the cost, and its error is part of each interval. No
 //! cell is left out.
 
 use std::collections::BTreeMap;
@@ -12,16 +13,22 @@ use std::iter::Sum;
 use std::ops::{Add, Mul};
 
 use btu_stats::{LogSample, Slope, arithmetic_mean, contrast};
-use btu_units::{Bytes, Span};
+use btu_units::Bytes;
 
-pub use self::earlier::{KnownCosts, KnownFarCost, KnownProcessors, KnownSlowCost};
+use self::conditions::{Conditions, Known, Reference, Sizes};
+pub use self::earlier::{
+    KnownCosts, KnownDistanceCost, KnownFarCost, KnownSlowCost, UsualReadings,
+};
+pub use self::placed::PlacedReading;
 use super::LEVEL;
-use super::warning::{FarCost, SlowCost};
+use super::earlier::EarlierRuns;
+use super::warning::{DistanceCost, FarCost, SlowCost};
 use crate::cell::Row;
-use crate::compare::{Reading, TakenCost, TakenOut};
-use crate::record::{Apart, ProcessorReadings, Slowed};
+use crate::compare::{TakenCost, TakenOut};
 
+mod conditions;
 mod earlier;
+mod placed;
 
 /// A size's slope counts from this weight on (see [`Slope::weight`]), as from eight near and eight far cells
 /// of one row: below, its error is larger than what most cells lose.
@@ -31,20 +38,12 @@ const LEAST_FAR_WEIGHT: f64 = 4.0;
 /// as long, which is what another busy thread on each core does.
 const LEAST_SLOW_WEIGHT: f64 = 1.9;
 
-/// The speed of a valid cell, and what was read of the processors around it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PlacedReading {
-    /// The speed.
-    pub reading: Reading,
-    /// Where and how quick the processors were.
-    pub processors: ProcessorReadings,
-}
-
 /// Which cells are far or slow, and what it cost.
 pub(super) struct ProcessorCosts {
-    apart: Apart,
+    reference: Reference,
     far: BTreeMap<Bytes, Far>,
     slow: Option<Slow>,
+    distant: Option<Distant>,
 }
 
 /// Of one message size.
@@ -60,7 +59,6 @@ struct Far {
 }
 
 struct Slow {
-    slowed: Slowed,
     /// Of goodput on slowness, both without what they have because of far cells.
     goodput: Slope,
     /// Of the rated cells that count.
@@ -69,13 +67,27 @@ struct Slow {
     earlier_runs: u32,
 }
 
-/// What a cell was exposed to, or cells on average. The two parts do not correlate within rows, so their errors add.
+/// What goes along with the latency of near processors.
+struct Distant {
+    /// Of goodput on distance, both without what they have because of far cells and of slowness.
+    goodput: Slope,
+    /// By how much distance rises with slowness: that part is in the slope on slowness already.
+    with_slowness: f64,
+    /// Of the rated cells that count.
+    mean_distance: f64,
+    /// The number of earlier runs that told it, too.
+    earlier_runs: u32,
+}
+
+/// What a cell was exposed to, or cells on average. The parts do not correlate within rows, so their errors add.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Exposure {
     /// The share of far cells: 0 to 1.
     far: f64,
     /// Slowness as a logarithm, without what far cells of its size have.
     slow: f64,
+    /// Distance as a logarithm, without what goes along with slowness.
+    distant: f64,
 }
 
 impl Exposure {
@@ -90,7 +102,11 @@ impl Add for Exposure {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { far: self.far + other.far, slow: self.slow + other.slow }
+        Self {
+            far: self.far + other.far,
+            slow: self.slow + other.slow,
+            distant: self.distant + other.distant,
+        }
     }
 }
 
@@ -104,101 +120,56 @@ impl Mul<f64> for Exposure {
     type Output = Self;
 
     fn mul(self, weight: f64) -> Self {
-        Self { far: self.far * weight, slow: self.slow * weight }
-    }
-}
-
-/// A cell whose conditions are known.
-#[derive(Clone, Copy)]
-struct Known {
-    row: Row,
-    far: f64,
-    /// 0 where arithmetic was not timed in every such cell.
-    slowness: f64,
-    /// The logarithm of the goodput.
-    goodput: f64,
-}
-
-/// The conditions of the cells of a run.
-struct Conditions {
-    apart: Apart,
-    slowed: Option<Slowed>,
-    /// The rated cells that count, by message size.
-    sizes: BTreeMap<Bytes, Vec<Known>>,
-}
-
-impl Conditions {
-    /// By the cells of a run, and the near latency of earlier runs; cells of other than rated rows do
-    /// not count.
-    fn of(cells: &[PlacedReading], near: Option<Span>) -> Self {
-        let rated = || {
-            cells.iter().filter_map(|cell| {
-                Some((cell, size(cell.reading.row)?, cell.processors.core_to_core?))
-            })
-        };
-        let apart = Apart::of(rated().map(|(.., latency)| latency)).knowing(near);
-        let slowed = Slowed::of(rated().map(|(cell, ..)| cell.processors.arithmetic));
-        let mut sizes: BTreeMap<Bytes, Vec<Known>> = BTreeMap::new();
-        for (cell, size, latency) in rated().filter(|(cell, ..)| cell.reading.counts()) {
-            let known = Known {
-                row: cell.reading.row,
-                far: f64::from(u8::from(apart.is_far(latency))),
-                slowness: slowed
-                    .zip(cell.processors.arithmetic)
-                    .map_or(0.0, |(slowed, time)| slowed.slowness(time)),
-                goodput: cell.reading.per_second.ln(),
-            };
-            sizes.entry(size).or_default().push(known);
-        }
-        Self { apart, slowed, sizes }
-    }
-
-    /// What the far cells of each size tell.
-    fn far(&self) -> impl Iterator<Item = (Bytes, Far)> + '_ {
-        self.sizes.iter().filter_map(|(size, cells)| Some((*size, Far::of(cells)?)))
-    }
-
-    /// What the slow cells tell, without what far ones lose.
-    fn slow(&self, mut far: BTreeMap<Bytes, Far>) -> Option<Slope> {
-        far.retain(|_, far| counts(&far.goodput, LEAST_FAR_WEIGHT));
-        self.slowed.and_then(|_| slow_slope(&self.sizes, &far))
+        Self { far: self.far * weight, slow: self.slow * weight, distant: self.distant * weight }
     }
 }
 
 impl ProcessorCosts {
     /// By the cells of a run, and what earlier runs tell; cells of other than rated rows do not count.
-    pub(super) fn of(cells: &[PlacedReading], known: &KnownProcessors) -> Self {
-        let conditions = Conditions::of(cells, known.near);
-        let mut far: BTreeMap<Bytes, Far> = conditions.far().collect();
+    pub(super) fn of(cells: &[PlacedReading], known: &EarlierRuns) -> Self {
+        let Conditions { reference, sizes } = Conditions::of(cells, known);
+        let mut far: BTreeMap<Bytes, Far> = Far::of_sizes(&sizes).collect();
         for cost in &known.costs.far {
             let earlier = Far::earlier(cost);
             let both = far.get(&cost.message).map_or(earlier, |own| own.and(earlier));
             far.insert(cost.message, both);
         }
         far.retain(|_, far| counts(&far.goodput, LEAST_FAR_WEIGHT));
-        let Conditions { apart, slowed, sizes } = conditions;
-        let slow = slowed.and_then(|slowed| Slow::of(slowed, &sizes, &far, known.costs.slow));
-        Self { apart, far, slow }
+        let slow = if reference.is_usual {
+            known.costs.slow.and_then(|known| Slow::usual(&sizes, known))
+        } else {
+            reference.arithmetic.and_then(|_| Slow::of(&sizes, &far))
+        };
+        let distant = known.costs.distant;
+        let distant = distant.and_then(|known| Distant::usual(&sizes, slow.as_ref(), known));
+        Self { reference, far, slow, distant }
     }
 
     /// What a cell was exposed to, of what is known to cost something.
-    pub(super) fn exposure(&self, row: Row, processors: ProcessorReadings) -> Exposure {
-        let Some(size) = size(row) else { return Exposure::default() };
-        let of_size = self.far.get(&size);
-        let is_far = processors.core_to_core.is_some_and(|latency| self.apart.is_far(latency));
-        let far = of_size.filter(|_| is_far);
-        let slowness = self.slow.as_ref().zip(processors.arithmetic).map_or(0.0, |(slow, time)| {
-            slow.slowed.slowness(time) - far.map_or(0.0, |far| far.slowness)
+    pub(super) fn exposure(&self, cell: &PlacedReading) -> Exposure {
+        let Some(size) = size(cell.reading.row) else { return Exposure::default() };
+        let far = self.far.get(&size).filter(|_| self.reference.is_far(cell.processors));
+        let slowness = self
+            .slow
+            .as_ref()
+            .map_or(0.0, |_| self.reference.slowness(cell) - far.map_or(0.0, |far| far.slowness));
+        let distance = self.distant.as_ref().map_or(0.0, |distant| {
+            self.reference.distance(cell) - distant.with_slowness * slowness
         });
-        Exposure { far: f64::from(u8::from(far.is_some())), slow: slowness }
+        Exposure { far: f64::from(u8::from(far.is_some())), slow: slowness, distant: distance }
     }
 
-    /// What a cell's speed is divided by because of its exposure; 1 for near and quick ones.
+    /// What a cell's speed is divided by because of its exposure; 1 under the conditions of reference.
     pub(super) fn factor(&self, row: Row, exposure: Exposure) -> f64 {
-        let far = size(row).and_then(|size| self.far.get(&size));
-        let far = far.map_or(0.0, |far| far.goodput.logarithm() * exposure.far);
-        let slow = self.slow.as_ref().map_or(0.0, |slow| slow.goodput.logarithm() * exposure.slow);
-        (far + slow).exp()
+        let far = size(row).and_then(|size| self.far.get(&size)).map(|far| far.goodput);
+        let slow = self.slow.as_ref().map(|slow| slow.goodput);
+        let distant = self.distant.as_ref().map(|distant| distant.goodput);
+        let Exposure { far: share, slow: slowness, distant: distance } = exposure;
+        [(far, share), (slow, slowness), (distant, distance)]
+            .into_iter()
+            .map(|(slope, exposure)| slope.map_or(0.0, |slope| slope.logarithm() * exposure))
+            .sum::<f64>()
+            .exp()
     }
 
     /// The errors of the slopes in a weighted sum over rows: each row with its weight times its mean
@@ -207,18 +178,19 @@ impl ProcessorCosts {
         &self,
         rows: impl Iterator<Item = (Row, Exposure)>,
     ) -> Vec<(f64, LogSample)> {
-        let (mut far, mut slow): (BTreeMap<Bytes, f64>, f64) = (BTreeMap::new(), 0.0);
+        let (mut far, mut sum): (BTreeMap<Bytes, f64>, Exposure) = Default::default();
         for (row, exposure) in rows {
             if let Some(size) = size(row) {
                 *far.entry(size).or_default() += exposure.far;
-                slow += exposure.slow;
+                sum = sum + exposure;
             }
         }
         let far = far
             .into_iter()
             .filter_map(|(size, weight)| Some((weight, self.far.get(&size)?.goodput.error())));
-        let slow = self.slow.as_ref().map(|of| (slow, of.goodput.error()));
-        far.chain(slow).filter(|(weight, _)| *weight != 0.0).collect()
+        let slow = self.slow.as_ref().map(|of| (sum.slow, of.goodput.error()));
+        let distant = self.distant.as_ref().map(|of| (sum.distant, of.goodput.error()));
+        far.chain(slow).chain(distant).filter(|(weight, _)| *weight != 0.0).collect()
     }
 
     /// The speed of far cells over that of near ones, by message size.
@@ -233,11 +205,21 @@ impl ProcessorCosts {
         Some(FarCost { message, ratio, earlier_runs: far.earlier_runs })
     }
 
-    /// The speed of cells as quick as the mean one over that of the quickest.
+    /// The speed of cells as quick as the mean one over that of reference.
     pub(super) fn slow_cost(&self) -> Option<SlowCost> {
-        let Slow { goodput, mean_slowness, earlier_runs, .. } = *self.slow.as_ref()?;
+        let Slow { goodput, mean_slowness, earlier_runs } = *self.slow.as_ref()?;
         let ratio = contrast(&[(mean_slowness, goodput.sample())], LEVEL)?;
-        Some(SlowCost { arithmetic_ratio: mean_slowness.exp(), ratio, earlier_runs })
+        let usual_ns = self.reference.is_usual.then_some(self.reference.arithmetic?.nanoseconds());
+        Some(SlowCost { arithmetic_ratio: mean_slowness.exp(), usual_ns, ratio, earlier_runs })
+    }
+
+    /// The speed of cells at the mean distance over that of reference.
+    pub(super) fn distance_cost(&self) -> Option<DistanceCost> {
+        let Distant { goodput, mean_distance, earlier_runs, .. } = *self.distant.as_ref()?;
+        let ratio = contrast(&[(mean_distance, goodput.sample())], LEVEL)?;
+        let usual_ns = self.reference.core_to_core?.nanoseconds();
+        let latency_ratio = mean_distance.exp();
+        Some(DistanceCost { latency_ratio, usual_ns, ratio, earlier_runs })
     }
 
     /// The costs with their errors, for a comparison; each row has a mean exposure.
@@ -253,11 +235,21 @@ impl ProcessorCosts {
             let cost = TakenCost::Slow(self.slow_cost()?);
             Some(TakenOut { cost, error: self.slow.as_ref()?.goodput.error(), exposure })
         };
-        self.far.iter().filter_map(far).chain(slow()).collect()
+        let distant = || {
+            let exposure = rows.iter().map(|(row, of)| (*row, of.distant)).collect();
+            let cost = TakenCost::Distance(self.distance_cost()?);
+            Some(TakenOut { cost, error: self.distant.as_ref()?.goodput.error(), exposure })
+        };
+        self.far.iter().filter_map(far).chain(slow()).chain(distant()).collect()
     }
 }
 
 impl Far {
+    /// What the far cells of each size tell.
+    fn of_sizes(sizes: &Sizes) -> impl Iterator<Item = (Bytes, Self)> + '_ {
+        sizes.iter().filter_map(|(size, cells)| Some((*size, Self::of(cells)?)))
+    }
+
     /// `None` if cells of this size cannot tell it.
     fn of(cells: &[Known]) -> Option<Self> {
         let goodput = by_row(cells.iter().map(|cell| (cell.row, (cell.far, cell.goodput))));
@@ -276,43 +268,80 @@ impl Far {
 
     /// What both tell, by their weights.
     fn and(self, other: Self) -> Self {
-        let [weight, more] = [self, other].map(|far| far.goodput.weight());
+        let slowness = [(self.goodput, self.slowness), (other.goodput, other.slowness)];
         Self {
             goodput: self.goodput.and(other.goodput),
-            slowness: (self.slowness * weight + other.slowness * more) / (weight + more),
+            slowness: weighted_mean(slowness),
             earlier_runs: self.earlier_runs + other.earlier_runs,
         }
     }
 }
 
 impl Slow {
-    /// `None` if neither the cells nor earlier runs can tell it.
-    fn of(
-        slowed: Slowed,
-        sizes: &BTreeMap<Bytes, Vec<Known>>,
-        far: &BTreeMap<Bytes, Far>,
-        known: Option<KnownSlowCost>,
-    ) -> Option<Self> {
-        let earlier = known.map(|cost| cost.goodput);
-        let both = slow_slope(sizes, far).into_iter().chain(earlier).reduce(Slope::and);
-        let goodput = both.filter(|slope| counts(slope, LEAST_SLOW_WEIGHT))?;
-        let slowness: Vec<f64> = sizes.values().flatten().map(|cell| cell.slowness).collect();
-        let mean_slowness = arithmetic_mean(&slowness)?;
-        let earlier_runs = known.map_or(0, |cost| cost.runs);
-        Some(Self { slowed, goodput, mean_slowness, earlier_runs })
+    /// By the cells, where nothing usual is known.
+    fn of(sizes: &Sizes, far: &BTreeMap<Bytes, Far>) -> Option<Self> {
+        let goodput = slow_slope(sizes, far).filter(|slope| counts(slope, LEAST_SLOW_WEIGHT))?;
+        let mean_slowness = mean_of(sizes, |cell| cell.slowness)?;
+        Some(Self { goodput, mean_slowness, earlier_runs: 0 })
+    }
+
+    /// As earlier runs tell it.
+    fn usual(sizes: &Sizes, known: KnownSlowCost) -> Option<Self> {
+        if !counts(&known.goodput, 0.0) {
+            return None;
+        }
+        let mean_slowness = mean_of(sizes, |cell| cell.slowness)?;
+        Some(Self { goodput: known.goodput, mean_slowness, earlier_runs: known.runs })
+    }
+}
+
+impl Distant {
+    /// As earlier runs tell it.
+    fn usual(sizes: &Sizes, slow: Option<&Slow>, known: KnownDistanceCost) -> Option<Self> {
+        if !counts(&known.goodput, 0.0) {
+            return None;
+        }
+        let with_slowness = slow.map_or(0.0, |_| known.with_slowness);
+        let mean_distance = mean_of(sizes, |cell| cell.distance)?;
+        Some(Self {
+            goodput: known.goodput,
+            with_slowness,
+            mean_distance,
+            earlier_runs: known.runs,
+        })
     }
 }
 
 /// Of goodput on slowness, both without what far cells lose.
-fn slow_slope(sizes: &BTreeMap<Bytes, Vec<Known>>, far: &BTreeMap<Bytes, Far>) -> Option<Slope> {
-    let without_far = |size: &Bytes, cell: &Known| {
+fn slow_slope(sizes: &Sizes, far: &BTreeMap<Bytes, Far>) -> Option<Slope> {
+    let slowness = |cell: &Known| (cell.row, (cell.slowness, cell.goodput));
+    Slope::within(&by_row(without_far(sizes, far).iter().map(slowness)))
+}
+
+/// The cells without what far ones lose.
+fn without_far(sizes: &Sizes, far: &BTreeMap<Bytes, Far>) -> Vec<Known> {
+    let of_cell = |size: &Bytes, cell: &Known| {
         let [lost, slowness] = far.get(size).map_or([0.0; 2], |far| {
             [far.goodput.logarithm(), far.slowness].map(|of| of * cell.far)
         });
-        (cell.row, (cell.slowness - slowness, cell.goodput - lost))
+        Known { slowness: cell.slowness - slowness, goodput: cell.goodput - lost, ..*cell }
     };
-    let cells = sizes.iter().flat_map(|(size, cells)| cells.iter().map(move |cell| (size, cell)));
-    Slope::within(&by_row(cells.map(|(size, cell)| without_far(size, cell))))
+    sizes
+        .iter()
+        .flat_map(|(size, cells)| cells.iter().map(move |cell| of_cell(size, cell)))
+        .collect()
+}
+
+fn mean_of(sizes: &Sizes, of: impl Fn(&Known) -> f64) -> Option<f64> {
+    arithmetic_mean(&sizes.values().flatten().map(of).collect::<Vec<_>>())
+}
+
+/// Of what goes along with slopes, by their weights.
+fn weighted_mean(of: impl IntoIterator<Item = (Slope, f64)>) -> f64 {
+    let (sum, weights) = of.into_iter().fold((0.0, 0.0), |(sum, weights), (slope, value)| {
+        (sum + slope.weight() * value, weights + slope.weight())
+    });
+    sum / weights
 }
 
 fn counts(slope: &Slope, least_weight: f64) -> bool {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::LEVEL;
 use super::context::Context;
 use super::goodputs::Goodputs;
+use super::spreads::Scope;
 use crate::cell::{Load, Row};
 
 /// A rating and what it is made of.
@@ -32,6 +33,9 @@ pub struct Rating {
     /// Blocks that the interval between blocks compares: those with at least half of the rows.
     #[serde(default)]
     pub blocks_compared: usize,
+    /// Earlier runs of the plan on this machine whose blocks tell how much these vary.
+    #[serde(default)]
+    pub earlier_runs: u32,
     /// Planned rows without a single valid repetition; the rating cannot be compared with a
     /// complete one.
     pub missing: Vec<Row>,
@@ -62,32 +66,32 @@ pub struct SizeRating {
 
 /// Over components, message sizes and host loads.
 pub(super) fn loaded(goodputs: &Goodputs, context: &Context) -> Option<Rating> {
-    rating(goodputs, context, context.rated_rows(|_, load| load != Load::Idle))
+    rating(goodputs, context, Scope::LOADED)
 }
 
 /// The rating over components and message sizes, without a load.
 pub(super) fn idle(goodputs: &Goodputs, context: &Context) -> Option<Rating> {
-    rating(goodputs, context, context.rated_rows(|_, load| load == Load::Idle))
+    rating(goodputs, context, Scope::IDLE)
 }
 
 pub(super) fn per_load(goodputs: &Goodputs, context: &Context) -> Vec<LoadRating> {
-    let of = |load| rating(goodputs, context, context.rated_rows(|_, other| other == load));
+    let of = |load| rating(goodputs, context, Scope::under(load));
     context.loads().map(|load| LoadRating { load, rating: of(load) }).collect()
 }
 
 pub(super) fn per_size(goodputs: &Goodputs, context: &Context) -> Vec<SizeRating> {
-    let of = |message, loaded: bool| {
-        let rows =
-            context.rated_rows(|size, load| size == message && (load != Load::Idle) == loaded);
-        rating(goodputs, context, rows)
+    let of = |scope: Scope, message| rating(goodputs, context, scope.at(message));
+    let size = |message| SizeRating {
+        message,
+        rating: of(Scope::LOADED, message),
+        idle: of(Scope::IDLE, message),
     };
-    let size =
-        |message| SizeRating { message, rating: of(message, true), idle: of(message, false) };
     context.messages().map(size).collect()
 }
 
-/// The rating over `planned` rows; `None` when none of them was measured.
-fn rating(goodputs: &Goodputs, context: &Context, planned: Vec<Row>) -> Option<Rating> {
+/// The rating over the planned rows of `scope`; `None` when none of them was measured.
+fn rating(goodputs: &Goodputs, context: &Context, scope: Scope) -> Option<Rating> {
+    let planned = scope.rows(context);
     let cells_planned = planned.len();
     let (used, missing): (Vec<Row>, Vec<Row>) =
         planned.into_iter().partition(|&row| goodputs.sample(row).is_some());
@@ -95,7 +99,8 @@ fn rating(goodputs: &Goodputs, context: &Context, planned: Vec<Row>) -> Option<R
     let means_of_cells: Vec<f64> = samples.iter().map(LogSample::geometric_mean).collect();
     let means = Means::of(&means_of_cells)?;
     let (block_ratings, complete_blocks) = goodputs.block_ratings(&used);
-    let rated = rate(&samples, &block_ratings, &goodputs.errors(&used), LEVEL)?;
+    let known = goodputs.known_blocks(scope);
+    let rated = rate(&samples, &block_ratings, known, &goodputs.errors(&used), LEVEL)?;
     let wanted = context.plan.profile.wanted_half_width;
     let wide = rated.estimate.relative_half_width().is_none_or(|half| half > wanted);
     Some(Rating {
@@ -108,6 +113,7 @@ fn rating(goodputs: &Goodputs, context: &Context, planned: Vec<Row>) -> Option<R
         repetitions_used: samples.iter().map(LogSample::count).sum(),
         complete_blocks,
         blocks_compared: rated.blocks,
+        earlier_runs: known.map_or(0, |_| goodputs.earlier_runs()),
         low_confidence: wide || !missing.is_empty(),
         missing,
     })

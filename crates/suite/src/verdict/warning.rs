@@ -16,7 +16,8 @@ pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
 pub use clocks::{ClockDrift, ClockStepped, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
 pub use machine::{
-    FarCost, LoadBefore, OverCommitted, ProcessorsApart, ProcessorsSlowed, SlowCost, Steal,
+    DistanceCost, FarCost, LoadBefore, OverCommitted, ProcessorsApart, ProcessorsSlowed, SlowCost,
+    Steal,
 };
 pub(crate) use machine::{MOST_APART, MOST_STEAL};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};

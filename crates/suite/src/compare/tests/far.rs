@@ -11,7 +11,7 @@ use btu_units::{Bytes, Span};
 
 use super::*;
 use crate::record::ProcessorReadings;
-use crate::verdict::{KnownCosts, KnownProcessors, PlacedReading, run_of};
+use crate::verdict::{EarlierRuns, KnownCosts, PlacedReading, run_of};
 
 const CELL: f64 = 0.28;
 const BLOCK: f64 = 0.02;
@@ -97,23 +97,28 @@ impl Machine {
                 let log = speed.ln() + 18.0 + drift - lost + CELL * normal(random);
                 let reading = Reading { row, block, per_second: log.exp() };
                 let processors = ProcessorReadings { core_to_core, arithmetic: Some(arithmetic) };
-                cells.push(PlacedReading { reading, processors });
+                cells.push((reading, processors));
             }
         }
-        cells
+        PlacedReading::in_order(&cells)
     }
 
     fn run(self, random: &mut Pcg64, speed: f64) -> Run {
-        let known = KnownProcessors { near: Some(NEAR_LATENCY), ..KnownProcessors::default() };
+        let known = EarlierRuns { near: Some(NEAR_LATENCY), ..EarlierRuns::default() };
         run_of("r".to_owned(), &self.cells(random, speed), &known)
     }
 
-    /// A run after so many others, under these conditions, of this machine, which it learns from.
-    fn run_after(self, earlier: usize, conditions: Self, random: &mut Pcg64) -> Run {
-        let runs: Vec<_> = (0..earlier).map(|_| conditions.cells(random, 1.0)).collect();
-        let near = Some(NEAR_LATENCY);
-        let known = KnownProcessors { near, costs: KnownCosts::of(&runs, near) };
+    /// A run that knows what earlier ones of this machine tell.
+    fn run_knowing(self, costs: &KnownCosts, random: &mut Pcg64) -> Run {
+        let (near, costs) = (Some(NEAR_LATENCY), costs.clone());
+        let known = EarlierRuns { near, costs, ..EarlierRuns::default() };
         run_of("r".to_owned(), &self.cells(random, 1.0), &known)
+    }
+
+    /// What so many runs under these conditions tell.
+    fn known(self, runs: usize, random: &mut Pcg64) -> KnownCosts {
+        let runs: Vec<_> = (0..runs).map(|_| self.cells(random, 1.0)).collect();
+        KnownCosts::of(&runs, Some(NEAR_LATENCY))
     }
 }
 
@@ -222,7 +227,8 @@ fn intervals_of_wholly_far_runs_hold_one() {
         let what = format!("near against wholly far after {earlier}");
         let near = Machine { far: [0.0, 1e-9], ..MIXED };
         let found = shares(&what, seed, 1.0, |random| {
-            [vec![near.run(random, 1.0)], vec![wholly.run_after(earlier, MIXED, random)], vec![]]
+            let known = MIXED.known(earlier, random);
+            [vec![near.run(random, 1.0)], vec![wholly.run_knowing(&known, random)], vec![]]
         });
         // Intervals allow for runs that lose more or less than others, and here all lose the same.
         assert!((0.93..=0.99).contains(&found.covered), "{what}: {}", found.covered);
@@ -244,16 +250,20 @@ fn intervals_of_quick_against_slow_runs_hold_one() {
     }
 }
 
-/// The same, each after ten runs of the machine, which tell what slowness costs.
+/// The same, after runs of the machine that tell what slowness costs.
 #[test]
 fn intervals_of_slow_runs_after_others_hold_one() {
-    let after =
-        |machine: Machine, random: &mut Pcg64| machine.run_after(10, MIXED_AND_SLOW, random);
-    let found = shares("often slow after ten", 0x0f16, 1.0, |random| {
-        [vec![after(SLOW_AT_TIMES, random)], vec![after(OFTEN_SLOW, random)], vec![]]
-    });
-    assert!((0.93..=0.99).contains(&found.covered), "{}", found.covered);
-    assert!(found.different <= 0.07 && found.any_cell <= 0.07);
+    for (earlier, seed) in [(3, 0x0f17), (10, 0x0f16)] {
+        let what = format!("often slow after {earlier}");
+        let found = shares(&what, seed, 1.0, |random| {
+            let known = Machine { blocks: 5, ..MIXED_AND_SLOW }.known(earlier, random);
+            let [base, other] = [SLOW_AT_TIMES, OFTEN_SLOW]
+                .map(|machine| vec![machine.run_knowing(&known, random)]);
+            [base, other, vec![]]
+        });
+        assert!((0.93..=0.99).contains(&found.covered), "{what}: {}", found.covered);
+        assert!(found.different <= 0.07 && found.any_cell <= 0.07, "{what}");
+    }
 }
 
 #[test]

@@ -103,7 +103,9 @@ impl Pairs {
 
 fn network_times(cells: &Cells, row: Row) -> Option<Measured> {
     let exposure = cells.exposure(row);
-    Measured::of(cells.times(row)).map(|measured| Measured { exposure, ..measured })
+    let measured = Measured::of(cells.times(row))?;
+    let sample = measured.sample.knowing(cells.known_spread(row));
+    Some(Measured { sample, exposure, ..measured })
 }
 
 fn host_times(cells: &Cells, row: Row) -> Option<Measured> {

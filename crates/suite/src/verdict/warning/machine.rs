@@ -151,21 +151,41 @@ pub struct ProcessorsSlowed {
     /// What it cost; absent where cells cannot tell: rates are as measured then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<SlowCost>,
+    /// What went along with the latency of near processors, which differs with the clock of what connects them; absent
+    /// where earlier runs do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance: Option<DistanceCost>,
 }
 
 /// What slow processors cost the rated rows; taken out of their rates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SlowCost {
-    /// The time for arithmetic over that at full speed, the geometric mean of rated cells.
+    /// The time for arithmetic over that at full speed, or over the usual one; the geometric mean of rated cells.
     pub arithmetic_ratio: f64,
-    /// The goodput of cells as slow as that over that at full speed.
+    /// The usual time in earlier runs, in ns; absent where three do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual_ns: Option<u64>,
+    /// The goodput of cells as slow as that over that at full speed, or at the usual one.
     pub ratio: Estimate,
     /// The number of earlier runs that tell it, too.
     #[serde(default)]
     pub earlier_runs: u32,
 }
 
-/// Arithmetic that takes two hundredths longer costs less than other things change a result.
+/// What goes along with the latency of near processors; taken out of the rates of rated rows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DistanceCost {
+    /// The latency over the usual one, the geometric mean of rated cells.
+    pub latency_ratio: f64,
+    /// The usual latency in earlier runs, in ns.
+    pub usual_ns: u64,
+    /// The goodput of cells with that latency over that at the usual one.
+    pub ratio: Estimate,
+    /// The number of earlier runs that tell it, too.
+    pub earlier_runs: u32,
+}
+
+/// Two hundredths are less than other things change a result.
 const MOST_SLOWNESS: f64 = 0.02;
 
 impl ProcessorsSlowed {
@@ -178,12 +198,39 @@ impl ProcessorsSlowed {
         let slowness: Vec<f64> = times.iter().map(|time| slowed.slowness(*time)).collect();
         let mean = arithmetic_mean(&slowness)?;
         let quick_ns = slowed.quick().nanoseconds();
-        (mean > MOST_SLOWNESS).then_some(Self {
+        let distance = cells.processor_costs().distance_cost();
+        let is_distant = distance.is_some_and(|cost| cost.ratio.value.ln().abs() > MOST_SLOWNESS);
+        (mean > MOST_SLOWNESS || is_distant).then_some(Self {
             quick_ns,
             mean_ns: (quick_ns as f64 * mean.exp()) as u64,
             most_ns: times.iter().max()?.nanoseconds(),
             cost: cells.processor_costs().slow_cost(),
+            distance,
         })
+    }
+}
+
+impl SlowCost {
+    fn observed(&self) -> String {
+        let usual = |usual| format!("in the usual {}", super::time(usual));
+        format!(
+            "goodput of such cells over that {}{}, taken out of rates: {:.2}",
+            self.usual_ns.map_or_else(|| "at full speed".to_owned(), usual),
+            in_earlier(self.earlier_runs),
+            self.ratio.value
+        )
+    }
+}
+
+impl DistanceCost {
+    fn observed(&self) -> String {
+        let mean = (self.usual_ns as f64 * self.latency_ratio).round() as u64;
+        let [mean, usual] = [mean, self.usual_ns].map(super::time);
+        format!(
+            "a cache line took {mean} between them instead of the usual {usual}{}, taken out: {:.2}",
+            in_earlier(self.earlier_runs),
+            self.ratio.value
+        )
     }
 }
 
@@ -193,13 +240,13 @@ impl Explanation for ProcessorsSlowed {
         let seen = format!(
             "the processors were slowed: arithmetic of {quick} took {mean} on average, and up to {most}"
         );
-        match self.cost {
-            Some(SlowCost { ratio, earlier_runs, .. }) => format!(
-                "{seen}; goodput of such cells over that at full speed{}, taken out of rates: {:.2}",
-                in_earlier(earlier_runs),
-                ratio.value
-            ),
+        let costs = match self.cost {
+            Some(cost) => format!("{seen}; {}", cost.observed()),
             None => format!("{seen}; what it cost cannot be told, so rates are as measured"),
+        };
+        match self.distance {
+            Some(distance) => format!("{costs}; {}", distance.observed()),
+            None => costs,
         }
     }
 
