@@ -178,7 +178,7 @@ pub fn rating_of(readings: &[PlacedReading], context: &Context) -> (Option<Ratin
 }
 
 /// A run for a comparison, by the speeds and latencies of its valid cells, and what earlier runs tell of
-/// the processors. Its rated rows are as near and quick processors have them, like those of its rating.
+/// the processors. Its rated rows are brought to the same conditions as those of its rating.
 pub fn run_of(name: String, readings: &[PlacedReading], known: &EarlierRuns) -> Run {
     Goodputs::of(readings, &ProcessorCosts::of(readings, known), &known.spreads).run(name)
 }

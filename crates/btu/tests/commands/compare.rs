@@ -92,7 +92,7 @@ fn what_far_processors_cost_is_taken_out() {
     for more in [&["--all"][..], &[], &["--format", "markdown"]] {
         let (_, text, _) = shelf.btu(&[&["compare", "r1", "r2", "--alone"], more].concat());
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("apart or slowed divided by r2 65.5 kB 0.70"), "{text}");
+        assert!(text.contains("under other conditions divided by r2 65.5 kB 0.70"), "{text}");
     }
 }
 

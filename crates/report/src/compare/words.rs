@@ -146,7 +146,7 @@ pub(super) fn taken_out<R: ComparedRow>(
     };
     (!runs.is_empty()).then(|| {
         format!(
-            "rated rows are as near and quick processors have them: cells with processors apart or slowed divided by {}{rest}",
+            "rated rows are brought to near processors at full or usual speed: cells under other conditions divided by {}{rest}",
             named.join("; ")
         )
     })

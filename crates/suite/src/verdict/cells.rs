@@ -90,7 +90,8 @@ impl<'a> Cells<'a> {
         self.of(row).iter().filter_map(|record| record.network.as_ref())
     }
 
-    /// Seconds and octets of each network result of `row`, as near and quick processors have them.
+    /// Seconds and octets of each network result of `row`, as near processors at the speed of reference
+    /// have them.
     pub(super) fn times(&self, row: Row) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.of(row).iter().filter_map(move |record| {
             let network = record.network.as_ref()?;

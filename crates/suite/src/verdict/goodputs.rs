@@ -10,7 +10,7 @@ use super::spreads::{KnownSpreads, Scope};
 use crate::cell::Row;
 use crate::compare::{Reading, Run};
 
-/// Goodput of each repetition in b/s, as near and quick processors have it.
+/// Goodput of each repetition in b/s, as near processors at the speed of reference have it.
 pub(super) struct Goodputs<'a> {
     rows: BTreeMap<Row, Goodput>,
     processor_costs: &'a ProcessorCosts,
