@@ -44,11 +44,9 @@ pub(crate) fn for_rating(
     let near = known(store, here, Some(pair))?;
     let ratings = earlier::ratings(store, here, plan)?;
     let ratings = ratings.filter(|row| earlier::is_alike(row, here)).take(MOST_RATINGS);
-    let mut usual = None;
-    let readings = ratings.filter_map(|row| {
-        usual = usual.or(before(&row).and_then(|before| before.known_costs.usual));
-        store.readings_for_rating(row.summary.id).ok()
-    });
+    let ratings: Vec<RunRow> = ratings.collect();
+    let usual = ratings.iter().find_map(|row| before(row)?.known_costs.usual);
+    let readings = ratings.iter().filter_map(|row| store.readings_for_rating(row.summary.id).ok());
     let readings: Vec<_> = readings.collect();
     Ok(EarlierRuns::of(&readings, plan, near).compared_with(usual))
 }

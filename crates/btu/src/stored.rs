@@ -18,6 +18,7 @@ use btu_suite::verdict::{
     Context, EarlierRuns, HostClocks, Obstacle, Rating, Verdict, judge, rating_of, run_of,
 };
 use btu_units::{Bytes, Span};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::exit::Refusal;
@@ -98,7 +99,7 @@ fn after(row: &RunRow) -> Option<Environment> {
     let mut after = row.environments.iter();
     let after = after
         .rfind(|(moment, found)| *moment == Moment::After && is_first(found) && is_here(found));
-    after.and_then(|(_, after)| serde_json::from_value(after.clone()).ok())
+    after.and_then(|(_, after)| Environment::deserialize(after).ok())
 }
 
 /// The origin of a run.
@@ -378,7 +379,7 @@ fn clocks(row: &RunRow) -> Vec<HostClocks> {
 /// The machine as it was before the run; `None` if the run ended before it was recorded.
 pub(crate) fn before(row: &RunRow) -> Option<Environment> {
     let (_, before) = row.environments.iter().find(|(moment, _)| *moment == Moment::Before)?;
-    serde_json::from_value(before.clone()).ok()
+    Environment::deserialize(before).ok()
 }
 
 /// The time of an empty cell in the run's calibration.

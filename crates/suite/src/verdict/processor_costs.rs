@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::{Add, Mul};
 
-use btu_stats::{LogSample, Slope, arithmetic_mean, contrast};
+use btu_stats::{Estimate, LogSample, Slope, arithmetic_mean, contrast};
 use btu_units::Bytes;
 
 use self::conditions::{Conditions, Known, Reference, Sizes};
@@ -42,7 +42,7 @@ const LEAST_SLOW_WEIGHT: f64 = 1.9;
 pub(super) struct ProcessorCosts {
     reference: Reference,
     far: BTreeMap<Bytes, Far>,
-    slow: Option<Slow>,
+    slow: Option<Trend>,
     distant: Option<Distant>,
 }
 
@@ -58,25 +58,21 @@ struct Far {
     earlier_runs: u32,
 }
 
-struct Slow {
-    /// Of goodput on slowness, both without what they have because of far cells.
+/// What goes along with slowness or distance.
+struct Trend {
+    /// Of goodput, without what it has because of far cells.
     goodput: Slope,
-    /// Of the rated cells that count.
-    mean_slowness: f64,
-    /// The number of earlier runs that told it, too.
+    /// The slowness or distance of the rated cells that count.
+    mean: f64,
+    /// The number of earlier runs that told it.
     earlier_runs: u32,
 }
 
-/// What goes along with the latency of near processors.
+/// What goes along with the latency of near processors, without what goes along with slowness.
 struct Distant {
-    /// Of goodput on distance, both without what they have because of far cells and of slowness.
-    goodput: Slope,
+    trend: Trend,
     /// By how much distance rises with slowness: that part is in the slope on slowness already.
     with_slowness: f64,
-    /// Of the rated cells that count.
-    mean_distance: f64,
-    /// The number of earlier runs that told it, too.
-    earlier_runs: u32,
 }
 
 /// What a cell was exposed to, or cells on average. The parts do not correlate within rows, so their errors add.
@@ -136,12 +132,18 @@ impl ProcessorCosts {
         }
         far.retain(|_, far| counts(&far.goodput, LEAST_FAR_WEIGHT));
         let slow = if reference.is_usual {
-            known.costs.slow.and_then(|known| Slow::usual(&sizes, known))
+            known.costs.slow.and_then(|known| {
+                Trend::told(known.goodput, known.runs, mean_of(&sizes, |cell| cell.slowness)?)
+            })
         } else {
-            reference.arithmetic.and_then(|_| Slow::of(&sizes, &far))
+            reference.arithmetic.and_then(|_| Trend::of_slowness(&sizes, &far))
         };
-        let distant = known.costs.distant;
-        let distant = distant.and_then(|known| Distant::usual(&sizes, slow.as_ref(), known));
+        let distant = known.costs.distant.and_then(|known| {
+            let mean = mean_of(&sizes, |cell| cell.distance)?;
+            let trend = Trend::told(known.goodput, known.runs, mean)?;
+            let with_slowness = slow.as_ref().map_or(0.0, |_| known.with_slowness);
+            Some(Distant { trend, with_slowness })
+        });
         Self { reference, far, slow, distant }
     }
 
@@ -163,7 +165,7 @@ impl ProcessorCosts {
     pub(super) fn factor(&self, row: Row, exposure: Exposure) -> f64 {
         let far = size(row).and_then(|size| self.far.get(&size)).map(|far| far.goodput);
         let slow = self.slow.as_ref().map(|slow| slow.goodput);
-        let distant = self.distant.as_ref().map(|distant| distant.goodput);
+        let distant = self.distant.as_ref().map(|distant| distant.trend.goodput);
         let Exposure { far: share, slow: slowness, distant: distance } = exposure;
         [(far, share), (slow, slowness), (distant, distance)]
             .into_iter()
@@ -189,7 +191,7 @@ impl ProcessorCosts {
             .into_iter()
             .filter_map(|(size, weight)| Some((weight, self.far.get(&size)?.goodput.error())));
         let slow = self.slow.as_ref().map(|of| (sum.slow, of.goodput.error()));
-        let distant = self.distant.as_ref().map(|of| (sum.distant, of.goodput.error()));
+        let distant = self.distant.as_ref().map(|of| (sum.distant, of.trend.goodput.error()));
         far.chain(slow).chain(distant).filter(|(weight, _)| *weight != 0.0).collect()
     }
 
@@ -207,19 +209,25 @@ impl ProcessorCosts {
 
     /// The speed of cells as quick as the mean one over that of reference.
     pub(super) fn slow_cost(&self) -> Option<SlowCost> {
-        let Slow { goodput, mean_slowness, earlier_runs } = *self.slow.as_ref()?;
-        let ratio = contrast(&[(mean_slowness, goodput.sample())], LEVEL)?;
+        let slow = self.slow.as_ref()?;
         let usual_ns = self.reference.is_usual.then_some(self.reference.arithmetic?.nanoseconds());
-        Some(SlowCost { arithmetic_ratio: mean_slowness.exp(), usual_ns, ratio, earlier_runs })
+        Some(SlowCost {
+            arithmetic_ratio: slow.mean.exp(),
+            usual_ns,
+            ratio: slow.ratio()?,
+            earlier_runs: slow.earlier_runs,
+        })
     }
 
     /// The speed of cells at the mean distance over that of reference.
     pub(super) fn distance_cost(&self) -> Option<DistanceCost> {
-        let Distant { goodput, mean_distance, earlier_runs, .. } = *self.distant.as_ref()?;
-        let ratio = contrast(&[(mean_distance, goodput.sample())], LEVEL)?;
-        let usual_ns = self.reference.core_to_core?.nanoseconds();
-        let latency_ratio = mean_distance.exp();
-        Some(DistanceCost { latency_ratio, usual_ns, ratio, earlier_runs })
+        let distant = &self.distant.as_ref()?.trend;
+        Some(DistanceCost {
+            latency_ratio: distant.mean.exp(),
+            usual_ns: self.reference.core_to_core?.nanoseconds(),
+            ratio: distant.ratio()?,
+            earlier_runs: distant.earlier_runs,
+        })
     }
 
     /// The costs with their errors, for a comparison; each row has a mean exposure.
@@ -238,7 +246,7 @@ impl ProcessorCosts {
         let distant = || {
             let exposure = rows.iter().map(|(row, of)| (*row, of.distant)).collect();
             let cost = TakenCost::Distance(self.distance_cost()?);
-            Some(TakenOut { cost, error: self.distant.as_ref()?.goodput.error(), exposure })
+            Some(TakenOut { cost, error: self.distant.as_ref()?.trend.goodput.error(), exposure })
         };
         self.far.iter().filter_map(far).chain(slow()).chain(distant()).collect()
     }
@@ -252,11 +260,10 @@ impl Far {
 
     /// `None` if cells of this size cannot tell it.
     fn of(cells: &[Known]) -> Option<Self> {
-        let goodput = by_row(cells.iter().map(|cell| (cell.row, (cell.far, cell.goodput))));
-        let slowness = by_row(cells.iter().map(|cell| (cell.row, (cell.far, cell.slowness))));
+        let slowness = slope_within(cells, |cell| (cell.far, cell.slowness));
         Some(Self {
-            goodput: Slope::within(&goodput)?,
-            slowness: Slope::within(&slowness).map_or(0.0, |slope| slope.logarithm()),
+            goodput: slope_within(cells, |cell| (cell.far, cell.goodput))?,
+            slowness: slowness.map_or(0.0, |slope| slope.logarithm()),
             earlier_runs: 0,
         })
     }
@@ -277,45 +284,24 @@ impl Far {
     }
 }
 
-impl Slow {
-    /// By the cells, where nothing usual is known.
-    fn of(sizes: &Sizes, far: &BTreeMap<Bytes, Far>) -> Option<Self> {
-        let goodput = slow_slope(sizes, far).filter(|slope| counts(slope, LEAST_SLOW_WEIGHT))?;
-        let mean_slowness = mean_of(sizes, |cell| cell.slowness)?;
-        Some(Self { goodput, mean_slowness, earlier_runs: 0 })
+impl Trend {
+    /// Of slowness, by the cells, where nothing usual is known.
+    fn of_slowness(sizes: &Sizes, far: &BTreeMap<Bytes, Far>) -> Option<Self> {
+        let cells = without_far(sizes, far);
+        let goodput = slope_within(&cells, |cell| (cell.slowness, cell.goodput))
+            .filter(|slope| counts(slope, LEAST_SLOW_WEIGHT))?;
+        Some(Self { goodput, mean: mean_of(sizes, |cell| cell.slowness)?, earlier_runs: 0 })
     }
 
-    /// As earlier runs tell it.
-    fn usual(sizes: &Sizes, known: KnownSlowCost) -> Option<Self> {
-        if !counts(&known.goodput, 0.0) {
-            return None;
-        }
-        let mean_slowness = mean_of(sizes, |cell| cell.slowness)?;
-        Some(Self { goodput: known.goodput, mean_slowness, earlier_runs: known.runs })
+    /// As so many earlier runs tell it; `None` for a slope that no values can have.
+    fn told(goodput: Slope, runs: u32, mean: f64) -> Option<Self> {
+        counts(&goodput, 0.0).then_some(Self { goodput, mean, earlier_runs: runs })
     }
-}
 
-impl Distant {
-    /// As earlier runs tell it.
-    fn usual(sizes: &Sizes, slow: Option<&Slow>, known: KnownDistanceCost) -> Option<Self> {
-        if !counts(&known.goodput, 0.0) {
-            return None;
-        }
-        let with_slowness = slow.map_or(0.0, |_| known.with_slowness);
-        let mean_distance = mean_of(sizes, |cell| cell.distance)?;
-        Some(Self {
-            goodput: known.goodput,
-            with_slowness,
-            mean_distance,
-            earlier_runs: known.runs,
-        })
+    /// The goodput of the mean cell over that of reference.
+    fn ratio(&self) -> Option<Estimate> {
+        contrast(&[(self.mean, self.goodput.sample())], LEVEL)
     }
-}
-
-/// Of goodput on slowness, both without what far cells lose.
-fn slow_slope(sizes: &Sizes, far: &BTreeMap<Bytes, Far>) -> Option<Slope> {
-    let slowness = |cell: &Known| (cell.row, (cell.slowness, cell.goodput));
-    Slope::within(&by_row(without_far(sizes, far).iter().map(slowness)))
 }
 
 /// The cells without what far ones lose.
@@ -348,12 +334,17 @@ fn counts(slope: &Slope, least_weight: f64) -> bool {
     slope.weight() >= least_weight && slope.logarithm().exp().is_normal()
 }
 
-fn by_row(cells: impl Iterator<Item = (Row, (f64, f64))>) -> Vec<Vec<(f64, f64)>> {
+/// With a mean of its own for each row.
+fn slope_within(cells: &[Known], of: impl Fn(&Known) -> (f64, f64)) -> Option<Slope> {
+    Slope::within(&by_row(cells, of).into_values().collect::<Vec<_>>())
+}
+
+fn by_row(cells: &[Known], of: impl Fn(&Known) -> (f64, f64)) -> BTreeMap<Row, Vec<(f64, f64)>> {
     let mut rows: BTreeMap<Row, Vec<(f64, f64)>> = BTreeMap::new();
-    for (row, of_cell) in cells {
-        rows.entry(row).or_default().push(of_cell);
+    for cell in cells {
+        rows.entry(cell.row).or_default().push(of(cell));
     }
-    rows.into_values().collect()
+    rows
 }
 
 /// The message size of a rated row.

@@ -9,13 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::super::earlier::{EarlierRuns, FEWEST_RUNS};
 use super::{
-    Conditions, Far, Known, LEAST_FAR_WEIGHT as LEAST_OWN_FAR_WEIGHT, PlacedReading, counts,
-    mean_of, weighted_mean, without_far,
+    Conditions, Far, Known, LEAST_FAR_WEIGHT, PlacedReading, by_row, counts, mean_of,
+    weighted_mean, without_far,
 };
-use crate::cell::Row;
 
 /// A run's slope for far cells counts from this weight on, as from two near and two far cells of one row.
-const LEAST_FAR_WEIGHT: f64 = 1.0;
+const LEAST_EARLIER_FAR_WEIGHT: f64 = 1.0;
 
 /// What far, slow and distant processors cost the rated rows in earlier runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -98,11 +97,11 @@ impl KnownCosts {
             let conditions = Conditions::of(run, &known);
             let mut far: BTreeMap<Bytes, Far> = Far::of_sizes(&conditions.sizes).collect();
             for (size, far) in &far {
-                if far.goodput.weight() >= LEAST_FAR_WEIGHT {
+                if far.goodput.weight() >= LEAST_EARLIER_FAR_WEIGHT {
                     sizes.entry(*size).or_default().push(*far);
                 }
             }
-            far.retain(|_, far| counts(&far.goodput, LEAST_OWN_FAR_WEIGHT));
+            far.retain(|_, far| counts(&far.goodput, LEAST_FAR_WEIGHT));
             cells.push(without_far(&conditions.sizes, &far));
         }
         sizes.retain(|_, found| found.len() >= FEWEST_RUNS);
@@ -148,14 +147,7 @@ fn distance_cost(runs: &[Vec<Known>], slow: Option<&KnownSlowCost>) -> Option<Kn
 
 /// One for all runs, which did the same work.
 fn slope_over(runs: &[Vec<Known>], of: impl Fn(&Known) -> (f64, f64)) -> Option<Slope> {
-    let by_row = |run: &Vec<Known>| {
-        let mut rows: BTreeMap<Row, Vec<(f64, f64)>> = BTreeMap::new();
-        for cell in run {
-            rows.entry(cell.row).or_default().push(of(cell));
-        }
-        rows
-    };
-    Slope::over(&runs.iter().map(by_row).collect::<Vec<_>>())
+    Slope::over(&runs.iter().map(|run| by_row(run, &of)).collect::<Vec<_>>())
 }
 
 /// The logarithms of the times of a run in ns: of a cache line between near processors, and for arithmetic.
