@@ -1,5 +1,6 @@
 //! `btu compare` over real runs on emulated paths.
 
+use btu_conditions::judge;
 use serde_json::Value;
 
 use crate::common::Laboratory;
@@ -63,7 +64,7 @@ fn a_cut_made_with_the_wire_is_seen_and_nothing_where_nothing_is() {
     let half = (high - low) / 2.0;
     // The interval holds at 95 %, so it would fail one time in twenty: the tolerance is twice its
     // half width.
-    assert!((value - 0.95).abs() <= 2.0 * half, "{value} ({low} .. {high})");
+    judge!(laboratory, (value - 0.95).abs() <= 2.0 * half, "{value} ({low} .. {high})");
     assert_ne!(finding(&cut), "faster", "{value} ({low} .. {high})");
     if half < 0.03 {
         assert_eq!(finding(&cut), "slower", "{value} ({low} .. {high})");

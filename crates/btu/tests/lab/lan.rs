@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use btu_conditions::judge;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -105,23 +106,32 @@ fn the_queue_is_that_of_the_closed_form(laboratory: &Laboratory, levels: &str) {
             ("queue", number("queue"), number("regular_queue"), all),
         ] {
             println!("{count} stations: {what} {found:.3}, expected {expected:.3}");
-            assert!(
+            judge!(
+                laboratory,
                 (found - expected).abs() <= TOLERANCE * whole,
                 "{count} stations, {what}: {found}, not {expected}"
             );
         }
         // Irregular times would make it longer; the closed form assumes them for any server.
-        assert!(slowdown <= number("expected") * (1.0 + TOLERANCE / 2.0), "{row}");
+        judge!(laboratory, slowdown <= number("expected") * (1.0 + TOLERANCE / 2.0), "{row}");
         let most = count as f64 + 1.0;
-        assert!((0.75 * most..=1.02 * most).contains(&slowdown), "{slowdown} at {count} stations");
+        judge!(
+            laboratory,
+            (0.75 * most..=1.02 * most).contains(&slowdown),
+            "{slowdown} at {count} stations"
+        );
     }
     let spread = spread(&result);
     let apart = spread["longest_over_shortest"].as_f64().expect("a spread");
-    assert!(apart < 1.05 && spread["fairness"].as_f64().expect("an index") > 0.99, "{spread}");
+    judge!(
+        laboratory,
+        apart < 1.05 && spread["fairness"].as_f64().expect("an index") > 0.99,
+        "{spread}"
+    );
     // While k stations do the task, a transaction of two operations takes 4 (k + 1) ms, which
     // crosses 30 ms between six stations and seven.
     let users = result["users"]["fit"]["stations"]["value"].as_f64().expect("users by the curve");
-    assert!((6.0..=8.0).contains(&users), "{}", result["users"]);
+    judge!(laboratory, (6.0..=8.0).contains(&users), "{}", result["users"]);
 }
 
 /// A station behind a slow line is slower, and the test finds it among equal ones.
@@ -147,7 +157,7 @@ fn a_throttled_station_is_found_among_equal_ones() {
         ],
     );
     let found = spread(&result);
-    assert!(found["longest_over_shortest"].as_f64().expect("a spread") > 1.5, "{found}");
+    judge!(laboratory, found["longest_over_shortest"].as_f64().expect("a spread") > 1.5, "{found}");
     let shown = text(&laboratory.command(&["show", "--all"]).output().expect("btu starts").stdout);
     let line =
         shown.lines().find(|line| line.trim_start().starts_with("11 ") && line.contains("yes"));
@@ -187,7 +197,7 @@ fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
     );
     // Seven operations every 14 ms, of five stations: none is performed before it is due.
     let rate = level["per_second"].as_f64().expect("a rate");
-    assert!((1000.0..=2600.0).contains(&rate), "{rate} operations a second");
+    judge!(laboratory, (1000.0..=2600.0).contains(&rate), "{rate} operations a second");
     let entries = || std::fs::read_dir(&share).expect("readable").count();
     assert_eq!(entries(), 0);
     let child = laboratory
@@ -294,7 +304,11 @@ fn dbench_does_the_same_operations_as_often() {
     let allowed = scatter(&theirs) + scatter(&ours);
     let apart = (median(&mut ours) / median(&mut theirs)).ln();
     println!("apart by {apart:.3}, scatter {allowed:.3} (logarithms)");
-    assert!(apart.abs() <= allowed && allowed < 1.5, "apart by {apart}, scatter {allowed}");
+    judge!(
+        laboratory,
+        apart.abs() <= allowed && allowed < 1.5,
+        "apart by {apart}, scatter {allowed}"
+    );
 }
 
 fn median(rates: &mut [f64]) -> f64 {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::drawn::{Lab, is_there};
 use crate::support::text;
+use btu_conditions::judge;
 
 /// Two stations on one line.
 fn line(megabits: f64, more: &str) -> String {
@@ -49,7 +50,7 @@ fn iperf3_sees_the_rate() {
         // TCP with time stamps in full frames: 1448 octets of payload in 1538 on the line.
         let expected = megabits * 1448.0 / 1538.0;
         println!("{seen:.3} Mb/s of {expected:.3}");
-        assert!((seen / expected - 1.0).abs() <= 0.02, "{seen} instead of {expected} Mb/s");
+        judge!(lab, (seen / expected - 1.0).abs() <= 0.02, "{seen} instead of {expected} Mb/s");
     }
     lab.assert_gone();
 }
@@ -108,7 +109,8 @@ fn ping_sees_the_delay() {
         println!("{median} ms of {expected} there and back");
         // ping rounds to three digits.
         assert!(least >= 2.0 * delay_ms - 0.05, "faster than light: {least}");
-        assert!(
+        judge!(
+            lab,
             (median - expected).abs() / 2.0 <= 0.2,
             "{median} ms instead of {expected} ms there and back"
         );
@@ -132,7 +134,8 @@ fn ping_sees_the_loss() {
             (2000.0 * survives, (2000.0 * survives * (1.0 - survives)).sqrt());
         println!("{} of 2000 answered, {expected} expected", times.len());
         // Four standard deviations: a false alarm in 16,000.
-        assert!(
+        judge!(
+            lab,
             (times.len() as f64 - expected).abs() <= 4.0 * deviation,
             "{} answered: {said}",
             times.len()
@@ -280,7 +283,8 @@ fn real_senders_on_a_shared_ethernet_get_what_the_simulator_says() {
     for senders in [1, 2, 5, 10] {
         let (real, expected) = (emulated(&lab, senders), simulated(&lab, senders));
         println!("{senders} senders: {real:.3} Mb/s emulated, {expected:.3} Mb/s simulated");
-        assert!(
+        judge!(
+            lab,
             (real / expected - 1.0).abs() <= 0.05,
             "{senders} senders: {real} instead of {expected} Mb/s"
         );

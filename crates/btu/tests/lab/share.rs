@@ -13,6 +13,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
+use btu_conditions::Conditions;
+
 /// How many shares there are. A raised network keeps up to one processor busy for part of its time.
 const SHARES: usize = 4;
 
@@ -40,6 +42,7 @@ static CHANGED: Condvar = Condvar::new();
 pub(crate) struct Share {
     count: usize,
     since: Instant,
+    conditions: Conditions,
 }
 
 impl Share {
@@ -62,7 +65,13 @@ impl Share {
         queue.free -= count;
         // The last one that waits may have kept tests of all shares waiting.
         CHANGED.notify_all();
-        Self { count, since: Instant::now() }
+        drop(queue);
+        Self { count, since: Instant::now(), conditions: Conditions::begin() }
+    }
+
+    /// How quiet the machine has been since the share was taken.
+    pub(crate) fn conditions(&self) -> &Conditions {
+        &self.conditions
     }
 }
 

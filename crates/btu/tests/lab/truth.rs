@@ -1,6 +1,7 @@
 //! Known truth: the results of the whole program for networks with given properties.
 
 use crate::common::Laboratory;
+use btu_conditions::judge;
 
 /// TCP with time stamps in full frames: 1448 bytes of payload in 1538 bytes on the line.
 const TCP_SHARE: f64 = 1448.0 / 1538.0;
@@ -30,7 +31,8 @@ fn bulk_on(network: &str, megabits: f64, volume: &str) {
     for component in ["SEND", "RECV"] {
         let [slowest, fastest] = goodputs(&result, component);
         // Two per cent: start of the flow (one round trip in a block) and other load of the host.
-        assert!(
+        judge!(
+            laboratory,
             (fastest / expected - 1.0).abs() <= 0.02 && slowest >= 0.8 * expected,
             "{component} on {network}: {slowest} to {fastest} instead of {expected} Mb/s"
         );
@@ -107,7 +109,7 @@ fn b3_loss_and_goodput_of_a_stream_agree() {
         // A stream that fills an empty queue ends later at the receiver, by the time for draining
         // the queue: at most a tenth of the time of the quick profile's stream. So the loss by rate
         // equals the loss by count, within a tenth of the rate.
-        assert!(((1.0 - goodput / sent) - lost).abs() <= 0.1, "{row}");
+        judge!(laboratory, ((1.0 - goodput / sent) - lost).abs() <= 0.1, "{row}");
     }
     laboratory.assert_down();
 }
@@ -131,7 +133,8 @@ fn duplicates_and_reordering_are_counted_right() {
         // Four standard deviations; a frame held back at the very end has no later one to overtake
         // it.
         let deviation = (sent * share * (1.0 - share)).sqrt();
-        assert!(
+        judge!(
+            laboratory,
             (seen - sent * share).abs() <= 4.0 * deviation + 1.0,
             "{seen} of {sent} {counter}: {row}"
         );
@@ -166,7 +169,11 @@ fn loss_is_as_asked() {
         // Four standard deviations of the binomial distribution: a false alarm in 16,000.
         let deviation = (sent * share * (1.0 - share)).sqrt();
         assert!(sent > 1000.0, "{row}");
-        assert!((lost - sent * share).abs() <= 4.0 * deviation, "{lost} of {sent} lost at {asked}");
+        judge!(
+            laboratory,
+            (lost - sent * share).abs() <= 4.0 * deviation,
+            "{lost} of {sent} lost at {asked}"
+        );
     }
     laboratory.assert_down();
 }

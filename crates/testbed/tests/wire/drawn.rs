@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
+use btu_conditions::{Conditions, judge};
 use btu_medium::{Address, Event, Fabric, Frame, Port};
 use btu_model::{Ethernet, Transport};
 use btu_network::Drawing;
@@ -69,6 +70,7 @@ fn raise(plan: &WirePlan) -> (Room, Wire) {
 fn tcp_over_a_link(megabits: u64) {
     let rate = BitRate::from_megabits_per_second(megabits);
     let expected = Ethernet::new(rate).goodput(Transport::Tcp).unwrap();
+    let conditions = Conditions::begin();
     in_fresh_namespace(|| {
         let (from, to) = (Room::new(), Room::new());
         cable("p0", &from, TEST);
@@ -79,7 +81,8 @@ fn tcp_over_a_link(megabits: u64) {
         let account = wire.client.account().unwrap();
         check_accounts(&account);
         say_lateness(&account);
-        assert!(
+        judge!(
+            conditions,
             account.segments.iter().any(|line| line.utilisation() > 0.5),
             "{:?}",
             account.segments
@@ -108,6 +111,7 @@ fn gap_of(senders: u32) -> Span {
 fn shared_ethernet_agrees_with_the_simulator(senders: u32) {
     let (skipped, counted) = (Span::from_milliseconds(500), Span::from_seconds(2));
     let simulated = simulate(senders, skipped, counted);
+    let conditions = Conditions::begin();
     in_fresh_namespace(|| {
         let (room, mut wire) = raise(&plan(shared(senders)));
         let start = now() + Span::from_milliseconds(20);
@@ -126,11 +130,13 @@ fn shared_ethernet_agrees_with_the_simulator(senders: u32) {
             measured / 1e6,
             simulated / 1e6
         );
-        assert!((measured / simulated - 1.0).abs() < 0.05);
+        let apart = (measured / simulated - 1.0).abs();
+        judge!(conditions, apart < 0.05, "{measured} b/s, simulated {simulated} b/s");
         let account = wire.client.account().unwrap();
         check_accounts(&account);
         say_lateness(&account);
-        assert!(account.segments[0].utilisation() > 0.7, "{:?}", account.segments);
+        let used = account.segments[0].utilisation();
+        judge!(conditions, used > 0.7, "{:?}", account.segments);
     });
 }
 
@@ -205,6 +211,7 @@ fn three_hundred_stations() {
         "name = \"big\"\n[segments.lan]\nmedium = \"switched-ethernet\"\nrate = \"100 Mb/s\"\n\
          [stations.host]\nsegment = \"lan\"\ncount = 300\n",
     );
+    let conditions = Conditions::begin();
     in_fresh_namespace(|| {
         let start = now();
         let (room, mut wire) = raise(&plan(drawing));
@@ -236,7 +243,8 @@ fn three_hundred_stations() {
             }
             thread::sleep(Span::from_milliseconds(100).into());
             for station in &mut stations {
-                assert_eq!(heard(station), 10);
+                let frames = heard(station);
+                judge!(conditions, frames == 10, "{frames} of 10 frames within 100 ms");
             }
         });
         let account = wire.client.account().unwrap();
@@ -245,7 +253,8 @@ fn three_hundred_stations() {
         let begin = wire.cpu_time();
         thread::sleep(Span::from_milliseconds(500).into());
         let idle = wire.cpu_time() - begin;
-        assert!(
+        judge!(
+            conditions,
             idle < Span::from_milliseconds(25),
             "an idle wire of 300 ports used {idle} of 500 ms"
         );

@@ -21,12 +21,15 @@ pub(crate) const DOWN_WITHIN: Duration = Duration::from_secs(5);
 /// Marks every process of one test through its inherited environment.
 const MARK: &str = "BTU_DRILL";
 
+/// Causes of warnings that say that a machine was not quiet.
+const CONDITIONS: [&str; 2] = ["late frames", "stolen processor time"];
+
 /// A directory, a database and a mark of one test's own.
 pub(crate) struct Laboratory {
     pub(crate) directory: tempfile::TempDir,
     mark: String,
     before: Traces,
-    _share: Share,
+    share: Share,
 }
 
 impl Laboratory {
@@ -71,7 +74,7 @@ impl Laboratory {
     fn open_with(share: Share) -> Option<Self> {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mark = format!("{MARK}={}-{}", std::process::id(), directory.path().display());
-        let laboratory = Self { directory, mark, before: Traces::here(), _share: share };
+        let laboratory = Self { directory, mark, before: Traces::here(), share };
         let probe = laboratory.rate(&[
             "--component",
             "SEND",
@@ -99,6 +102,24 @@ impl Laboratory {
                 None
             }
         }
+    }
+
+    /// Fails the test on a quiet machine: see [`btu_conditions::judge`]. What the newest run says of its
+    /// conditions counts, too.
+    #[track_caller]
+    pub(crate) fn out_of_bounds(&self, message: &str) {
+        let reason = self.share.conditions().disturbance().or_else(|| self.warning_of_conditions());
+        btu_conditions::report(reason, message);
+    }
+
+    /// A warning of the newest run about the machine on which it was measured.
+    fn warning_of_conditions(&self) -> Option<String> {
+        let result = self.json(&["show"])["result"].take();
+        let warnings = result["warnings"].as_array()?;
+        let is_of_conditions = |cause: &str| CONDITIONS.contains(&cause);
+        let found =
+            warnings.iter().find(|one| one["cause"].as_str().is_some_and(is_of_conditions))?;
+        Some(format!("{}: {}", found["cause"], found["observed"]))
     }
 
     pub(crate) fn database(&self) -> PathBuf {

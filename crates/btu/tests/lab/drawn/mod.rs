@@ -38,7 +38,7 @@ rate = "10 Mb/s"
 pub(crate) struct Lab {
     pub(crate) home: tempfile::TempDir,
     before: BTreeSet<String>,
-    _share: Share,
+    share: Share,
 }
 
 impl Lab {
@@ -67,7 +67,7 @@ impl Lab {
     fn open_with(share: Share) -> Option<Self> {
         let home = tempfile::tempdir_in("/tmp").unwrap();
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        let lab = Self { home, before: traces(), _share: share };
+        let lab = Self { home, before: traces(), share };
         let Some(why) = lab.unusable() else { return Some(lab) };
         eprintln!("LAB SKIPPED: {why}");
         assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required");
@@ -84,6 +84,12 @@ impl Lab {
             is_refused.then(|| text(&output.stderr))
         })
         .as_deref()
+    }
+
+    /// Fails the test on a quiet machine: see [`btu_conditions::judge`].
+    #[track_caller]
+    pub(crate) fn out_of_bounds(&self, message: &str) {
+        self.share.conditions().out_of_bounds(message);
     }
 
     pub(crate) fn btu(&self, arguments: &[&str]) -> Command {
