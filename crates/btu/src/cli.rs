@@ -331,9 +331,6 @@ pub(crate) struct Rate {
     /// Fixed volume of each network activity, instead of a calibrated one; its connections share it
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) volume: Option<Bytes>,
-    /// Calibrate the amounts of work anew, instead of taking those of the newest run of the same plan
-    #[arg(long, conflicts_with = "volume")]
-    pub(crate) calibrate: bool,
     /// Socket buffers of the peers
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) window: Option<Bytes>,

@@ -1,5 +1,6 @@
 //! `btu compare`: compares stored runs.
 
+mod conditions;
 mod history;
 mod sides;
 
@@ -15,7 +16,6 @@ use btu_store::{RunRow, Store};
 use btu_suite::compare::{
     ComparedRow, Comparison, Gate, Group, PlanDifference, Question, Run, compare,
 };
-use btu_suite::record::Apart;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -55,11 +55,6 @@ pub(crate) trait Compared {
     /// A run with the speeds of its valid cells.
     fn run(&self, store: &Store, row: &RunRow, plan: &Self::Plan)
     -> anyhow::Result<Run<Self::Row>>;
-
-    /// The latencies between the two sides of the machine during a run, if its cells have them.
-    fn core_to_core(&self, _: &Store, _: &RunRow) -> anyhow::Result<Apart> {
-        Ok(Apart::default())
-    }
 
     /// Whether a row means an equal measurement in both plans, although they differ.
     fn asks_the_same(&self, base: &Self::Plan, other: &Self::Plan, row: &Self::Row) -> bool;
@@ -102,7 +97,7 @@ pub(crate) fn run_for<C: Compared>(
         matter: arguments.matter,
     };
     let mut comparison = compare(&question);
-    explain(suite, store, &mut comparison, &sides)?;
+    explain(suite, store, &mut comparison, &sides);
     let gates = arguments.fail_if_slower.map(|slower| gates(&comparison, slower));
     show(&comparison, gates.clone(), arguments, common)?;
     Ok(answer(&comparison, &gates.unwrap_or_default()))
@@ -114,13 +109,12 @@ fn explain<C: Compared>(
     store: &Store,
     comparison: &mut Comparison<C::Row>,
     sides: &[Chosen<C::Plan>],
-) -> anyhow::Result<()> {
+) {
     for (compared, side) in comparison.others.iter_mut().zip(&sides[1..]) {
         compared.plan_differences = sides::plan_differences_of(suite, &sides[0], side);
-        compared.environment_differences = sides::farther(suite, store, &sides[0], side)?;
+        compared.environment_differences = conditions::differences(store, &sides[0], side);
         compared.environment_differences.extend(sides::environment_differences(&sides[0], side));
     }
-    Ok(())
 }
 
 fn gates<R>(comparison: &Comparison<R>, slower: f64) -> Vec<Gate> {

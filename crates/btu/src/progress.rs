@@ -117,7 +117,11 @@ impl Observer for Bar {
             }
             Phase::Reserve => self.say("reserving the hosts".to_owned()),
             Phase::Check => self.say("checking the network against what was asked for".to_owned()),
-            Phase::Calibrate(done, of) => self.say(format!("calibrating {} of {of}", done + 1)),
+            Phase::Calibrate(done, of, seconds) => {
+                let left = seconds.map(|left| clock(Duration::from_secs_f64(left.max(0.0))));
+                let left = left.map_or_else(String::new, |left| format!(", {left} left"));
+                self.say(format!("calibrating {} of {of}{left}", done + 1));
+            }
             Phase::Measure => self.drawn.set_style(style("{bar:24} {pos}/{len}  {msg}")),
             Phase::Lower => self.say("taking everything down".to_owned()),
         }

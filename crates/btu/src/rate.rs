@@ -1,20 +1,18 @@
 //! `btu rate`: turns the command line into a checked plan, runs it, and shows the result.
 
 mod network;
-mod work;
 
 use std::process::ExitCode;
 
 use anyhow::Context;
 use btu_control::awake::Wakefulness;
-use btu_control::coordinator::{EarlierWork, Ground, Observer, Phase, Processors, Rating, Testbed};
-use btu_control::environment::{self, Environment};
+use btu_control::coordinator::{Ground, Observer, Phase, Processors, Rating, Testbed};
+use btu_control::environment;
 use btu_store::{NewRun, RunLock, RunRow, Store};
 use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::protocol_work::ProtocolWork;
-use btu_suite::verdict::EarlierRuns;
 
 use crate::cli::{Common, ProcessorsOption};
 use crate::exit::Refusal;
@@ -23,7 +21,7 @@ use crate::progress::{Bar, Watch};
 use crate::runs::{Form, Shown};
 use crate::study::{Prepared, Resumed, Session};
 use crate::suites::{self, Measure, Suite};
-use crate::{near, preflight, resume, runs};
+use crate::{preflight, resume, runs};
 
 pub(crate) use crate::cli::Rate;
 pub(crate) use btu_suite::plan::SUITE;
@@ -79,41 +77,16 @@ fn carry_out(
 ) -> anyhow::Result<()> {
     let mut session =
         Session::new(Some("btu rate"), Bar::new(rate.quiet, Watch::Never), store, resumed)?;
-    let here = environment::collect();
-    let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session, &here)?;
-    let work = earlier_work(rate, &plan, &session, &here)?;
+    let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating =
-        Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref(), work)?;
+        Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
     session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common).map(drop)
-}
-
-/// The work of an earlier run, unless it is to be found anew or done on other machines, or a resumed run has its own.
-fn earlier_work(
-    rate: &Rate,
-    plan: &Plan,
-    session: &Session,
-    here: &Environment,
-) -> anyhow::Result<Option<EarlierWork>> {
-    if rate.calibrate || matches!(plan.network, Network::Machines(_)) {
-        return Ok(None);
-    }
-    if let Some(run) = session.resumed()
-        && session.store.run(&run)?.calibration.is_some()
-    {
-        return Ok(None);
-    }
-    work::known(&session.store, here, plan)
 }
 
 /// Checks that this machine, or the hosts, can measure it; removes the rows from the plan that the
 /// hosts cannot measure.
-fn prepare(
-    rate: &Rate,
-    plan: &mut Plan,
-    session: &mut Session,
-    here: &Environment,
-) -> anyhow::Result<Prepared> {
+fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Result<Prepared> {
     let resumed = session.resumed();
     let Network::Machines(machines) = plan.network.clone() else {
         let topology = network::topology(&plan.network)?
@@ -122,9 +95,8 @@ fn prepare(
         let scratch = preflight::scratch(rate, plan, session.store.path())?;
         let grants = preflight::namespaces(&session.settings.executable, &receivers(plan))?;
         check_work(plan, grants.own_protocol_work)?;
-        let known = near::for_rating(&session.store, here, plan)?;
         return Ok(Prepared {
-            ground: Ground::Testbed(Box::new(testbed(plan, topology, known))),
+            ground: Ground::Testbed(Box::new(testbed(plan, topology))),
             scratch,
             warnings,
         });
@@ -144,7 +116,7 @@ fn prepare(
 }
 
 /// The network to raise: an agent in every station with a role, and an input before every peer.
-fn testbed(plan: &Plan, topology: Topology, known: EarlierRuns) -> Testbed {
+fn testbed(plan: &Plan, topology: Topology) -> Testbed {
     let test = topology
         .roles
         .iter()
@@ -154,7 +126,6 @@ fn testbed(plan: &Plan, topology: Topology, known: EarlierRuns) -> Testbed {
         divided: test.zip(plan.processors.clone()),
         protocol_work: plan.protocol_work,
         awake: plan.kept_awake,
-        known,
         ..Processors::default()
     };
     Testbed {

@@ -14,9 +14,7 @@ use btu_suite::pipe::{Place, Processors, Remote};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
 use btu_suite::speed::SpeedPlan;
-use btu_suite::verdict::{
-    Context, EarlierRuns, HostClocks, Obstacle, Rating, Verdict, judge, rating_of, run_of,
-};
+use btu_suite::verdict::{Context, HostClocks, Obstacle, Rating, Verdict, judge, rating_of};
 use btu_units::{Bytes, Span};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -87,7 +85,7 @@ fn changes(row: &RunRow) -> Vec<String> {
 }
 
 /// The environment after the last session, of the machine of [`before`].
-fn after(row: &RunRow) -> Option<Environment> {
+pub(crate) fn after(row: &RunRow) -> Option<Environment> {
     // For real hosts the first one: in a rating the one under test.
     let first = row.environments.iter().find(|(moment, _)| *moment == Moment::Before);
     let station = first.map(|(_, found)| &found["station"]);
@@ -167,9 +165,8 @@ impl Rated {
                 obstacles: verdict.obstacles,
             });
         };
-        let placed = store.readings_for_rating(run)?;
-        let (rating, obstacles) = rating_of(&placed, &context(&row, plan.clone(), true));
-        let readings = placed.into_iter().map(|cell| cell.reading).collect();
+        let readings = store.readings_for_rating(run)?;
+        let (rating, obstacles) = rating_of(&readings, &context(&row, plan.clone(), true));
         Ok(Self { row, plan, readings, rating, obstacles })
     }
 }
@@ -209,7 +206,6 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
         own_cost: row.calibration.as_ref().and_then(own_cost),
-        work_of: row.calibration.as_ref().and_then(|calibration| work_of(store, calibration)),
         notes: provenance::changes(row).into_iter().chain(noted).collect(),
     }
 }
@@ -238,25 +234,14 @@ fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
         load_before: environment
             .as_ref()
             .and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
-        known: known(environment.as_ref()),
         clocks: clocks(row),
     }
-}
-
-/// What earlier runs told of the machine before a run.
-fn known(before: Option<&Environment>) -> EarlierRuns {
-    let of = |before: &Environment| EarlierRuns {
-        near: before.near_core_to_core_ns.map(Span::from_nanoseconds),
-        costs: before.known_costs.clone(),
-        spreads: before.known_spreads.clone(),
-    };
-    before.map(of).unwrap_or_default()
 }
 
 /// A run of the BTU benchmark for a comparison.
 pub(crate) fn compared(store: &Store, row: &RunRow) -> anyhow::Result<Run> {
     let run = row.summary.id;
-    Ok(run_of(run.to_string(), &store.readings(run)?, &known(before(row).as_ref())))
+    Ok(Run { name: run.to_string(), readings: store.readings(run)? })
 }
 
 /// The real hosts of a run, a line for each.
@@ -386,16 +371,6 @@ pub(crate) fn before(row: &RunRow) -> Option<Environment> {
 fn own_cost(calibration: &serde_json::Value) -> Option<Span> {
     calibration["amounts"]["null_cell_ns"].as_u64().map(Span::from_nanoseconds)
 }
-
-/// The run whose amounts of work a calibration has: its name here, else the beginning of its UUID.
-fn work_of(store: &Store, calibration: &serde_json::Value) -> Option<String> {
-    let uuid = calibration["amounts_of"].as_str()?;
-    let unnamed = || uuid.chars().take(UNNAMED).collect();
-    Some(store.run(uuid).map_or_else(|_| unnamed(), |row| row.summary.id.to_string()))
-}
-
-/// The number of characters that name a run which is not stored here.
-const UNNAMED: usize = 8;
 
 /// The note about a plan that another version wrote.
 const UNREAD: &str = "the stored plan cannot be read by this version; btu guessed it from the cells, so btu does not know \

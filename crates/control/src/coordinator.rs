@@ -32,7 +32,6 @@ use btu_suite::network::HostName;
 use btu_suite::processors::Division;
 use btu_suite::protocol_work::ProtocolWork;
 use btu_suite::sample::Interval;
-use btu_suite::verdict::EarlierRuns;
 use btu_testbed::processors::Held;
 use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork};
 use btu_units::Span;
@@ -46,7 +45,7 @@ pub use ftp::{ExternalFtp, FtpAddressError};
 pub use hosts::{Access, HostCall, HostSet, Keys, Program, Survey, roll_call};
 pub use played::play;
 
-pub use rating::{EarlierWork, Rating};
+pub use rating::Rating;
 pub use scripted::Scripted;
 pub use signatures::{DISK_LOAD_FILE, Draw, Signatures};
 pub use study::{Calibrated, Pace, Study};
@@ -120,8 +119,6 @@ pub struct Processors {
     pub protocol_work: ProtocolWork,
     /// Whether they are kept from sleeping.
     pub awake: bool,
-    /// What earlier runs tell of both sides.
-    pub known: EarlierRuns,
 }
 
 impl Processors {
@@ -132,7 +129,7 @@ impl Processors {
 
     /// Between these two, from now on kept from sleeping if that is wanted.
     fn placement(&self) -> Placement {
-        Placement::new(self.pair(), self.known.near, Wakefulness::begin(self.awake))
+        Placement::new(self.pair(), Wakefulness::begin(self.awake))
     }
 
     /// Pins this process, and its later children, to the processors of all work except the station
@@ -147,7 +144,7 @@ impl Processors {
 }
 
 /// The phase of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Phase {
     /// Making namespaces, interfaces, agents and the emulator, of so many stations.
     Raise(usize),
@@ -155,8 +152,9 @@ pub enum Phase {
     Reserve,
     /// Comparing the network with the request.
     Check,
-    /// Finding how much work makes a baseline last as long as wanted: (done, of).
-    Calibrate(usize, usize),
+    /// Finding how much work makes a baseline last as long as wanted: pilots done, all of them, and the
+    /// seconds left, once one is done.
+    Calibrate(usize, usize, Option<f64>),
     /// The coordinator measures cells.
     Measure,
     /// The coordinator takes everything down.
@@ -247,7 +245,7 @@ fn raise_and_measure<S: Study>(
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
     observer.phase(Phase::Raise(testbed.all().map(|one| one.drawing.stations.len()).sum()));
-    let own = OwnEnvironment::begin(journal, &testbed.processors.known)?;
+    let own = OwnEnvironment::begin(journal)?;
     let began = Instant::now();
     let placement = testbed.processors.placement();
     let held = testbed.processors.hold_the_rest()?;
@@ -279,14 +277,9 @@ struct OwnEnvironment<'a> {
 }
 
 impl<'a> OwnEnvironment<'a> {
-    /// Stores what the machine is like, and what earlier runs tell of it.
-    fn begin(journal: Journal<'a>, known: &EarlierRuns) -> Result<Self, CoordinatorError> {
-        let before = Environment {
-            near_core_to_core_ns: known.near.map(Span::nanoseconds),
-            known_costs: known.costs.clone(),
-            known_spreads: known.spreads.clone(),
-            ..environment::collect_and_watch()
-        };
+    /// Stores what the machine is like.
+    fn begin(journal: Journal<'a>) -> Result<Self, CoordinatorError> {
+        let before = environment::collect_and_watch();
         journal.store.save_environment(journal.lock, Moment::Before, &document(&before)?)?;
         Ok(Self { journal, before })
     }
@@ -361,8 +354,7 @@ fn measure_on_hosts<S: Study>(
 ) -> Result<(), CoordinatorError> {
     let began = Instant::now();
     let HostSet { mut stage, runtime, here, processors } = host_set;
-    let own =
-        here.as_ref().map(|_| OwnEnvironment::begin(journal, &processors.known)).transpose()?;
+    let own = here.as_ref().map(|_| OwnEnvironment::begin(journal)).transpose()?;
     stage.placement = processors.placement();
     runtime.block_on(async {
         let mut monitor = RunMonitor::set(&[])?;

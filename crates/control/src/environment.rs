@@ -19,7 +19,6 @@ use std::time::Duration;
 use btu_suite::processors::ProcessorList;
 use btu_suite::rank::host_digest;
 use btu_suite::record::MachineCpu;
-use btu_suite::verdict::{KnownCosts, KnownSpreads};
 use serde::{Deserialize, Serialize};
 
 pub use differences::{Change, changes, differences, settings};
@@ -52,19 +51,6 @@ pub struct Environment {
     /// Absent without that measurement, and in runs of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<f64>,
-    /// The latency between a processor of the machine under test and one of the rest when they are
-    /// near each other, as earlier runs found it: the round trip of a cache line. Absent where none
-    /// did, and in runs of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub near_core_to_core_ns: Option<u64>,
-    /// What far and slow processors cost a rating in earlier runs. Empty where fewer than three told, and in
-    /// runs of older versions.
-    #[serde(default, skip_serializing_if = "KnownCosts::is_empty")]
-    pub known_costs: KnownCosts,
-    /// How much the speed of rows and blocks varied in earlier runs of the plan. Empty where fewer than five
-    /// told, and in runs of older versions.
-    #[serde(default, skip_serializing_if = "KnownSpreads::is_empty")]
-    pub known_spreads: KnownSpreads,
     /// CPU time of all processors since the machine was started, time stolen by its hypervisor
     /// included.
     pub cpu_time: Option<MachineCpu>,
@@ -107,9 +93,6 @@ fn read(source: &Source) -> Environment {
         memory: Memory::read(source),
         load: source.text("proc/loadavg").and_then(|text| parse::load_average(&text)),
         busy: None,
-        near_core_to_core_ns: None,
-        known_costs: KnownCosts::default(),
-        known_spreads: KnownSpreads::default(),
         cpu_time: cpu_time::read(source).ok(),
         network: Network::read(source),
     }

@@ -33,8 +33,6 @@ pub struct RunHead {
     pub duration: Span,
     /// The time of a cell without work: the tool's own fixed cost.
     pub own_cost: Option<Span>,
-    /// The earlier run that did the same amounts of work, by its name; `None` if the run found its own.
-    pub work_of: Option<String>,
     /// Warnings that were stored during the run: about the network, about a machine that changed.
     pub notes: Vec<String>,
 }

@@ -199,7 +199,6 @@ mod tests {
             database: String::new(),
             duration: Span::ZERO,
             own_cost: None,
-            work_of: None,
             notes: Vec::new(),
         }
     }

@@ -88,7 +88,7 @@ pub fn run_page(report: &RunReport) -> Page {
         latency::section(report),
         progress::section(report),
         machine::cpu(report),
-        variance::section(report.verdict, true),
+        variance::section(report.verdict),
         appendix::section(report),
         report.stored().environment(),
         reproduce::section(report),
@@ -115,11 +115,13 @@ fn headline(report: &RunReport) -> String {
     match &report.verdict.rating {
         Some(rating) => {
             let interval = ends(&rating.btu_bits_per_second, MEGABIT);
+            let confidence = rating.low_confidence_reason();
             format!(
-                "{name}{} {} Mb/s{}",
+                "{name}{} {} Mb/s{}{}",
                 if title == Title::Part { ":" } else { "" },
                 three_digits(rating.btu_bits_per_second.value / MEGABIT),
-                interval.map_or_else(String::new, |ends| format!(" (95 %: {ends})"))
+                interval.map_or_else(String::new, |ends| format!(" (95 %: {ends})")),
+                confidence.map_or_else(String::new, |why| format!(", low confidence: {why}"))
             )
         }
         None => format!("{name}: {}", without_rating(report.verdict)),
@@ -143,7 +145,7 @@ fn remarks(report: &RunReport) -> Vec<String> {
                 "geometric mean of {}; its interval covers this run alone",
                 count(rating.cells_used, "row")
             ),
-            None => "no interval: nothing was repeated".to_owned(),
+            None => "no interval: it takes three blocks".to_owned(),
         });
     let earlier = report.earlier.map(|earlier| {
         let ends = ends(&earlier.btu_bits_per_second, MEGABIT).unwrap_or_default();

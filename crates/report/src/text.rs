@@ -35,7 +35,7 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
         further::interactive(&page),
         further::udp(&page),
         cpu::lines(&page),
-        variance_section(verdict, false).map(|section| part(&section, options)).unwrap_or_default(),
+        variance_section(verdict).map(|section| part(&section, options)).unwrap_or_default(),
         warnings::lines(&page),
         where_next::lines(&page),
     ];

@@ -39,7 +39,7 @@ fn run(name: &str, factor: f64, rows: &[Row]) -> Run {
     };
     let readings =
         (0..3).flat_map(|block| rows.iter().map(move |row| reading(block, row))).collect();
-    Run { name: name.to_owned(), readings, ..Run::default() }
+    Run { name: name.to_owned(), readings }
 }
 
 fn group(name: &str, runs: Vec<Run>) -> Group {

@@ -157,7 +157,6 @@ fn group(name: &str, runs: u32, factor: f64) -> Group {
         readings: (0..3)
             .flat_map(|block| rows.iter().map(move |row| reading(run, block, row)))
             .collect(),
-        ..Run::default()
     };
     Group { name: name.to_owned(), network: "veth".to_owned(), runs: (0..runs).map(run).collect() }
 }

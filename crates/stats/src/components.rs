@@ -1,7 +1,4 @@
-//! The causes of the spread of repeated measurements: components of variance, and correlation with
-//! other quantities.
-
-use crate::interval::{Interval, Level, normal_quantile};
+//! Components of variance of repeated measurements.
 
 /// Components of variance of a table of rows that were each measured once in every block.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,64 +50,9 @@ impl TwoWay {
 /// 53 bits.
 const ROUNDING: f64 = 1e-24;
 
-/// The correlation of two quantities within groups.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Association {
-    /// Correlation of the differences from the groups' means: -1 to 1.
-    pub correlation: f64,
-    /// Its interval by Fisher's transformation (1921), with the groups' means taken from the
-    /// degrees of freedom.
-    pub interval: Interval,
-}
-
-impl Association {
-    /// The correlation of (x, y) in groups with any means. `None` below four degrees of freedom,
-    /// and where x or y does not vary within any group.
-    ///
-    /// A pooled partial correlation: with n values in g groups it behaves as that of n - g + 1
-    /// pairs (Anderson, An Introduction to Multivariate Statistical Analysis, 4.3.3).
-    pub fn within(groups: &[Vec<(f64, f64)>], level: Level) -> Option<Self> {
-        let (mut xx, mut yy, mut xy, mut degrees) = (0.0, 0.0, 0.0, 0.0);
-        let (mut whole_x, mut whole_y) = (0.0, 0.0);
-        for group in groups.iter().filter(|group| group.len() > 1) {
-            let count = group.len() as f64;
-            let mean_x = group.iter().map(|(x, _)| x).sum::<f64>() / count;
-            let mean_y = group.iter().map(|(_, y)| y).sum::<f64>() / count;
-            for (x, y) in group {
-                (whole_x, whole_y) = (whole_x + x * x, whole_y + y * y);
-                let (x, y) = (x - mean_x, y - mean_y);
-                (xx, yy, xy) = (xx + x * x, yy + y * y, xy + x * y);
-            }
-            degrees += count - 1.0;
-        }
-        // What differs by rounding alone does not vary.
-        let varies = xx > whole_x * ROUNDING && yy > whole_y * ROUNDING && (xx * yy).is_finite();
-        if degrees < 4.0 || !varies {
-            return None;
-        }
-        let correlation = (xy / (xx * yy).sqrt()).clamp(-1.0, 1.0);
-        let half = normal_quantile(level) / (degrees - 2.0).sqrt();
-        Some(Self {
-            correlation,
-            interval: Interval::around(correlation.atanh(), half).map(f64::tanh),
-        })
-    }
-
-    /// The share of y's variance within groups that x explains: 0 to 1.
-    pub fn share(&self) -> f64 {
-        self.correlation.powi(2)
-    }
-
-    /// Whether the interval excludes 0, the correlation of unrelated quantities.
-    pub fn is_told(&self) -> bool {
-        !self.interval.contains(0.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log_sample::tests::coverage;
     use rand::SeedableRng;
     use rand_distr::{Distribution, Normal};
     use rand_pcg::Pcg64;
@@ -167,34 +109,5 @@ mod tests {
         assert_eq!(TwoWay::of(&[vec![1.0, f64::NAN], vec![2.0, 3.0]]), None);
         let equal = TwoWay::of(&[vec![1.0, 1.0], vec![2.0, 2.0]]).unwrap();
         assert_eq!((equal.between_blocks, equal.residual), (0.0, 0.0));
-    }
-
-    /// Forty groups of three, half of the variance of y due to x: the correlation is the root of a
-    /// half.
-    #[test]
-    fn the_interval_of_an_association_covers_as_it_says() {
-        coverage("correlation within 40 groups of 3", 0x00c2, |random| {
-            let groups: Vec<Vec<(f64, f64)>> = (0..40)
-                .map(|at| {
-                    let pair = |_| {
-                        let x = normal(random, 1.0);
-                        (x + f64::from(at), 10.0 * f64::from(at) + x + normal(random, 1.0))
-                    };
-                    (0..3).map(pair).collect()
-                })
-                .collect();
-            Association::within(&groups, Level::P95).unwrap().interval.contains(0.5_f64.sqrt())
-        });
-    }
-
-    #[test]
-    fn what_does_not_vary_goes_along_with_nothing() {
-        let constant: Vec<Vec<(f64, f64)>> = vec![vec![(0.1, 1.0), (0.1, 2.0), (0.1, 3.0)]; 4];
-        assert_eq!(Association::within(&constant, Level::P95), None);
-        let few = vec![vec![(1.0, 1.0), (2.0, 2.0)]; 3];
-        assert_eq!(Association::within(&few, Level::P95), None);
-        let exact =
-            Association::within(&vec![vec![(1.0, 2.0), (2.0, 4.0)]; 8], Level::P95).unwrap();
-        assert!((exact.share() - 1.0).abs() < 1e-12 && exact.is_told());
     }
 }

@@ -4,13 +4,12 @@
 //! Every function is pure and total: a value that cannot be computed (too few values, a rate of
 //! zero in a geometric mean) is `None`, never a silent not-a-number. Rates are positive and spread
 //! over orders of magnitude, so their means and intervals are made in the logarithmic domain:
-//! [`LogSample`] summarises the repetitions of one cell, and a [`contrast`] of such summaries is a
-//! mean over cells, a ratio, or a mean of ratios.
+//! [`over_blocks`] is the mean over rows of repeated blocks, [`geometric_interval`] that of values, and
+//! [`mean_ratio`] that of ratios.
 
 #![forbid(unsafe_code)]
 
 mod binomial;
-mod block_rating;
 mod bootstrap;
 mod change_point;
 mod components;
@@ -19,7 +18,6 @@ mod fairness;
 mod histogram;
 mod holm;
 mod interval;
-mod known_variance;
 mod kruskal_wallis;
 mod line;
 mod log_sample;
@@ -27,10 +25,9 @@ mod mann_whitney;
 mod means;
 mod mover;
 mod outlier;
+mod over_blocks;
 mod quantile;
-mod rating;
 mod ratio;
-mod slope;
 mod spread;
 mod stop;
 mod trimmed;
@@ -38,10 +35,9 @@ mod warm_up;
 mod welford;
 
 pub use binomial::{Proportion, wilson};
-pub use block_rating::block_ratings;
 pub use bootstrap::{Bootstrap, Method, ratio_of_geometric_means};
 pub use change_point::{ChangePoint, ChangeRule, change_points};
-pub use components::{Association, TwoWay};
+pub use components::TwoWay;
 pub use factorial::{Effect, Effects, Factorial, Term};
 pub use fairness::jain;
 pub use histogram::Histogram;
@@ -50,18 +46,16 @@ pub use interval::{
     Estimate, Interval, Level, normal_density, normal_probability, normal_quantile, student_p,
     student_quantile,
 };
-pub use known_variance::KnownVariance;
 pub use kruskal_wallis::{KruskalWallis, kruskal_wallis};
 pub use line::Line;
-pub use log_sample::{LogSample, contrast, geometric_interval, mean_ratio};
+pub use log_sample::{LogSample, geometric_interval, mean_ratio};
 pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use means::{Means, arithmetic_mean, geometric_mean, harmonic_mean};
 pub use mover::{difference, ratio};
 pub use outlier::{OUTLIER_MINIMUM, OUTLIER_THRESHOLD, modified_z, outliers};
+pub use over_blocks::{OverBlocks, over_blocks};
 pub use quantile::{quantile, ranks};
-pub use rating::{Form, Rating, blocks, rate};
 pub use ratio::fieller;
-pub use slope::Slope;
 pub use spread::{mean_interval, median, sample_deviation, sample_variance};
 pub use stop::{Decision, StopRule, netperf_width, student_half_width};
 pub use trimmed::{mean_without_highest_tenth, relative_range, trimmed_mean};

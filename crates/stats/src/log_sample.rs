@@ -2,7 +2,6 @@
 //! their means.
 
 use crate::interval::{Estimate, Interval, Level, student_quantile};
-use crate::known_variance::KnownVariance;
 use crate::spread::sample_variance;
 
 /// What remains of positive values for inference: how many, and mean and variance of their
@@ -10,13 +9,9 @@ use crate::spread::sample_variance;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogSample {
     count: usize,
-    /// The number of independent values of this variance whose mean is as certain.
-    worth: f64,
     mean: f64,
     /// Unknown for a single value.
     variance: Option<f64>,
-    /// Of the variance.
-    degrees: f64,
 }
 
 impl LogSample {
@@ -24,49 +19,12 @@ impl LogSample {
     pub fn of(values: &[f64]) -> Option<Self> {
         let mean = crate::geometric_mean(values)?.ln();
         let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        let (count, worth) = (values.len(), values.len() as f64);
-        let variance = sample_variance(&logarithms);
-        Some(Self { count, worth, mean, variance, degrees: worth - 1.0 })
-    }
-
-    /// A mean logarithm of many values, which is as certain as that of `worth` values of this
-    /// variance; the variance has so many degrees of freedom.
-    pub(crate) fn of_mean(mean: f64, variance: f64, worth: f64, degrees: usize) -> Self {
-        let (count, degrees) = (degrees + 1, degrees as f64);
-        Self { count, worth, mean, variance: Some(variance), degrees }
-    }
-
-    /// The same values with what earlier samples of their kind tell of the variance.
-    #[must_use]
-    pub fn knowing(self, known: Option<KnownVariance>) -> Self {
-        let Some(known) = known else { return self };
-        let (variance, degrees) = known.with(self.variance.unwrap_or(0.0), self.degrees);
-        Self { variance: Some(variance), degrees, ..self }
-    }
-
-    /// The number of values in the sample, at least 1.
-    pub const fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The geometric mean of the values, in their own unit.
-    pub fn geometric_mean(&self) -> f64 {
-        self.mean.exp()
-    }
-
-    /// The variance of the mean logarithm; `None` for a single value.
-    pub fn variance_of_mean(&self) -> Option<f64> {
-        Some(self.variance? / self.worth)
-    }
-
-    /// Of the logarithms; `None` for a single value.
-    pub(crate) const fn variance(&self) -> Option<f64> {
-        self.variance
+        Some(Self { count: values.len(), mean, variance: sample_variance(&logarithms) })
     }
 
     /// Degrees of freedom of the variance.
-    pub const fn degrees(&self) -> f64 {
-        self.degrees
+    const fn degrees(&self) -> f64 {
+        (self.count - 1) as f64
     }
 }
 
@@ -78,7 +36,7 @@ impl LogSample {
 /// Degrees of freedom by Welch (1947) and Satterthwaite (1946). A cell with one value borrows the
 /// pooled variance of the others; when no cell was repeated there is no interval. `None` without
 /// terms.
-pub fn contrast(terms: &[(f64, LogSample)], level: Level) -> Option<Estimate> {
+fn contrast(terms: &[(f64, LogSample)], level: Level) -> Option<Estimate> {
     if terms.is_empty() {
         return None;
     }
@@ -93,7 +51,7 @@ fn half_width(terms: &[(f64, LogSample)], level: Level) -> Option<f64> {
     let pool = Pool::of(terms)?;
     let (mut variance, mut curvature, mut borrowed) = (0.0, 0.0, 0.0);
     for (weight, sample) in terms {
-        let share = weight * weight / sample.worth;
+        let share = weight * weight / sample.count as f64;
         match sample.variance {
             Some(own) => {
                 variance += share * own;

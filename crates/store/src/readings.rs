@@ -1,9 +1,8 @@
-//! The speeds of a run's cells, and where the processors were, without their raw samples.
+//! The speeds of a run's cells, and what was read of the processors around them, without their raw samples.
 
 use btu_suite::cell::Row;
 use btu_suite::compare::Reading;
-use btu_suite::record::{Apart, CellRecord, MachineCpu, ProcessorReadings};
-use btu_suite::verdict::PlacedReading;
+use btu_suite::record::{CellRecord, MachineCpu, ProcessorReadings};
 use btu_units::Span;
 use rusqlite::params;
 use serde::Deserialize;
@@ -16,16 +15,15 @@ use crate::run::RunId;
 use crate::{Store, StoreError};
 
 /// Valid cells, those of requests only if they are wanted. A record is read only where columns do not say all.
-const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second, core_to_core_ns, arithmetic_ns,
-    CASE WHEN core_to_core_ns IS NULL OR component = '' OR component LIKE 'INTERACTIVE/%'
-        THEN coalesce(packed, record) END,
+const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
+    CASE WHEN component = '' OR component LIKE 'INTERACTIVE/%' THEN coalesce(packed, record) END,
     component = '' OR component LIKE 'INTERACTIVE/%'
     FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
 
-/// The latencies of valid cells, without those of requests, and the records of older versions, which have no
-/// column for them.
-const SELECT_LATENCIES: &str =
-    "SELECT core_to_core_ns, CASE WHEN core_to_core_ns IS NULL THEN coalesce(packed, record) END FROM cells
+/// The readings around valid cells, without those of requests, and the records of older versions, which have no
+/// columns for them.
+const SELECT_PROCESSORS: &str =
+    "SELECT core_to_core_ns, arithmetic_ns, CASE WHEN core_to_core_ns IS NULL THEN coalesce(packed, record) END FROM cells
     WHERE run = ?1 AND valid AND component NOT LIKE 'INTERACTIVE/%' ORDER BY block, position, id";
 
 /// What is read of a record of any suite for the latency: a cell's, a signature's, or one of several
@@ -74,8 +72,6 @@ struct Columns {
     message_bytes: i64,
     load: String,
     goodput_bits_per_second: Option<f64>,
-    /// Absent in cells of older versions.
-    processors: Option<ProcessorReadings>,
     /// Absent where the columns say all.
     record: Option<Packed>,
     /// The speed of bulk and datagrams is in a column of its own; that of other rows must be
@@ -84,46 +80,41 @@ struct Columns {
 }
 
 impl Store {
-    /// The readings of a run of the suite `btu`: of each valid cell that has a speed, with what was
-    /// read of the processors around it.
-    pub fn readings(&self, run: RunId) -> Result<Vec<PlacedReading>, StoreError> {
-        self.placed(run, true)
+    /// The readings of a run of the suite `btu`: of each valid cell that has a speed.
+    pub fn readings(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
+        self.speeds(run, true)
     }
 
     /// Like `readings`, without request and response, which cost nearly all the time because of their
     /// histograms: enough for a rating.
-    pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<PlacedReading>, StoreError> {
-        self.placed(run, false)
+    pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
+        self.speeds(run, false)
     }
 
-    fn placed(&self, run: RunId, requests: bool) -> Result<Vec<PlacedReading>, StoreError> {
+    fn speeds(&self, run: RunId, requests: bool) -> Result<Vec<Reading>, StoreError> {
         let columns = self.all("read the speeds", SELECT, params![run, requests], columns)?;
-        let placed = |columns: Columns| -> Result<Option<_>, StoreError> {
-            let processors = match columns.processors {
-                Some(processors) => processors,
-                None => self.parse::<AnyRecord>(run, columns.record.as_ref())?.processors(),
-            };
-            let reading = self.reading(run, columns)?;
-            Ok(reading.map(|reading| (reading, processors)))
-        };
-        let cells = columns.into_iter().filter_map(|columns| placed(columns).transpose());
-        Ok(PlacedReading::in_order(&cells.collect::<Result<Vec<_>, StoreError>>()?))
+        let cells = columns.into_iter();
+        cells.filter_map(|columns| self.reading(run, columns).transpose()).collect()
     }
 
-    /// The latencies between two processors of the machine after the valid cells of a run of any suite,
+    /// What was read of two processors of the machine around the valid cells of a run of any suite,
     /// without requests and responses; none where nothing was read.
-    pub fn core_to_core(&self, run: RunId) -> Result<Apart, StoreError> {
-        let columns = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        let cells: Vec<(Option<i64>, Option<Packed>)> =
-            self.all("read the latencies", SELECT_LATENCIES, params![run], columns)?;
-        let latency = |(latency, record): (Option<i64>, Option<Packed>)| {
-            if let Some(latency) = latency {
-                return Ok(of_column(latency));
-            }
-            Ok(self.parse::<AnyRecord>(run, record.as_ref())?.processors().core_to_core)
-        };
-        let latencies = cells.into_iter().map(latency).collect::<Result<Vec<_>, StoreError>>()?;
-        Ok(Apart::of(latencies.into_iter().flatten()))
+    pub fn processors(&self, run: RunId) -> Result<Vec<ProcessorReadings>, StoreError> {
+        let columns = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let cells: Vec<(Option<i64>, Option<i64>, Option<Packed>)> =
+            self.all("read the processors", SELECT_PROCESSORS, params![run], columns)?;
+        let read =
+            |(core_to_core, arithmetic, record): (Option<i64>, Option<i64>, Option<Packed>)| {
+                if let Some(core_to_core) = core_to_core {
+                    let arithmetic = arithmetic.and_then(of_column);
+                    return Ok(ProcessorReadings {
+                        core_to_core: of_column(core_to_core),
+                        arithmetic,
+                    });
+                }
+                Ok(self.parse::<AnyRecord>(run, record.as_ref())?.processors())
+            };
+        cells.into_iter().map(read).collect()
     }
 
     fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {
@@ -156,19 +147,14 @@ impl Store {
 }
 
 fn columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<Columns> {
-    let arithmetic: Option<i64> = row.get(6)?;
     Ok(Columns {
         block: row.get(0)?,
         component: row.get(1)?,
         message_bytes: row.get(2)?,
         load: row.get(3)?,
         goodput_bits_per_second: row.get(4)?,
-        processors: row.get::<_, Option<i64>>(5)?.map(|core_to_core| ProcessorReadings {
-            core_to_core: of_column(core_to_core),
-            arithmetic: arithmetic.and_then(of_column),
-        }),
-        record: row.get(7)?,
-        is_computed: row.get(8)?,
+        record: row.get(5)?,
+        is_computed: row.get(6)?,
     })
 }
 

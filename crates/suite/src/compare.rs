@@ -22,11 +22,6 @@
 //!    wider than necessary; for a machine that differs in every run it is too narrow, and only
 //!    further runs show that.
 //!
-//! What far and slow processors cost a rating is taken out of a run's speeds before ([`TakenOut`]), and has
-//! an error that the run's cells have in common. The spread between runs contains such errors as far
-//! as those runs have them; what a compared run has more is added. The spread of blocks does not
-//! contain them: they are added whole.
-//!
 //! # Verdicts
 //!
 //! A [`Finding`] is *faster* or *slower* when the interval excludes 1 (for cells: when Holm's
@@ -51,11 +46,10 @@ pub(crate) use finding::find;
 pub use finding::{Finding, Gate, Matter};
 pub use guard::{Aspect, PlanDifference, asks_the_same, plan_differences};
 pub use row::{ComparedRow, Quantity, StudyRow};
-pub use side::{Group, Reading, Run, TakenCost, TakenOut};
+pub use side::{Group, Reading, Run};
 pub use studied::{study_differences, study_readings};
 
 use crate::cell::Row;
-use crate::verdict::{DistanceCost, FarCost, SlowCost};
 use logs::Logs;
 use spread::{Difference, Measured};
 
@@ -99,24 +93,6 @@ pub struct Side {
     pub runs: Vec<String>,
     /// The network they were made on.
     pub network: String,
-    /// What far and slow processors cost, taken out of the speeds of rated rows; of runs in which it is known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub taken_out: Vec<RunCosts>,
-}
-
-/// What far and slow processors cost the rated rows of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunCosts {
-    /// The name of the run.
-    pub run: String,
-    /// Of far ones, by message size.
-    pub costs: Vec<FarCost>,
-    /// Of slow ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slow: Option<SlowCost>,
-    /// What went along with the latency of near ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub distance: Option<DistanceCost>,
 }
 
 /// One side, compared with the base.

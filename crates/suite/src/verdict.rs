@@ -7,23 +7,20 @@
 //!
 //! Means: a cell's repetitions are summarised by the geometric mean of their goodput; ratings are
 //! geometric means over cells, with the arithmetic and the harmonic mean next to them. Intervals
-//! are at 95 %. Cells are fixed, not a sample of possible cells: only the variation between
-//! repetitions and between blocks enters an interval.
+//! are at 95 %. Cells are fixed, not a sample of possible cells: only the variation between whole
+//! blocks enters an interval. Nothing but the run's own valid cells decides a value (decision 0035).
 
 mod btu95;
 mod cells;
 mod context;
 mod cpu;
-mod earlier;
 mod expected;
 mod further;
 mod goodputs;
 mod penalty;
-mod processor_costs;
 mod rates;
 mod rating;
 mod so_far;
-mod spreads;
 #[cfg(test)]
 mod tests;
 mod title;
@@ -36,37 +33,29 @@ use serde::{Deserialize, Serialize};
 pub use btu95::{Btu95, Btu95Size};
 pub use context::{Context, HostClocks};
 pub use cpu::CpuRow;
-pub use earlier::EarlierRuns;
 pub use expected::ExpectedRow;
 pub use further::{InteractiveRow, Quantiles, UdpRow};
 pub use penalty::{
     ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times,
     TotalPenalty,
 };
-pub use processor_costs::{
-    KnownCosts, KnownDistanceCost, KnownFarCost, KnownSlowCost, PlacedReading, UsualReadings,
-};
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
 pub use so_far::so_far;
-pub use spreads::{KnownSpread, KnownSpreads, Scope};
 pub use title::{Obstacle, Title};
-pub use variance::{
-    CauseShare, Group, GroupVariance, Parts, RatingSpread, RowVariance, Variance, VarianceCause,
-};
+pub use variance::Variance;
 pub use warning::{
-    BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, DistanceCost, FarCost, InvalidCells,
-    LatePacing, LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart,
-    ProcessorsSlowed, Retransmits, ShortCells, SlowCost, SmallOverlap, StartSkew, Steal, Warning,
-    WideRow, WindowLimited, WireDrops, WireLate,
+    BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing,
+    LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart,
+    ProcessorsSlowed, Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow,
+    WindowLimited, WireDrops, WireLate,
 };
 
-use crate::compare::Run;
+use crate::compare::Reading;
 use crate::record::CellRecord;
 use cells::Cells;
 pub(crate) use cpu::Shares;
 use goodputs::Goodputs;
-use processor_costs::ProcessorCosts;
 pub(crate) use warning::{MOST_APART, MOST_LATENESS, MOST_STEAL, count};
 
 /// The level of every interval in a verdict.
@@ -116,7 +105,7 @@ pub struct Verdict {
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectedRow>,
-    /// The components of the rated rows' spread; absent if none was repeated.
+    /// Where the spread comes from, over all rated rows; absent if none was repeated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variance: Option<Variance>,
     /// Warnings, the most severe first.
@@ -135,8 +124,8 @@ impl Verdict {
 
 /// Judges a run by its cells.
 pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
-    let cells = Cells::new(records, &context.known);
-    let goodputs = Goodputs::of(cells.placed(), cells.processor_costs(), &context.known.spreads);
+    let cells = Cells::new(records);
+    let goodputs = Goodputs::of(cells.readings());
     let rates = rates::rates(&cells, &goodputs, context);
     let udp = further::udp(&cells, context);
     let warnings = warning::warnings(&cells, context, &rates, &udp);
@@ -160,25 +149,17 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
         interactive: further::interactive(&cells, context),
         cpu: cpu::cpu(&cells, context),
         expected: expected::expected(&goodputs, context),
-        variance: variance::variance(&cells, context),
+        variance: variance::variance(&cells, &goodputs, context),
         rates,
         udp,
         warnings,
     }
 }
 
-/// Only the rating of [`judge`], with the obstacles to its name, from the speeds and latencies of a
-/// run's valid cells: reading them takes a fraction of the time that whole cells take.
-pub fn rating_of(readings: &[PlacedReading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
-    let processor_costs = ProcessorCosts::of(readings, &context.known);
-    let goodputs = Goodputs::of(readings, &processor_costs, &context.known.spreads);
-    let rating = rating::loaded(&goodputs, context);
+/// Only the rating of [`judge`], with the obstacles to its name, from the speeds of a run's valid
+/// cells: reading them takes a fraction of the time that whole cells take.
+pub fn rating_of(readings: &[Reading], context: &Context) -> (Option<Rating>, Vec<Obstacle>) {
+    let rating = rating::loaded(&Goodputs::of(readings.iter().copied()), context);
     let obstacles = title::obstacles(rating.as_ref(), context);
     (rating, obstacles)
-}
-
-/// A run for a comparison, by the speeds and latencies of its valid cells, and what earlier runs tell of
-/// the processors. Its rated rows are brought to the same conditions as those of its rating.
-pub fn run_of(name: String, readings: &[PlacedReading], known: &EarlierRuns) -> Run {
-    Goodputs::of(readings, &ProcessorCosts::of(readings, known), &known.spreads).run(name)
 }

@@ -1,17 +1,11 @@
 //! The amount of work of each activity: fixed, or calibrated so that every baseline lasts about the
 //! profile's time.
 
-use btu_stats::geometric_mean;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Component, Load, Row};
-use crate::compare::Reading;
+use crate::cell::{Component, Load};
 use crate::plan::Plan;
-
-/// An amount of work still fits if its baselines last between the target time over this factor and
-/// the target time times this factor.
-const FITTING: f64 = 2.0;
 
 /// The amounts of a run; stored with it, so that a resumed run does equal work.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -59,28 +53,6 @@ impl Amounts {
     /// The amount of a host activity, when it has one.
     pub fn host(&self, load: Load) -> Option<u64> {
         self.host.iter().find(|entry| entry.load == load).map(|entry| entry.amount)
-    }
-
-    /// The amounts whose baselines lasted between half of `target` and twice, by the geometric mean
-    /// of their `readings`, in a run that did these amounts.
-    #[must_use]
-    pub fn fitting(&self, readings: &[Reading], target: Span) -> Self {
-        let fits = |row: Row, work: f64| {
-            let speeds = readings.iter().filter(|reading| reading.row == row);
-            let speeds: Vec<f64> = speeds.map(|reading| reading.per_second).collect();
-            geometric_mean(&speeds).is_some_and(|speed| {
-                (FITTING.recip()..=FITTING).contains(&(work / speed / target.seconds()))
-            })
-        };
-        let network = |volume: &&Volume| {
-            fits(Row::idle(volume.component, volume.message), volume.volume.bits())
-        };
-        let host = |host: &&HostAmount| fits(Row::Host { load: host.load }, host.amount as f64);
-        Self {
-            volumes: self.volumes.iter().filter(network).copied().collect(),
-            host: self.host.iter().filter(host).copied().collect(),
-            null_cell_ns: self.null_cell_ns,
-        }
     }
 }
 

@@ -7,8 +7,7 @@ use anyhow::Context as _;
 use btu_control::environment::{Change, Environment, changes};
 use btu_store::{RunId, RunRow, State, Store};
 use btu_suite::compare::{Group, PlanDifference, Run};
-use btu_suite::record::Apart;
-use btu_units::{Span, shell_word};
+use btu_units::shell_word;
 use serde::de::DeserializeOwned;
 
 use super::Compared;
@@ -233,34 +232,6 @@ fn unlike<P: DeserializeOwned>(
         base.shown_name(),
         side.shown_name()
     )
-}
-
-/// Runs in which the processors of the two sides were much farther from each other than in the base's
-/// first run, or much nearer, a sentence each: a hypervisor may have moved them for a whole run, which
-/// that run alone cannot tell.
-pub(super) fn farther<C: Compared>(
-    suite: &C,
-    store: &Store,
-    base: &Chosen<C::Plan>,
-    other: &Chosen<C::Plan>,
-) -> anyhow::Result<Vec<String>> {
-    let latency = |member: &Member<C::Plan>| -> anyhow::Result<Option<Span>> {
-        Ok(suite.core_to_core(store, &member.row)?.median())
-    };
-    let first = &base.members[0];
-    let Some(before) = latency(first)? else { return Ok(Vec::new()) };
-    let mut sentences = Vec::new();
-    for member in &other.members {
-        let Some(after) = latency(member)? else { continue };
-        if Apart::of([before, after]).is_far(before.max(after)) {
-            sentences.push(format!(
-                "core-to-core latency, median: `{before}` in {}, `{after}` in {}",
-                first.name(),
-                member.name()
-            ));
-        }
-    }
-    Ok(sentences)
 }
 
 /// Notes about the machines, a sentence each: runs that were resumed on another machine or version,

@@ -3,16 +3,15 @@
 
 use anyhow::Context;
 use btu_control::coordinator::{Ground, Observer, Phase, Processors, Testbed};
-use btu_control::environment::{self, Environment};
+use btu_control::environment::Environment;
 use btu_store::RunRow;
 use btu_suite::network::HostName;
 use btu_suite::pipe::{Job, PipePlan, Place, Remote};
-use btu_suite::verdict::EarlierRuns;
 
 use super::plan::Stations;
 use crate::cli::Pipe;
 use crate::study::Session;
-use crate::{hosts, near, preflight, resume};
+use crate::{hosts, preflight, resume};
 
 /// Where a run is measured.
 pub(super) struct Places {
@@ -33,9 +32,9 @@ pub(super) fn prepare(
 ) -> anyhow::Result<Places> {
     if let Some(stations) = stations(job)? {
         preflight::namespaces(&session.settings.executable, &[])?;
-        return raised(job, network, stations, processors(job, session)?);
+        return raised(job, network, stations, processors(job));
     }
-    let processors = processors(job, session)?;
+    let processors = processors(job);
     let remote = remote_of(job);
     if remote.is_some() {
         session.bar.phase(Phase::Reserve);
@@ -65,14 +64,9 @@ fn stations(job: &Job) -> anyhow::Result<Option<Stations>> {
 }
 
 /// The use of this machine's processors.
-fn processors(job: &Job, session: &Session) -> anyhow::Result<Processors> {
+fn processors(job: &Job) -> Processors {
     let (ends, awake) = (job.pair(), job.plans().iter().any(|plan| plan.kept_awake));
-    let near = match ends {
-        Some(_) => near::known(&session.store, &environment::collect(), ends)?,
-        None => None,
-    };
-    let known = EarlierRuns { near, ..EarlierRuns::default() };
-    Ok(Processors { ends, awake, known, ..Processors::default() })
+    Processors { ends, awake, ..Processors::default() }
 }
 
 fn raised(

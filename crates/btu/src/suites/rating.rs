@@ -10,7 +10,7 @@ use btu_suite::cell::Row;
 use btu_suite::compare::{PlanDifference, Run, asks_the_same, plan_differences};
 use btu_suite::history::Study;
 use btu_suite::plan::Plan;
-use btu_suite::record::{Apart, CellRecord, Outcome};
+use btu_suite::record::{CellRecord, Outcome};
 
 use super::{Suite, first_values, json, lines, value};
 use crate::cli::{Common, Compare};
@@ -96,13 +96,8 @@ impl Compared for Rating {
         plan_differences(base, other)
     }
 
-    /// Its rated rows are those of `btu show`: what far processors cost is taken out.
     fn run(&self, store: &Store, row: &RunRow, _: &Plan) -> anyhow::Result<Run> {
         compared(store, row)
-    }
-
-    fn core_to_core(&self, store: &Store, row: &RunRow) -> anyhow::Result<Apart> {
-        Ok(store.core_to_core(row.summary.id)?)
     }
 
     /// The paced stream only if its order equals that in `base`.

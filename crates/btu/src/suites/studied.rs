@@ -100,7 +100,7 @@ impl<E: Reported> Compared for Studied<E> {
     fn run(&self, store: &Store, row: &RunRow, plan: &E) -> anyhow::Result<Run<StudyRow>> {
         let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
         let readings = cells.iter().flat_map(|cell| study_readings(plan, cell)).collect();
-        Ok(Run { name: row.summary.id.to_string(), readings, ..Run::default() })
+        Ok(Run { name: row.summary.id.to_string(), readings })
     }
 
     fn asks_the_same(&self, _: &E, _: &E, _: &StudyRow) -> bool {

@@ -1,8 +1,6 @@
 //! `btu compare` over made-up runs with known answers.
 
 use crate::shelf::{Shelf, plan};
-use btu_control::environment::{self, Environment};
-use btu_store::State;
 use btu_suite::network::{Network, Path};
 use btu_units::{BitRate, Bytes, Span};
 use serde_json::Value;
@@ -48,9 +46,8 @@ fn the_four_answers() {
     );
 }
 
-/// A hypervisor may hold the processors apart for the whole of a run, which then has no cell to tell it by.
 #[test]
-fn processors_that_were_apart_in_one_run_are_named() {
+fn conditions_that_differ_are_next_to_each_other() {
     let mut shelf = Shelf::new();
     let plan = plan(Network::Veth);
     for latency in [64, 70, 312] {
@@ -67,62 +64,27 @@ fn processors_that_were_apart_in_one_run_are_named() {
         let found = differences(like);
         assert!(!found.contains("core-to-core"), "{like}: {found}");
     }
+    assert!(found.contains("in turns"), "{found}");
     let (_, text, _) = shelf.btu(&["compare", "r1", "r3", "--alone"]);
     assert!(text.contains("core-to-core latency"), "{text}");
 }
 
-/// In r2 the processors are apart in every other block, which loses three tenths: r2 is as quick as r1, and as
-/// `show` has it.
+/// In r2 the latency is long in every other block, which is three tenths slower: both commands print what was measured.
 #[test]
-fn what_far_processors_cost_is_taken_out() {
+fn what_was_measured_is_printed_whatever_the_latency() {
     let mut shelf = Shelf::new();
     let plan = plan(Network::Veth);
-    let far = |block: usize| if block % 2 == 1 { 6.3 } else { 9.0 };
+    let long = |block: usize| if block % 2 == 1 { 6.3 } else { 9.0 };
     shelf.apart(&plan, &[9.0; 16], &[60]);
-    shelf.apart(&plan, &std::array::from_fn::<f64, 16, _>(far), &[60, 300]);
+    shelf.apart(&plan, &std::array::from_fn::<f64, 16, _>(long), &[60, 300]);
     let found = shelf.json(&["compare", "r1", "r2", "--alone"]);
-    assert_eq!(finding(&found), "no-difference-seen");
-    let other = &found["comparison"]["others"][0];
+    let compared = &found["comparison"]["others"][0]["overall"]["other_bits_per_second"];
     let shown = &shelf.json(&["show", "r2"])["result"]["idle"]["btu_bits_per_second"]["value"];
-    let [compared, shown] =
-        [&other["overall"]["other_bits_per_second"], shown].map(|rate| rate.as_f64().unwrap());
+    let [compared, shown] = [compared, shown].map(|rate| rate.as_f64().unwrap());
     assert!((compared / shown - 1.0).abs() < 1e-9, "{compared} {shown}");
-    assert_eq!(other["side"]["taken_out"][0]["run"], "r2");
-    assert!(found["comparison"]["base"]["taken_out"].is_null(), "nothing of r1");
-    for more in [&["--all"][..], &[], &["--format", "markdown"]] {
-        let (_, text, _) = shelf.btu(&[&["compare", "r1", "r2", "--alone"], more].concat());
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(text.contains("under other conditions divided by r2 65.5 kB 0.70"), "{text}");
-    }
-}
-
-/// A run that was wholly far goes by the near time that it stored of earlier runs.
-#[test]
-fn a_run_that_was_apart_all_the_time_is_marked() {
-    let mut shelf = Shelf::new();
-    let plan = plan(Network::Veth);
-    shelf.latencies = vec![312, 300];
-    for near_core_to_core_ns in [None, Some(55)] {
-        let machine = Environment { near_core_to_core_ns, ..environment::collect() };
-        shelf.ended(&plan, &STEADY, State::Complete, &[machine]);
-    }
-    let apart = |run: &str| {
-        let found = shelf.json(&["show", run]);
-        let warnings = found["result"]["warnings"].as_array().expect("warnings").clone();
-        warnings.into_iter().find(|warning| warning["kind"] == "processors-apart")
-    };
-    assert_eq!(apart("r1"), None);
-    let found = apart("r2").expect("a mark");
-    assert_eq!((&found["cells"], &found["near_ns"]), (&Value::from(6), &Value::from(55)));
-    let observed = found["observed"].as_str().unwrap();
-    assert!(
-        observed.contains("in 6 of 6 cells") && observed.contains("in earlier runs"),
-        "{observed}"
-    );
-    // Where they had been is no difference of the machines.
-    let compared = shelf.json(&["compare", "r1", "r2", "--alone"]);
-    let differences = compared["comparison"]["others"][0]["environment_differences"].to_string();
-    assert!(!differences.contains("near_core_to_core"), "{differences}");
+    // The cells of a block are up to 0.4 % above its rate.
+    let measured = 1e6 * (9.0_f64 * 6.3).sqrt();
+    assert!((1.0..=1.004).contains(&(shown / measured)), "{shown} {measured}");
 }
 
 #[test]

@@ -17,6 +17,9 @@ mod promises;
 mod questions;
 mod quoted;
 mod rank;
+mod recompute;
+#[path = "../support/recompute.rs"]
+mod recompute_cells;
 mod refusals;
 mod report;
 mod resume;

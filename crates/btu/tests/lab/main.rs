@@ -31,9 +31,10 @@ mod net;
 mod net_truth;
 mod pipe;
 mod rate_networks;
+#[path = "../support/recompute.rs"]
+mod recompute_cells;
 mod resume;
 mod run;
-mod same_work;
 mod seventh;
 mod share;
 mod speed;

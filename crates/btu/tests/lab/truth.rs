@@ -2,6 +2,7 @@
 
 use crate::common::Laboratory;
 use btu_conditions::judge;
+use crate::recompute_cells::check;
 
 /// TCP with time stamps in full frames: 1448 bytes of payload in 1538 bytes on the line.
 const TCP_SHARE: f64 = 1448.0 / 1538.0;
@@ -48,6 +49,16 @@ fn ten_megabits() {
 #[test]
 fn a_hundred_megabits() {
     bulk_on("100 Mb/s", 100.0, "18 MB");
+}
+
+#[test]
+fn a_fresh_run_shows_what_its_cells_give() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let plan = ["rate", "--component", "SEND,RECV", "--message", "1024", "--load", "idle,cpu"];
+    let shown = laboratory.json(&[&plan[..], &["--time", "3 s", "--quiet"]].concat());
+    let cells = laboratory.json(&["show", "latest", "--cells"]);
+    // Two loaded rows, two idle ones, their means, and two slowdowns.
+    assert_eq!(check(&shown["result"], &cells), 8);
 }
 
 /// A path with delay: the check before the run measures the round trip within 0.2 ms each way, or a

@@ -1,5 +1,4 @@
-//! Finds the amount of work with which each baseline lasts about the profile's time, where no earlier
-//! run has shown it.
+//! Finds the amount of work with which each baseline lasts about the profile's time.
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use btu_units::{Bytes, Span};
 
 use super::cell::balance;
 use super::error::CoordinatorError;
+use super::session::forecast;
 use super::stage::Stage;
 use super::{Observer, Phase};
 
@@ -27,29 +27,26 @@ const REPEATED_IN: u32 = 10;
 /// With a fixed volume, host activities last as long as this component and message size takes.
 const YARDSTICK: (Component, Bytes) = (Component::Send, Bytes::new(4096));
 
-/// Plays pilots until every activity has its amount, beginning with those that are `known`.
+/// Plays pilots until every activity has its amount.
 pub(super) async fn calibrate(
     stage: &mut Stage,
     plan: &Plan,
     base: &Setting,
-    known: Amounts,
     observer: &mut dyn Observer,
 ) -> Result<Amounts, CoordinatorError> {
-    let end = Instant::now() + Duration::from(plan.profile.budget) / REPEATED_IN;
-    let mut pilots = Pilots { stage, plan, base, observer, done: 0, all: 0, end };
-    let is_unknown =
-        |&(component, message): &(Component, Bytes)| known.volume(component, message).is_none();
-    let volumes: Vec<(Component, Bytes)> =
-        volumes_wanted(plan).into_iter().filter(is_unknown).collect();
-    let is_unknown = |load: &Load| *load != Load::Idle && known.host(*load).is_none();
-    let loads: Vec<Load> = plan.loads.iter().copied().filter(is_unknown).collect();
+    let began = Instant::now();
+    let end = began + Duration::from(plan.profile.budget) / REPEATED_IN;
+    let mut pilots = Pilots { stage, plan, base, observer, done: 0, first: 0, all: 0, began, end };
+    let volumes = volumes_wanted(plan);
+    let loads: Vec<Load> = plan.loads.iter().copied().filter(|load| *load != Load::Idle).collect();
     let tried = if plan.volume.is_none() { volumes.len() } else { 0 };
+    pilots.first = 1 + tried + loads.len();
     pilots.all = 1 + PILOTS * (tried + loads.len());
-    let mut amounts = known;
-    amounts.null_cell_ns = pilots.null_cost().await?;
-    amounts.volumes.extend(pilots.volumes(&volumes).await?);
-    amounts.host.extend(pilots.host(&loads).await?);
-    Ok(amounts)
+    Ok(Amounts {
+        null_cell_ns: pilots.null_cost().await?,
+        volumes: pilots.volumes(&volumes).await?,
+        host: pilots.host(&loads).await?,
+    })
 }
 
 struct Pilots<'a> {
@@ -58,7 +55,10 @@ struct Pilots<'a> {
     base: &'a Setting,
     observer: &'a mut dyn Observer,
     done: usize,
+    /// The pilots that are played in any case, and all.
+    first: usize,
     all: usize,
+    began: Instant,
     /// No pilot is repeated after it.
     end: Instant,
 }
@@ -157,7 +157,12 @@ impl Pilots<'_> {
     }
 
     fn step(&mut self) {
-        self.observer.phase(Phase::Calibrate(self.done, self.all));
+        let elapsed = self.began.elapsed().as_secs_f64();
+        let time = self.end.saturating_duration_since(Instant::now()).as_secs_f64();
+        let certain = self.first.saturating_sub(self.done);
+        let left = (self.done > 0)
+            .then(|| forecast(elapsed / self.done as f64, time, certain, self.all - self.done).1);
+        self.observer.phase(Phase::Calibrate(self.done, self.all, left));
         self.done += 1;
     }
 }

@@ -30,27 +30,13 @@ const DEADLINE_MARGIN: Span = Span::from_seconds(15);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Calibration {
     amounts: Amounts,
-    /// The UUID of the earlier run whose amounts these are, all or most of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    amounts_of: Option<String>,
     network_check: NetworkCheck,
-}
-
-/// Amounts of work of an earlier run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EarlierWork {
-    /// The UUID of the run.
-    pub run: String,
-    /// Those of its amounts that still fit.
-    pub amounts: Amounts,
 }
 
 /// A plan of the rating with the inputs of its cells.
 pub struct Rating {
     plan: Plan,
     base: Setting,
-    /// The work that needs no pilots.
-    earlier: Option<EarlierWork>,
     /// Open as long as the run lasts.
     _egress_proxy: EgressProxy,
 }
@@ -58,8 +44,7 @@ pub struct Rating {
 impl Rating {
     /// The rating of `plan`. `scratch` is an existing directory on the disk that the host
     /// activities use, `runtime` a private one for sockets; both outlive this. `ftp` is the
-    /// external server, if the user named one. Its activities do the work of `earlier`, if there is
-    /// such a run; pilots find out what is missing in it.
+    /// external server, if the user named one.
     ///
     /// # Errors
     /// An egress proxy that cannot be opened, or a kernel without random bytes.
@@ -68,7 +53,6 @@ impl Rating {
         scratch: PathBuf,
         runtime: &Path,
         ftp: Option<&ExternalFtp>,
-        earlier: Option<EarlierWork>,
     ) -> Result<Self, CoordinatorError> {
         let egress_proxy = EgressProxy::open(ftp, runtime)?;
         let target = plan.profile.target;
@@ -82,7 +66,7 @@ impl Rating {
             disk_source: None,
             ftp: egress_proxy.source()?,
         };
-        Ok(Self { plan, base, earlier, _egress_proxy: egress_proxy })
+        Ok(Self { plan, base, _egress_proxy: egress_proxy })
     }
 }
 
@@ -99,7 +83,6 @@ impl Study for Rating {
         Pace {
             most_blocks: profile.most_blocks,
             budget: profile.budget,
-            expected: profile.budget,
             own_time: None,
             guess: Span::from_seconds_f64(profile.target.seconds() * 1.5 + 0.05),
             deadline: self.base.deadline.into(),
@@ -155,12 +138,8 @@ impl Study for Rating {
         for finding in &findings {
             observer.notice(finding);
         }
-        // It stays: a lost host may make this be done again.
-        let earlier = self.earlier.clone();
-        let (amounts_of, known) = earlier.map(|earlier| (earlier.run, earlier.amounts)).unzip();
-        let known = known.unwrap_or_default();
-        let amounts = calibrate::calibrate(stage, &self.plan, &self.base, known, observer).await?;
-        let calibration = Calibration { amounts, amounts_of, network_check };
+        let amounts = calibrate::calibrate(stage, &self.plan, &self.base, observer).await?;
+        let calibration = Calibration { amounts, network_check };
         let document = Some(document(&calibration)?);
         self.base.amount = Amount::Fixed(calibration.amounts);
         Ok(Calibrated { document, findings })

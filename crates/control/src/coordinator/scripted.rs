@@ -52,7 +52,6 @@ impl<E: Experiment> Study for Scripted<E> {
         Pace {
             most_blocks: frame.blocks,
             budget: frame.budget,
-            expected: frame.budget,
             own_time: None,
             guess,
             deadline: frame.deadline.into(),

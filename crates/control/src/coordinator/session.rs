@@ -90,11 +90,11 @@ impl<S: Study> Session<'_, S> {
         self.journal.event(Level::Info, &text)
     }
 
-    /// Measures all blocks, and notes what moved processors have cost.
+    /// Measures all blocks, and notes how long cells waited.
     async fn blocks(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         let measured = self.every_block(monitor).await.and_then(|()| self.note());
-        let told = self.stage.placement.told();
-        let noted = told.map_or(Ok(()), |told| self.journal.event(Level::Info, &told));
+        let waited = self.stage.placement.summary();
+        let noted = waited.map_or(Ok(()), |waited| self.journal.event(Level::Info, &waited));
         // The first error is the one to report.
         measured.and(noted)
     }
@@ -109,7 +109,7 @@ impl<S: Study> Session<'_, S> {
         self.observer.phase(Phase::Measure);
         let pace = self.study.pace();
         let placement = &mut self.stage.placement;
-        monitor.guard(placement.begin(pace.expected).map(Ok)).await?;
+        monitor.guard(placement.begin().map(Ok)).await?;
         let clock = Clock::start(pace);
         let mut stall = StallDetector::default();
         for block in 0..pace.most_blocks {
@@ -137,15 +137,13 @@ impl<S: Study> Session<'_, S> {
         Ok(())
     }
 
-    /// Measures and stores a cell; returns the time of the valid attempt.
+    /// Measures and stores a cell; returns its time.
     async fn cell(
         &mut self,
         slot: &Slot<S::Cell>,
         monitor: &mut RunMonitor<'_>,
     ) -> Result<Duration, CoordinatorError> {
         let mut attempts = RetryBudget::of(&slot.cell.to_string());
-        let mut again = 0;
-        self.stage.placement.begin_cell();
         let (record, took) = loop {
             let placement = &mut self.stage.placement;
             monitor.guard(placement.await_near().map(Ok)).await?;
@@ -158,11 +156,7 @@ impl<S: Study> Session<'_, S> {
                 other => {
                     let (measured, took) = (other?, began.elapsed());
                     let Some(record) = measured else { return Ok(took) };
-                    let (faults, _) = self.study.seen(&record);
-                    if !S::CAN_REPEAT || !self.stage.placement.spoiled(faults, again, took) {
-                        break (record, took);
-                    }
-                    again += 1;
+                    break (record, took);
                 }
             }
         };
@@ -210,14 +204,15 @@ impl<S: Study> Session<'_, S> {
     }
 
     fn progress(&self, slot: &Slot<S::Cell>, left_in_block: usize, clock: &Clock) -> Progress {
-        let left = left_in_block + self.study.sure_after(slot.block, &self.records);
+        let later = self.study.sure_after(slot.block, &self.records);
+        let (left, seconds_left) = clock.left(slot.block, left_in_block, later);
         let done = self.records.len();
         Progress {
             block: S::IN_BLOCKS.then_some(slot.block),
             cell: slot.cell.to_string(),
             done,
             expected: done + left,
-            seconds_left: clock.seconds_left(left),
+            seconds_left,
             so_far: self.study.so_far(&self.records),
         }
     }
@@ -235,8 +230,8 @@ fn too_short(budget: Span, cells: usize) -> String {
 struct Clock {
     began: Instant,
     budget: Span,
-    /// The most that is shown as left in all.
-    shown: Span,
+    /// The time that cells keep to by themselves, those of the first block, too.
+    own_time: Option<Span>,
     /// The estimate before the first measurement.
     guess_seconds_per_cell: f64,
     measured: std::cell::Cell<u32>,
@@ -247,7 +242,7 @@ impl Clock {
         Self {
             began: Instant::now(),
             budget: pace.budget,
-            shown: pace.own_time.unwrap_or(pace.budget),
+            own_time: pace.own_time,
             guess_seconds_per_cell: pace.guess.seconds(),
             measured: std::cell::Cell::new(0),
         }
@@ -257,13 +252,38 @@ impl Clock {
         Span::from(self.began.elapsed()) > self.budget
     }
 
-    /// From the mean time of the cells so far, never more than the budget leaves.
-    fn seconds_left(&self, cells: usize) -> f64 {
+    /// The cells that the time allows, and their time, of those that are left in `block` and certain to follow: by
+    /// the mean time of the cells so far. The first block is measured whatever time it takes.
+    fn left(&self, block: u32, in_block: usize, later: usize) -> (usize, f64) {
         let measured = self.measured.get();
         self.measured.set(measured + 1);
         let elapsed = self.began.elapsed().as_secs_f64();
         let per_cell =
             if measured == 0 { self.guess_seconds_per_cell } else { elapsed / f64::from(measured) };
-        (per_cell * cells as f64).min((self.shown.seconds() - elapsed).max(per_cell))
+        let certain = if block == 0 && self.own_time.is_none() { in_block } else { 1 };
+        let time = self.own_time.unwrap_or(self.budget).seconds() - elapsed;
+        forecast(per_cell, time, certain, in_block + later)
+    }
+}
+
+/// The cells that are measured within `time`, `certain` of them in any case, and how long they take.
+pub(super) fn forecast(per_cell: f64, time: f64, certain: usize, all: usize) -> (usize, f64) {
+    let within = (time.max(0.0) / per_cell.max(f64::MIN_POSITIVE)) as usize;
+    let cells = within.max(certain).min(all);
+    (cells, per_cell * cells as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::forecast;
+
+    /// As `rate` on a slow network: 135 cells of 5 s in each of three blocks, and 140 s in all.
+    #[test]
+    fn the_first_block_takes_its_time_and_later_ones_what_is_left() {
+        assert_eq!(forecast(5.0, 140.0, 135, 405), (135, 675.0), "the first cell");
+        assert_eq!(forecast(5.0, -80.0, 91, 361), (91, 455.0), "the time is over");
+        assert_eq!(forecast(0.25, 140.0, 135, 405), (405, 101.25), "a quick network");
+        assert_eq!(forecast(0.5, 90.0, 50, 320), (180, 90.0), "not all of what follows");
+        assert_eq!(forecast(0.5, 0.1, 1, 80), (1, 0.5), "the last cell");
     }
 }

@@ -358,9 +358,6 @@ impl Study for Signatures {
     type Record = JobRecord;
 
     const IN_BLOCKS: bool = false;
-    /// A turn of the ends is the next size.
-    const CAN_REPEAT: bool = false;
-
     fn seed(&self) -> u64 {
         self.job.seed()
     }
@@ -371,7 +368,6 @@ impl Study for Signatures {
         Pace {
             most_blocks: self.job.most_turns(),
             budget: Span::from_nanoseconds(u64::MAX),
-            expected: self.job.expected(),
             own_time: self.job.time(),
             guess: precision.target * u64::from(precision.trials),
             deadline: self.job.longest().into(),
@@ -532,7 +528,6 @@ impl Watch {
             machine,
             near_cpu: used(self.cpu[0], near),
             far_cpu: used(self.cpu[1], far),
-            near_core_to_core: stage.placement.known(),
             network,
         })
     }

@@ -27,9 +27,6 @@ pub trait Study {
     /// Whether its cells are repeated in blocks.
     const IN_BLOCKS: bool = true;
 
-    /// Whether a cell can be measured again at once.
-    const CAN_REPEAT: bool = true;
-
     /// Orders blocks and seeds what is random on the network.
     fn seed(&self) -> u64;
 
@@ -104,8 +101,6 @@ pub struct Pace {
     pub most_blocks: u32,
     /// No block beyond the first is begun or continued after this time from the first cell.
     pub budget: Span,
-    /// The time of which a part may be spent on waiting for near processors.
-    pub expected: Span,
     /// The time that the cells keep to by themselves, if it is limited: no more is shown as left.
     pub own_time: Option<Span>,
     /// The estimated time of a cell, before one was measured.

@@ -7,15 +7,7 @@ use serde_json::Value;
 use super::Environment;
 
 /// Settings that change by themselves, and are no reason for a warning.
-const RESTLESS: [&str; 7] = [
-    "load.",
-    "busy",
-    "near_core_to_core_ns",
-    "known_costs",
-    "known_spreads",
-    "cpu_time.",
-    "memory.available_bytes",
-];
+const RESTLESS: [&str; 4] = ["load.", "busy", "cpu_time.", "memory.available_bytes"];
 
 /// A setting that differs between two readings.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,12 +23,8 @@ pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> 
     for compared in &comparison.others {
         let Some(overall) = &compared.overall else { continue };
         let surer = words::surer_together(overall, &compared.cells).map(str::to_owned);
-        let said = [
-            words::taken_out(comparison, compared),
-            Some(words::basis(overall, comparison, compared)),
-            surer,
-            words::advice(overall),
-        ];
+        let said =
+            [Some(words::basis(overall, comparison, compared)), surer, words::advice(overall)];
         setting.extend(
             said.into_iter().flatten().filter(|text| !setting.contains(text)).collect::<Vec<_>>(),
         );

@@ -30,8 +30,6 @@ fn one<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -
         ));
         lines.push(String::new());
         lines.push(format!("- {}", words::basis(overall, comparison, compared)));
-        let taken_out = words::taken_out(comparison, compared);
-        lines.extend(taken_out.map(|text| format!("- {}", safe(&text))));
         lines.extend(words::advice(overall).map(|advice| format!("- {advice}")));
     }
     let plans = compared.plan_differences.iter().map(ToString::to_string);

@@ -29,7 +29,6 @@ pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) ->
         let sentences = [
             Some(words::over(overall)),
             Some(words::basis(overall, comparison, compared)),
-            words::taken_out(comparison, compared),
             words::advice(overall),
         ];
         let name = &compared.side.name;

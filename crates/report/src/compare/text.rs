@@ -71,7 +71,6 @@ fn headline<R: ComparedRow>(
         Some(words::over(overall)),
         surer,
         Some(words::basis(overall, comparison, compared)),
-        words::taken_out(comparison, compared),
         words::advice(overall),
     ];
     for text in further.into_iter().flatten() {

@@ -2,10 +2,9 @@
 
 use btu_stats::{Estimate, Interval};
 use btu_suite::compare::{
-    Basis, ComparedCell, ComparedRow, ComparedSide, Comparison, Finding, Over, Overall, RunCosts,
-    Unit,
+    Basis, ComparedCell, ComparedRow, ComparedSide, Comparison, Finding, Over, Overall, Unit,
 };
-use btu_suite::verdict::{FarCost, Title};
+use btu_suite::verdict::Title;
 
 use crate::number::{NOTHING, count, percent, three_digits};
 use crate::sheet::columns;
@@ -118,38 +117,6 @@ pub(super) fn basis<R: ComparedRow>(
             .to_owned(),
         Basis::Nothing => "no interval: nothing was repeated".to_owned(),
     }
-}
-
-/// Most runs of which the costs are named.
-const MOST_RUNS: usize = 3;
-
-/// What far and slow processors cost, which is taken out of rated rows: `r4 1024 0.97, 65536 0.77, slow 0.95, distance 0.98`.
-pub(super) fn taken_out<R: ComparedRow>(
-    comparison: &Comparison<R>,
-    compared: &ComparedSide<R>,
-) -> Option<String> {
-    let runs: Vec<&RunCosts> =
-        [&comparison.base, &compared.side].iter().flat_map(|side| &side.taken_out).collect();
-    let cost = |cost: &FarCost| format!("{} {:.2}", cost.message, cost.ratio.value);
-    let of_run = |of: &&RunCosts| {
-        let slow = of.slow.map(|cost| format!("slow {:.2}", cost.ratio.value));
-        let distance = of.distance.map(|cost| format!("distance {:.2}", cost.ratio.value));
-        let all: Vec<String> = of.costs.iter().map(cost).chain(slow).chain(distance).collect();
-        format!("{} {}", of.run, all.join(", "))
-    };
-    let named: Vec<String> = runs.iter().take(MOST_RUNS).map(of_run).collect();
-    let rest = runs.len().saturating_sub(MOST_RUNS);
-    let rest = if rest > 0 {
-        format!("; and {}: --format json has all", count(rest, "more run"))
-    } else {
-        String::new()
-    };
-    (!runs.is_empty()).then(|| {
-        format!(
-            "rated rows are brought to near processors at full or usual speed: cells under other conditions divided by {}{rest}",
-            named.join("; ")
-        )
-    })
 }
 
 /// The effort that would answer an open question.

@@ -50,7 +50,6 @@ fn head() -> RunHead {
         database: "runs.db".to_owned(),
         duration: Span::from_seconds(61),
         own_cost: None,
-        work_of: None,
         notes: vec!["the governor changed".to_owned()],
     }
 }

@@ -178,6 +178,12 @@ impl Cell {
         })
     }
 
+    /// A share, shown in per cent.
+    pub fn percent(share: f64) -> Self {
+        let shown = crate::number::percent(share);
+        Self::Number { value: share * 100.0, shown, interval: None }
+    }
+
     /// A count, shown in full.
     pub fn count(count: u64) -> Self {
         Self::Number { value: count as f64, shown: count.to_string(), interval: None }

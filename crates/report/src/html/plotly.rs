@@ -49,7 +49,8 @@ fn trace(figure: &Figure, panel: &Panel, place: usize, series: &Series, first: b
         trace["mode"] = json!(mode);
     }
     if series.points.iter().any(|point| point.interval.is_some()) {
-        trace[if across { "error_x" } else { "error_y" }] = intervals(&series.points, across);
+        trace[if across { "error_x" } else { "error_y" }] =
+            intervals(panel, &series.points, across);
     }
     trace
 }
@@ -79,12 +80,18 @@ fn hover(panel: &Panel, across: bool) -> String {
     }
 }
 
-fn intervals(points: &[Point], across: bool) -> Value {
+/// Whiskers end at the edges of what the panel's values need, so that one wide interval does not squeeze all values
+/// together; the table has the whole interval.
+fn intervals(panel: &Panel, points: &[Point], across: bool) -> Value {
     let middle = |point: &Point| if across { point.x } else { point.y };
-    let above =
-        points.iter().map(|point| point.interval.map_or(0.0, |(_, high)| high - middle(point)));
-    let below =
-        points.iter().map(|point| point.interval.map_or(0.0, |(low, _)| middle(point) - low));
+    let values = panel.series.iter().flat_map(|series| &series.points).map(middle);
+    let [least, most] = edges(if across { &panel.x } else { &panel.y }, values);
+    let above = points
+        .iter()
+        .map(|point| point.interval.map_or(0.0, |(_, high)| high.min(most) - middle(point)));
+    let below = points
+        .iter()
+        .map(|point| point.interval.map_or(0.0, |(low, _)| middle(point) - low.max(least)));
     json!({
         "type": "data",
         "symmetric": false,
@@ -93,6 +100,22 @@ fn intervals(points: &[Point], across: bool) -> Value {
         "thickness": 1.5,
         "width": 4,
     })
+}
+
+/// Half and twice of the values, or half of their range beyond them.
+fn edges(axis: &Axis, values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let (least, most) = values
+        .filter(|value| value.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+            (least.min(value), most.max(value))
+        });
+    match axis.scale {
+        Scale::Logarithmic | Scale::At(_) => [least / 2.0, most * 2.0],
+        Scale::Linear | Scale::Words(_) => {
+            let room = (most.max(0.0) - least.min(0.0)) / 2.0;
+            [least - room, most + room]
+        }
+    }
 }
 
 /// The name of an axis: `x`, `x2`, `x3`.
@@ -188,4 +211,28 @@ fn mark_texts(values: &[f64]) -> Vec<String> {
 /// The library interprets a few tags in its texts; text from outside must not contain any.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figure::Role;
+    use super::*;
+
+    #[test]
+    fn b10_a_wide_interval_does_not_stretch_the_axis() {
+        let point = |x, y, interval| Point { x, y, interval };
+        let points =
+            vec![point(1.0, 100.0, Some((90.0, 110.0))), point(2.0, 400.0, Some((1e-3, 1e9)))];
+        let series = |points| Series {
+            name: "all".to_owned(),
+            role: Role::Idle,
+            mark: Mark::Points,
+            points,
+        };
+        let [x, y] = ["size", "goodput"].map(Axis::logarithmic);
+        let panel = Panel { title: String::new(), x, y, series: vec![series(points.clone())] };
+        let drawn = intervals(&panel, &points, false);
+        assert_eq!(drawn["array"], json!([10.0, 400.0]));
+        assert_eq!(drawn["arrayminus"], json!([10.0, 350.0]));
+    }
 }

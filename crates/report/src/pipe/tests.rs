@@ -55,7 +55,6 @@ fn head() -> RunHead {
         database: "runs.db".to_owned(),
         duration: Span::from_seconds(45),
         own_cost: None,
-        work_of: None,
         notes: Vec::new(),
     }
 }

@@ -167,10 +167,8 @@ fn facts(report: &RunReport) -> Table {
         ("void cells", report.verdict.invalid_cells.to_string()),
         ("overhead for each cell", cost),
     ];
-    let work = report.run.work_of.clone().map(|earlier| ("work as in run", earlier));
     let mut table = Table::new("The run", &["", ""], 2);
-    let facts = facts.into_iter().chain(work);
-    table.rows = facts.map(|(name, value)| row(&[name, &value], [])).collect();
+    table.rows = facts.into_iter().map(|(name, value)| row(&[name, &value], [])).collect();
     table
 }
 

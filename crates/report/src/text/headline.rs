@@ -1,6 +1,6 @@
 //! The rating, and its scope.
 
-use btu_stats::{Form, Means};
+use btu_stats::Means;
 use btu_suite::cell::Load;
 use btu_suite::verdict::{Obstacle, Rating};
 
@@ -30,7 +30,7 @@ fn first(page: &Page) -> Vec<String> {
     let value = format!("{} Mb/s", three_digits(rating.btu_bits_per_second.value / MEGABIT));
     let interval = match ends(&rating.btu_bits_per_second, MEGABIT) {
         Some(ends) => format!("(95 %: {ends})"),
-        None => "(no interval: nothing was repeated)".to_owned(),
+        None => "(no interval)".to_owned(),
     };
     let profile = format!("{} profile", page.verdict.profile);
     let warnings = format!("{}{}", obstacles(page, rating), confidence(page, rating));
@@ -62,10 +62,14 @@ fn obstacles(page: &Page, rating: &Rating) -> String {
 }
 
 fn confidence(page: &Page, rating: &Rating) -> String {
-    match (rating.missing.len(), page.verdict.low_confidence_rows()) {
-        (0, 0) => String::new(),
-        (0, rows) => format!(", low confidence: {}", count(rows, "row")),
-        (missing, _) => format!(", incomplete: {missing} of {} rows missing", rating.cells_planned),
+    if !rating.missing.is_empty() {
+        let (missing, planned) = (rating.missing.len(), rating.cells_planned);
+        return format!(", incomplete: {missing} of {planned} rows missing");
+    }
+    match (rating.low_confidence_reason(), page.verdict.low_confidence_rows()) {
+        (Some(why), _) => format!(", low confidence: {why}"),
+        (None, 0) => String::new(),
+        (None, rows) => format!(", low confidence: {}", count(rows, "row")),
     }
 }
 
@@ -90,13 +94,10 @@ fn per_load(page: &Page) -> Vec<String> {
 /// The scope of the mean, and the two other means.
 fn made_of(page: &Page) -> Vec<String> {
     let Some(rating) = &page.verdict.rating else { return Vec::new() };
-    let form = match (rating.interval_form, rating.earlier_runs) {
-        (Some(Form::WithinCells), _) => ", interval within rows".to_owned(),
-        (Some(Form::BetweenBlocks), 0) => ", interval between blocks".to_owned(),
-        (Some(Form::BetweenBlocks), runs) => {
-            format!(", interval between blocks, {} as well", count(runs as usize, "earlier run"))
-        }
-        (None, _) => String::new(),
+    let form = if rating.btu_bits_per_second.interval.is_some() {
+        format!(", interval between {}", count(rating.blocks_compared, "block"))
+    } else {
+        String::new()
     };
     let repetitions = count(rating.repetitions_used, "repetition");
     let geometric =
@@ -137,10 +138,8 @@ fn run(page: &Page) -> Vec<String> {
         format!("took {}", duration(run.duration)),
     ];
     let cost = run.own_cost.map(|cost| format!("overhead for each cell: {}", duration(cost)));
-    let work = run.work_of.as_ref().map(|earlier| format!("work as in run {earlier}"));
-    let own = [cost, work].into_iter().flatten();
     let lines =
-        [what.join(GAP), run.machine.clone()].into_iter().chain(run.about_hosts()).chain(own);
+        [what.join(GAP), run.machine.clone()].into_iter().chain(run.about_hosts()).chain(cost);
     lines.flat_map(|line| quiet(page, &line)).collect()
 }
 

@@ -31,7 +31,6 @@ pub(crate) fn head() -> RunHead {
         database: "/home/user/.local/share/btu/runs.sqlite".to_owned(),
         duration: Span::from_seconds(128),
         own_cost: Some(Span::from_microseconds(6030)),
-        work_of: Some("r5".to_owned()),
         notes: Vec::new(),
     }
 }

@@ -4,8 +4,7 @@ use btu_stats::Histogram;
 use btu_store::{State, StoreError};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::Reading;
-use btu_suite::record::{Apart, CellRecord, MachineCpu, Outcome, ProcessorReadings, Requested};
-use btu_suite::verdict::PlacedReading;
+use btu_suite::record::{CellRecord, MachineCpu, Outcome, ProcessorReadings, Requested};
 use btu_units::{Bytes, Span};
 use rusqlite::Connection;
 
@@ -101,16 +100,13 @@ fn readings_are_those_of_the_whole_cells() {
     let cells = store.cells(lock.run()).unwrap();
     let mut expected: Vec<Reading> = cells.iter().filter_map(Reading::of).collect();
     assert_eq!(expected.len(), 3);
-    let speeds = |placed: Vec<PlacedReading>| {
-        placed.into_iter().map(|cell| cell.reading).collect::<Vec<Reading>>()
-    };
-    assert_eq!(speeds(store.readings(lock.run()).unwrap()), expected);
+    assert_eq!(store.readings(lock.run()).unwrap(), expected);
     expected.retain(|reading| reading.row != interactive);
-    assert_eq!(speeds(store.readings_for_rating(lock.run()).unwrap()), expected);
+    assert_eq!(store.readings_for_rating(lock.run()).unwrap(), expected);
 }
 
 #[test]
-fn latencies_are_those_of_valid_cells_that_have_one() {
+fn processors_are_those_of_valid_cells() {
     let (_directory, path) = temporary();
     let mut store = open(&path);
     let lock = create(&mut store);
@@ -122,8 +118,9 @@ fn latencies_are_those_of_valid_cells_that_have_one() {
         }
         store.save_cell(&lock, &cell).unwrap();
     }
-    let expected = Apart::of([60, 310].map(Span::from_nanoseconds));
-    assert_eq!(store.core_to_core(lock.run()).unwrap(), expected);
+    let found = store.processors(lock.run()).unwrap();
+    let latencies: Vec<Option<Span>> = found.iter().map(|one| one.core_to_core).collect();
+    assert_eq!(latencies, [Some(60), None, Some(310)].map(|one| one.map(Span::from_nanoseconds)));
 }
 
 /// Cells of versions that had no columns for the processors say the same, by their records.
@@ -139,19 +136,13 @@ fn processors_are_read_from_columns_and_from_records_alike() {
         cell.machine = MachineCpu { core_to_core_ns, arithmetic_ns, ..cell.machine };
         store.save_cell(&lock, &cell).unwrap();
     }
-    let read = || {
-        let placed = store.readings_for_rating(lock.run()).unwrap();
-        let processors: Vec<ProcessorReadings> =
-            placed.into_iter().map(|cell| cell.processors).collect();
-        (processors, store.core_to_core(lock.run()).unwrap())
-    };
-    let (processors, latencies) = read();
+    let read = || store.processors(lock.run()).unwrap();
     let of = |core_to_core: Option<u64>, arithmetic: Option<u64>| ProcessorReadings {
         core_to_core: core_to_core.map(Span::from_nanoseconds),
         arithmetic: arithmetic.map(Span::from_nanoseconds),
     };
     let expected = [of(Some(60), Some(28_000)), of(None, None), of(None, Some(43_000))];
-    assert_eq!(processors, expected);
+    assert_eq!(read(), expected);
     let raw = Connection::open(&path).unwrap();
     let columns: i64 = raw
         .query_row("SELECT count(*) FROM cells WHERE core_to_core_ns IS NOT NULL", [], |row| {
@@ -160,5 +151,5 @@ fn processors_are_read_from_columns_and_from_records_alike() {
         .unwrap();
     assert_eq!(columns, 3, "nothing was read is known, too");
     raw.execute("UPDATE cells SET core_to_core_ns = NULL, arithmetic_ns = NULL", []).unwrap();
-    assert_eq!(read(), (processors, latencies));
+    assert_eq!(read(), expected);
 }

@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::row::ComparedRow;
-use super::side::{Group, Run, TakenOut};
-use super::spread::Error;
+use super::side::{Group, Run};
 
 /// The logarithms of a run's speeds. Ordered, so that sums do not depend on the order of the cells.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Logs<R> {
     rows: BTreeMap<R, BTreeMap<u32, f64>>,
-    taken_out: Vec<TakenOut<R>>,
 }
 
 impl<R: ComparedRow> Logs<R> {
@@ -25,7 +23,7 @@ impl<R: ComparedRow> Logs<R> {
                 .or_default()
                 .insert(reading.block, reading.per_second.ln());
         }
-        Self { rows, taken_out: run.taken_out.clone() }
+        Self { rows }
     }
 
     /// The number of repetitions of `row`.
@@ -38,17 +36,6 @@ impl<R: ComparedRow> Logs<R> {
         let means: Option<Vec<f64>> =
             rows.iter().map(|row| mean(self.rows.get(row)?.values().copied())).collect();
         mean(means?.into_iter())
-    }
-
-    /// The error of the mean over `rows` because of what was taken out.
-    pub(super) fn taken_out(&self, rows: &[R]) -> Error {
-        let of = |taken: &TakenOut<R>| {
-            let exposures = rows.iter().filter_map(|row| taken.exposure.get(row));
-            let weight = exposures.sum::<f64>() / rows.len() as f64;
-            let variance = weight.powi(2) * taken.error.variance_of_mean().unwrap_or(0.0);
-            Error { variance, degrees: taken.error.degrees() }
-        };
-        self.taken_out.iter().map(of).fold(Error::NONE, Error::and)
     }
 
     /// The mean over `rows` within each block that holds all of them.

@@ -1,15 +1,11 @@
 //! The input of a comparison: runs as speeds of cells.
 
-use std::collections::BTreeMap;
-
-use btu_stats::LogSample;
 use serde::{Deserialize, Serialize};
 
-use super::{ComparedRow, RunCosts, Side, Unit};
+use super::{ComparedRow, Side, Unit};
 use crate::cell::Row;
 use crate::record::CellRecord;
 use crate::schedule;
-use crate::verdict::{DistanceCost, FarCost, SlowCost};
 
 /// The speed of one valid cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -29,31 +25,6 @@ pub struct Run<R = Row> {
     pub name: String,
     /// Its valid cells, in any order.
     pub readings: Vec<Reading<R>>,
-    /// The costs of far and slow processors that were taken out of the readings.
-    pub taken_out: Vec<TakenOut<R>>,
-}
-
-/// A cost of far or slow processors that was taken out of speeds of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TakenOut<R = Row> {
-    /// The cost, for users.
-    pub cost: TakenCost,
-    /// Its error, as a logarithm. All cells from which it was taken out have it in common.
-    pub error: LogSample,
-    /// What a row's cells were exposed to on average: the share of far cells, slowness or distance as a
-    /// logarithm; zero where a row is absent.
-    pub exposure: BTreeMap<R, f64>,
-}
-
-/// What was taken out.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum TakenCost {
-    /// That of far processors, of one message size.
-    Far(FarCost),
-    /// That of slow ones.
-    Slow(SlowCost),
-    /// What goes along with the latency of near ones.
-    Distance(DistanceCost),
 }
 
 /// Runs that repeat one another.
@@ -70,7 +41,7 @@ pub struct Group<R = Row> {
 // By hand, since no row needs a default for it.
 impl<R> Default for Run<R> {
     fn default() -> Self {
-        Self { name: String::new(), readings: Vec::new(), taken_out: Vec::new() }
+        Self { name: String::new(), readings: Vec::new() }
     }
 }
 
@@ -84,24 +55,7 @@ impl<R> Group<R> {
     /// The group without its readings.
     pub(super) fn side(&self) -> Side {
         let runs = self.runs.iter().map(|run| run.name.clone()).collect();
-        let taken_out = self.runs.iter().filter_map(Run::costs).collect();
-        Side { name: self.name.clone(), runs, network: self.network.clone(), taken_out }
-    }
-}
-
-impl<R> Run<R> {
-    /// What was taken out of it; `None` if nothing was.
-    fn costs(&self) -> Option<RunCosts> {
-        let (mut costs, mut slow, mut distance) = (Vec::new(), None, None);
-        for taken in &self.taken_out {
-            match taken.cost {
-                TakenCost::Far(cost) => costs.push(cost),
-                TakenCost::Slow(cost) => slow = Some(cost),
-                TakenCost::Distance(cost) => distance = Some(cost),
-            }
-        }
-        let run = self.name.clone();
-        (!self.taken_out.is_empty()).then_some(RunCosts { run, costs, slow, distance })
+        Side { name: self.name.clone(), runs, network: self.network.clone() }
     }
 }
 

@@ -15,32 +15,17 @@ const FEWEST_DEGREES: f64 = 2.0;
 pub(super) struct Scatter {
     squares: f64,
     degrees: f64,
-    /// The part of the squares that is expected from the errors of what was taken out.
-    taken_out: f64,
 }
 
 impl Scatter {
     fn of(values: &[f64]) -> Self {
         let degrees = values.len().saturating_sub(1) as f64;
         let squares = sample_variance(values).unwrap_or(0.0) * degrees;
-        Self { squares, degrees, taken_out: 0.0 }
-    }
-
-    /// Of runs, each with its mean and the error of what was taken out.
-    fn of_runs(runs: &[(f64, Error)]) -> Self {
-        let (means, errors): (Vec<f64>, Vec<f64>) =
-            runs.iter().map(|(mean, error)| (*mean, error.variance)).unzip();
-        let scatter = Self::of(&means);
-        let expected = btu_stats::arithmetic_mean(&errors).unwrap_or(0.0);
-        Self { taken_out: expected * scatter.degrees, ..scatter }
+        Self { squares, degrees }
     }
 
     fn and(self, other: Self) -> Self {
-        Self {
-            squares: self.squares + other.squares,
-            degrees: self.degrees + other.degrees,
-            taken_out: self.taken_out + other.taken_out,
-        }
+        Self { squares: self.squares + other.squares, degrees: self.degrees + other.degrees }
     }
 
     fn sum(all: impl Iterator<Item = Self>) -> Self {
@@ -52,19 +37,9 @@ impl Scatter {
         if self.degrees > 0.0 { self.squares / self.degrees } else { 0.0 }
     }
 
-    /// The part of the variance that comes from the errors of what was taken out.
-    fn contained(self) -> f64 {
-        if self.degrees > 0.0 { self.taken_out / self.degrees } else { 0.0 }
-    }
-
     /// The error of a mean with this share of the variance.
     fn error(self, share: f64) -> Error {
         Error { variance: self.variance() * share, degrees: self.degrees }
-    }
-
-    /// The same for a difference, with the rest of the errors of what was taken out of its sides.
-    fn error_with(self, shares: f64, taken_out: Error) -> Error {
-        self.error(shares).widened(taken_out.beyond(self.contained() * shares))
     }
 }
 
@@ -77,28 +52,19 @@ pub(super) struct Measured {
     between_runs: Scatter,
     /// Between the blocks of each run.
     between_blocks: Scatter,
-    /// The error of the mean because of what was taken out of the runs.
-    taken_out: Error,
 }
 
 impl Measured {
     /// `None` unless every run has every row.
     pub(super) fn of<R: ComparedRow>(runs: &[Logs<R>], rows: &[R]) -> Option<Self> {
-        let means = runs.iter().map(|run| Some((run.mean(rows)?, run.taken_out(rows))));
-        let means: Vec<(f64, Error)> = means.collect::<Option<_>>()?;
+        let means: Vec<f64> = runs.iter().map(|run| run.mean(rows)).collect::<Option<_>>()?;
         let blocks: Vec<Vec<f64>> = runs.iter().map(|run| run.blocks(rows)).collect();
-        let share = 1.0 / means.len() as f64;
-        let values: Vec<f64> = means.iter().map(|(mean, _)| *mean).collect();
         Some(Self {
-            mean: btu_stats::arithmetic_mean(&values)?,
+            mean: btu_stats::arithmetic_mean(&means)?,
             runs: means.len() as f64,
             blocks: blocks.iter().map(Vec::len).sum::<usize>() as f64,
-            between_runs: Scatter::of_runs(&means),
+            between_runs: Scatter::of(&means),
             between_blocks: Scatter::sum(blocks.iter().map(|run| Scatter::of(run))),
-            taken_out: means
-                .iter()
-                .map(|(_, error)| error.times(share.powi(2)))
-                .fold(Error::NONE, Error::and),
         })
     }
 }
@@ -107,8 +73,7 @@ impl Measured {
 /// not count.
 pub(super) fn between_runs<R: ComparedRow>(history: &[Vec<Logs<R>>], rows: &[R]) -> Scatter {
     Scatter::sum(history.iter().map(|group| {
-        let runs = group.iter().filter_map(|run| Some((run.mean(rows)?, run.taken_out(rows))));
-        Scatter::of_runs(&runs.collect::<Vec<_>>())
+        Scatter::of(&group.iter().filter_map(|run| run.mean(rows)).collect::<Vec<_>>())
     }))
 }
 
@@ -135,34 +100,12 @@ pub(super) struct Error {
 }
 
 impl Error {
-    /// Of something that is known exactly.
-    pub(super) const NONE: Self = Self { variance: 0.0, degrees: 1.0 };
-
-    /// Together with an independent error (Satterthwaite 1946).
-    pub(super) fn and(self, other: Self) -> Self {
-        if other.variance <= 0.0 {
-            return self;
-        }
+    /// Together with an independent error (Satterthwaite 1946); one of both varies.
+    fn and(self, other: Self) -> Self {
         let variance = self.variance + other.variance;
         let curvature: f64 =
             [self, other].iter().map(|part| part.variance.powi(2) / part.degrees).sum();
         Self { variance, degrees: variance.powi(2) / curvature }
-    }
-
-    /// Like `and`, without more degrees of freedom than this one has: where it is small by chance, they
-    /// would seem to be those of `other`.
-    fn widened(self, other: Self) -> Self {
-        let both = self.and(other);
-        Self { degrees: both.degrees.min(self.degrees), ..both }
-    }
-
-    fn times(self, factor: f64) -> Self {
-        Self { variance: self.variance * factor, ..self }
-    }
-
-    /// Its part beyond this variance.
-    fn beyond(self, variance: f64) -> Self {
-        Self { variance: (self.variance - variance).max(0.0), ..self }
     }
 
     /// Half of the width of the interval.
@@ -214,8 +157,7 @@ fn error(
     level: Level,
 ) -> (Option<Error>, Basis) {
     let sides = [base, other];
-    let taken_out = base.taken_out.and(other.taken_out);
-    let separate = |parts| separate(parts, taken_out, level);
+    let separate = |parts| separate(parts, level);
     let between_runs = Scatter::sum(sides.iter().map(|side| side.between_runs));
     if between_runs.degrees >= FEWEST_DEGREES {
         return (separate(sides.map(|side| (side.between_runs, 1.0 / side.runs))), Basis::Runs);
@@ -223,7 +165,7 @@ fn error(
     let learned = between_runs.and(*history);
     if learned.degrees >= FEWEST_DEGREES {
         let shares = sides.iter().map(|side| 1.0 / side.runs).sum::<f64>();
-        let learned = learned.error_with(shares, taken_out);
+        let learned = learned.error(shares);
         // The mean of a run cannot be more certain than its own blocks allow, whatever earlier runs
         // show.
         let own = separate(sides.map(|side| (side.between_blocks, 1.0 / side.blocks)));
@@ -241,25 +183,21 @@ fn error(
 /// Two forms, of which the wider is taken: Student's, as if both sides scattered alike, and Welch's
 /// (1947; degrees of freedom by Satterthwaite 1946), each in its own way. The first is too narrow
 /// when the side with fewer repetitions scatters more; the second when it has very few and scatters
-/// little by chance. A side that was not repeated borrows the other's spread. Errors of what was taken
-/// out are added as far as the scatters do not contain them.
-fn separate(sides: [(Scatter, f64); 2], taken_out: Error, level: Level) -> Option<Error> {
+/// little by chance. A side that was not repeated borrows the other's spread.
+fn separate(sides: [(Scatter, f64); 2], level: Level) -> Option<Error> {
     let pool = Scatter::sum(sides.iter().map(|(scatter, _)| *scatter));
     if pool.degrees < FEWEST_DEGREES {
         return None;
     }
     let shares = sides.iter().map(|(_, share)| share).sum::<f64>();
-    let alike = pool.error_with(shares, taken_out);
-    let apart =
-        welch(sides, taken_out).filter(|apart| apart.half_width(level) > alike.half_width(level));
+    let alike = pool.error(shares);
+    let apart = welch(sides).filter(|apart| apart.half_width(level) > alike.half_width(level));
     Some(apart.unwrap_or(alike))
 }
 
 /// `None` where a side was not repeated, or nothing varies.
-fn welch(sides: [(Scatter, f64); 2], taken_out: Error) -> Option<Error> {
+fn welch(sides: [(Scatter, f64); 2]) -> Option<Error> {
     let repeated = sides.iter().all(|(scatter, _)| scatter.degrees > 0.0);
     let [base, other] = sides.map(|(scatter, share)| scatter.error(share));
-    let contained = sides.iter().map(|(scatter, share)| scatter.contained() * share).sum();
-    let both = base.and(other);
-    (repeated && both.variance > 0.0).then(|| both.widened(taken_out.beyond(contained)))
+    (repeated && base.variance + other.variance > 0.0).then(|| base.and(other))
 }

@@ -1,6 +1,5 @@
 //! Comparisons with known answers.
 
-mod far;
 mod known;
 mod simulation;
 
@@ -32,7 +31,7 @@ fn run(name: &str, rows: &[Row], blocks: u32, mut log: impl FnMut(usize, u32) ->
             readings.push(Reading { row, block, per_second: log(index, block).exp() });
         }
     }
-    Run { name: name.to_owned(), readings, ..Run::default() }
+    Run { name: name.to_owned(), readings }
 }
 
 fn group(name: &str, runs: Vec<Run>) -> Group {

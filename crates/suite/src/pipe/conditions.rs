@@ -18,10 +18,6 @@ pub struct Conditions {
     /// CPU time of the far end's worker; absent where it could not be read.
     #[serde(rename = "far_cpu_ns", default, skip_serializing_if = "Option::is_none")]
     pub far_cpu: Option<Span>,
-    /// The time of a cache line from one end's processor to the other's and back when they are near each
-    /// other, as earlier runs found it; absent where none did ([`Apart`](crate::record::Apart)).
-    #[serde(rename = "near_core_to_core_ns", default, skip_serializing_if = "Option::is_none")]
-    pub near_core_to_core: Option<Span>,
     /// The account of the emulator between the ends; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Box<WireAccount>>,
@@ -30,6 +26,6 @@ pub struct Conditions {
 impl Conditions {
     /// Those of the machine alone.
     pub fn of(machine: MachineCpu) -> Self {
-        Self { machine, near_cpu: None, far_cpu: None, near_core_to_core: None, network: None }
+        Self { machine, near_cpu: None, far_cpu: None, network: None }
     }
 }

@@ -2,7 +2,6 @@
 
 use btu_units::Bytes;
 
-use super::earlier::EarlierRuns;
 use crate::cell::{Component, Load, Row};
 use crate::plan::Plan;
 use crate::record::HostClock;
@@ -28,8 +27,6 @@ pub struct Context {
     /// The machine's load average over one minute before the run, if it is known; it includes btu's
     /// own load in that minute.
     pub load_before: Option<f64>,
-    /// What earlier runs of the machine tell.
-    pub known: EarlierRuns,
     /// The hosts' clock offsets; `None` if all stations share one clock.
     pub clocks: Vec<HostClocks>,
 }
@@ -57,7 +54,6 @@ impl Context {
             busy_before: None,
             busy_after: None,
             load_before: None,
-            known: EarlierRuns::default(),
             clocks: Vec::new(),
         }
     }

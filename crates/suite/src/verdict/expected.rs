@@ -65,7 +65,7 @@ pub(super) fn expected(goodputs: &Goodputs, context: &Context) -> Vec<ExpectedRo
         ExpectedRow {
             component,
             message,
-            measured_bits_per_second: goodputs.sample(row).map(|sample| sample.geometric_mean()),
+            measured_bits_per_second: goodputs.estimate(row).map(|goodput| goodput.value),
             closed_form_bits_per_second: steps.as_ref().and_then(closed_form),
             simulated_bits_per_second: steps
                 .as_ref()
@@ -185,8 +185,6 @@ fn simulated(drawing: &Drawing, seed: u64) -> Option<f64> {
 mod tests {
     use btu_units::BitRate;
 
-    use super::super::earlier::EarlierRuns;
-    use super::super::processor_costs::ProcessorCosts;
     use super::*;
     use crate::network::{Drawn, Network, Path, Stations};
     use crate::plan::{Plan, Profile};
@@ -194,9 +192,7 @@ mod tests {
     fn rows(network: Network) -> Vec<ExpectedRow> {
         let plan = Plan::whole(1, Profile::quick(), network);
         let context = Context::complete(plan, 1);
-        let nothing = EarlierRuns::default();
-        let costs = ProcessorCosts::of(&[], &nothing);
-        expected(&Goodputs::of(&[], &costs, &nothing.spreads), &context)
+        expected(&Goodputs::default(), &context)
     }
 
     fn path(loss: f64) -> Network {

@@ -4,7 +4,7 @@
 //! the host activity while the network activity runs. The paper gives one mean over the components
 //! in seconds, each difference clipped at zero; this module adds the signed mean, and the slowdown
 //! as a ratio with its interval: seconds depend on the chosen amount of work, the slowdown does
-//! not. What processors that were far from each other cost the network activity is taken out of its times.
+//! not.
 
 mod pairs;
 
@@ -60,7 +60,8 @@ pub struct Side {
     pub clipped_seconds: f64,
     /// Arithmetic mean of (together - alone), gains included.
     pub signed_seconds: f64,
-    /// Geometric mean of together / alone: 2 means that each activity takes twice as long.
+    /// Geometric mean of together / alone in the same block: 2 means that each activity takes twice as long. Its
+    /// interval comes from the spread of whole blocks, and takes three of them.
     pub slowdown: Estimate,
 }
 
@@ -138,18 +139,14 @@ pub(super) fn penalties(cells: &Cells, context: &Context) -> Penalties {
             ComponentSlowdown {
                 component,
                 load,
-                network: slowdown(cells, &pairs.network),
-                host: slowdown(cells, &pairs.host),
+                network: slowdown(&pairs.network),
+                host: slowdown(&pairs.host),
             }
         })
     });
     let by_load = context.host_loads().map(|load| {
         let pairs = pairs(&rated, load);
-        LoadSlowdown {
-            load,
-            network: slowdown(cells, &pairs.network),
-            host: slowdown(cells, &pairs.host),
-        }
+        LoadSlowdown { load, network: slowdown(&pairs.network), host: slowdown(&pairs.host) }
     });
     Penalties {
         totals: messages.iter().filter_map(|&message| total(&table, message)).collect(),
@@ -163,21 +160,11 @@ fn penalty(cells: &Cells, context: &Context, message: Bytes, load: Load) -> Pena
     let rated: Vec<Component> = context.rated().collect();
     let components = rated.iter().map(|&component| {
         let pairs = Pairs::of(cells, &[component], &[message], load);
-        ComponentPenalty {
-            component,
-            network: times(cells, &pairs.network),
-            host: times(cells, &pairs.host),
-        }
+        ComponentPenalty { component, network: times(&pairs.network), host: times(&pairs.host) }
     });
     let components = components.collect();
     let pairs = Pairs::of(cells, &rated, &[message], load);
-    Penalty {
-        message,
-        load,
-        network: side(cells, &pairs.network),
-        host: side(cells, &pairs.host),
-        components,
-    }
+    Penalty { message, load, network: side(&pairs.network), host: side(&pairs.host), components }
 }
 
 fn total(table: &[Penalty], message: Bytes) -> Option<TotalPenalty> {
@@ -192,7 +179,7 @@ fn total(table: &[Penalty], message: Bytes) -> Option<TotalPenalty> {
     })
 }
 
-fn side(cells: &Cells, pairs: &[Pair]) -> Option<Side> {
+fn side(pairs: &[Pair]) -> Option<Side> {
     let mean =
         |of: &dyn Fn(&Pair) -> f64| arithmetic_mean(&pairs.iter().map(of).collect::<Vec<_>>());
     let difference = |pair: &Pair| pair.loaded_seconds() - pair.base_seconds();
@@ -202,15 +189,15 @@ fn side(cells: &Cells, pairs: &[Pair]) -> Option<Side> {
         loaded_seconds: mean(&Pair::loaded_seconds)?,
         clipped_seconds: mean(&|pair| difference(pair).max(0.0))?,
         signed_seconds: mean(&difference)?,
-        slowdown: slowdown(cells, pairs)?,
+        slowdown: slowdown(pairs)?,
     })
 }
 
-fn times(cells: &Cells, pairs: &[Pair]) -> Option<Times> {
+fn times(pairs: &[Pair]) -> Option<Times> {
     let pair = pairs.first()?;
     Some(Times {
         base_seconds: pair.base_seconds(),
         loaded_seconds: pair.loaded_seconds(),
-        slowdown: slowdown(cells, pairs)?,
+        slowdown: slowdown(pairs)?,
     })
 }

@@ -20,15 +20,15 @@ pub struct RateRow {
     pub message: Bytes,
     /// The load that ran at the same time.
     pub load: Load,
-    /// Geometric mean over repetitions, as near processors have it; absent when no repetition counts.
+    /// Geometric mean over repetitions; absent when no repetition counts. Its interval takes three of them.
     pub goodput_bits_per_second: Option<Estimate>,
-    /// Slowest and fastest repetition, as measured.
+    /// Slowest and fastest repetition.
     pub range_bits_per_second: Option<[f64; 2]>,
     /// The number of valid repetitions.
     pub repetitions: usize,
     /// The number of void repetitions.
     pub invalid: usize,
-    /// Half the interval over the value; absent with fewer than two repetitions.
+    /// Half the interval over the value; absent with fewer than three repetitions.
     pub relative_half_width: Option<f64>,
     /// Whether the interval is wider than wanted, or missing.
     pub low_confidence: bool,
@@ -58,11 +58,11 @@ pub(super) fn rates(cells: &Cells, goodputs: &Goodputs, context: &Context) -> Ve
         .collect()
 }
 
-fn rate(cells: &Cells, rated: &Goodputs, context: &Context, row: Row) -> Option<RateRow> {
+fn rate(cells: &Cells, goodputs: &Goodputs, context: &Context, row: Row) -> Option<RateRow> {
     let Row::Network { component, message, load } = row else { return None };
-    let goodputs = cells.goodputs(row);
-    let values: Vec<f64> = goodputs.iter().map(|(_, value)| *value).collect();
-    let estimate = rated.estimate(row);
+    let repetitions: Vec<(u32, f64)> = goodputs.of_row(row).collect();
+    let values: Vec<f64> = repetitions.iter().map(|(_, value)| *value).collect();
+    let estimate = goodputs.estimate(row);
     let relative_half_width = estimate.and_then(|estimate| estimate.relative_half_width());
     let wanted = context.plan.profile.wanted_half_width;
     Some(RateRow {
@@ -75,7 +75,7 @@ fn rate(cells: &Cells, rated: &Goodputs, context: &Context, row: Row) -> Option<
         invalid: cells.void(row).len(),
         relative_half_width,
         low_confidence: relative_half_width.is_none_or(|half| half > wanted),
-        outliers: flagged(&goodputs, &values),
+        outliers: flagged(&repetitions, &values),
         cpu_seconds_per_gigabyte: cpu_seconds_per_gigabyte(cells.of(row)),
     })
 }
@@ -85,9 +85,9 @@ fn range(values: &[f64]) -> Option<[f64; 2]> {
     Some([low, values.iter().copied().fold(low, f64::max)])
 }
 
-fn flagged(goodputs: &[(u32, f64)], values: &[f64]) -> Vec<Outlier> {
+fn flagged(repetitions: &[(u32, f64)], values: &[f64]) -> Vec<Outlier> {
     let flag = |(index, modified_z): (usize, f64)| {
-        let (block, goodput_bits_per_second) = goodputs[index];
+        let (block, goodput_bits_per_second) = repetitions[index];
         Outlier { block, goodput_bits_per_second, modified_z }
     };
     outliers(values).into_iter().map(flag).collect()

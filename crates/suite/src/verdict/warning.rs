@@ -15,10 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
 pub use clocks::{ClockDrift, ClockStepped, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
-pub use machine::{
-    DistanceCost, FarCost, LoadBefore, OverCommitted, ProcessorsApart, ProcessorsSlowed, SlowCost,
-    Steal,
-};
+pub use machine::{LoadBefore, OverCommitted, ProcessorsApart, ProcessorsSlowed, Steal};
 pub(crate) use machine::{MOST_APART, MOST_STEAL};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
 pub(crate) use wire::MOST_LATENESS;
@@ -87,8 +84,8 @@ impl Cause {
             Self::InvalidCells(_) => "void cells",
             Self::NotMeasured(_) => "not finished",
             Self::Steal(_) => "stolen processor time",
-            Self::ProcessorsApart(_) => "processors apart",
-            Self::ProcessorsSlowed(_) => "processors slowed",
+            Self::ProcessorsApart(_) => "long core-to-core latency",
+            Self::ProcessorsSlowed(_) => "slow arithmetic",
             Self::LoadBefore(_) => "busy machine",
             Self::OverCommitted(_) => "few processors",
             Self::WireLate(_) => "late frames",
@@ -144,7 +141,7 @@ impl Cause {
 }
 
 /// All warnings about this run: first those that make it void, then the machine, then single rows. What other programs
-/// took comes before what the hypervisor took, since nothing takes it out of the rates.
+/// took comes before what the hypervisor took, since users can end them.
 pub(super) fn warnings(
     cells: &Cells,
     context: &Context,
@@ -156,7 +153,7 @@ pub(super) fn warnings(
         NotMeasured::check(cells, context).map(Cause::NotMeasured),
         LoadBefore::check(context).map(Cause::LoadBefore),
         Steal::check(cells).map(Cause::Steal),
-        ProcessorsApart::check(cells, context).map(Cause::ProcessorsApart),
+        ProcessorsApart::check(cells).map(Cause::ProcessorsApart),
         ProcessorsSlowed::check(cells).map(Cause::ProcessorsSlowed),
         OverCommitted::check(cells, context).map(Cause::OverCommitted),
         WireLate::check(cells).map(Cause::WireLate),
@@ -178,7 +175,7 @@ pub(super) fn warnings(
 }
 
 /// A share for readers: `7.5 %`, `30 %`.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let value = share * 100.0;
     if value >= 10.0 {
         format!("{value:.0} %")

@@ -223,7 +223,7 @@ fn any_group() -> impl Strategy<Value = Group> {
         let mut readings: Vec<Reading> = readings.collect();
         readings.sort_by_key(|reading| (reading.row, reading.block));
         readings.dedup_by_key(|reading| (reading.row, reading.block));
-        Run { name: "r".to_owned(), readings, ..Run::default() }
+        Run { name: "r".to_owned(), readings }
     });
     prop::collection::vec(run, 1..4).prop_map(|runs| group("g", runs))
 }

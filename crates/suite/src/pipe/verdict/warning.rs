@@ -261,26 +261,40 @@ fn disturbed(
     [points, counted].map(|all| all.iter().filter(|point| is_disturbed(point)).count())
 }
 
-/// More than one measurement in a hundred was made by far processors.
+/// Measurements by far processors are left out, or more than one in a hundred counts.
 fn apart(measured: [&[Point]; 2], reference: &ReferenceReadings) -> Option<PipeCause> {
     let [far, counted] = disturbed(measured, |point| reference.is_far(point));
     let latencies = reference.latencies();
     let near_ns = latencies.near()?.nanoseconds();
     let most_ns = latencies.most().nanoseconds();
     let of = measured[0].len();
-    let is_much = far as f64 > MOST_APART * of as f64;
-    is_much.then_some(PipeCause::ProcessorsApart { far, counted, of, near_ns, most_ns })
+    is_worth_saying(far, counted, of).then_some(PipeCause::ProcessorsApart {
+        far,
+        counted,
+        of,
+        near_ns,
+        most_ns,
+    })
 }
 
-/// More than one measurement in a hundred that count was made by slow processors.
+/// Measurements by slow processors are left out, or more than one in a hundred counts.
 fn slowed(measured: [&[Point]; 2], reference: &ReferenceReadings) -> Option<PipeCause> {
     let [slow, counted] = disturbed(measured, |point| reference.is_slow(point));
     let quick_ns = reference.quick()?.nanoseconds();
     let times = measured[0].iter().filter_map(|point| readings(point).arithmetic);
     let most_ns = times.max()?.nanoseconds();
     let of = measured[0].len();
-    let is_much = counted as f64 > MOST_APART * of as f64;
-    is_much.then_some(PipeCause::ProcessorsSlowed { slow, counted, of, quick_ns, most_ns })
+    is_worth_saying(slow, counted, of).then_some(PipeCause::ProcessorsSlowed {
+        slow,
+        counted,
+        of,
+        quick_ns,
+        most_ns,
+    })
+}
+
+fn is_worth_saying(disturbed: usize, counted: usize, of: usize) -> bool {
+    disturbed > counted || counted as f64 > MOST_APART * of as f64
 }
 
 fn unbalanced(accounts: &Accounts) -> Option<PipeCause> {

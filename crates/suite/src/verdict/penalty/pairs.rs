@@ -2,53 +2,56 @@
 
 use std::collections::BTreeMap;
 
-use btu_stats::{Estimate, LogSample, arithmetic_mean, contrast};
+use btu_stats::{Estimate, arithmetic_mean};
 use btu_units::Bytes;
 
-use super::super::LEVEL;
 use super::super::cells::Cells;
-use super::super::processor_costs::Exposure;
+use super::super::goodputs::over_rows;
 use crate::cell::{Component, Load, Row};
 
 /// One activity, alone and together with another.
 pub(super) struct Pair {
-    /// Row of the baseline, which several pairs may share.
-    base_row: Row,
     base: Measured,
-    loaded_row: Row,
     loaded: Measured,
+    /// Time together over time alone, for the same work, by block: what a block's cells have in common cancels.
+    slowdowns: BTreeMap<u32, f64>,
 }
 
-/// Seconds of an activity's repetitions.
+/// An activity's repetitions.
 struct Measured {
-    /// Arithmetic mean of the seconds per unit of work.
+    /// Seconds per unit of work, by block.
+    costs: BTreeMap<u32, f64>,
+    /// Arithmetic mean of these seconds.
     seconds_per_work: f64,
-    /// The repetitions' seconds per unit of work, for inference.
-    sample: LogSample,
     /// Mean work of a repetition: bytes or rounds.
     work: f64,
-    /// What the repetitions were exposed to on average.
-    exposure: Exposure,
 }
 
 impl Measured {
-    /// From (seconds, work) of each repetition; `None` when there is none that took time and did
+    /// From block, seconds and work of each repetition; `None` when there is none that took time and did
     /// work.
-    fn of(repetitions: impl Iterator<Item = (f64, u64)>) -> Option<Self> {
-        let done: Vec<(f64, u64)> =
-            repetitions.filter(|(seconds, work)| *seconds > 0.0 && *work > 0).collect();
-        let costs: Vec<f64> = done.iter().map(|(seconds, work)| seconds / *work as f64).collect();
-        let works: Vec<f64> = done.iter().map(|(_, work)| *work as f64).collect();
+    fn of(repetitions: impl Iterator<Item = (u32, f64, u64)>) -> Option<Self> {
+        let done: Vec<(u32, f64, u64)> =
+            repetitions.filter(|(_, seconds, work)| *seconds > 0.0 && *work > 0).collect();
+        let cost = |(block, seconds, work): &(u32, f64, u64)| (*block, seconds / *work as f64);
+        let costs: BTreeMap<u32, f64> = done.iter().map(cost).collect();
+        let works: Vec<f64> = done.iter().map(|(.., work)| *work as f64).collect();
         Some(Self {
-            seconds_per_work: arithmetic_mean(&costs)?,
-            sample: LogSample::of(&costs)?,
+            seconds_per_work: arithmetic_mean(&costs.values().copied().collect::<Vec<_>>())?,
+            costs,
             work: arithmetic_mean(&works)?,
-            exposure: Exposure::default(),
         })
     }
 }
 
 impl Pair {
+    /// `None` unless both were measured in one block.
+    fn of(base: Measured, loaded: Measured) -> Option<Self> {
+        let slowdown = |(block, cost): (&u32, &f64)| Some((*block, cost / base.costs.get(block)?));
+        let slowdowns: BTreeMap<u32, f64> = loaded.costs.iter().filter_map(slowdown).collect();
+        (!slowdowns.is_empty()).then_some(Self { base, loaded, slowdowns })
+    }
+
     pub(super) fn base_seconds(&self) -> f64 {
         self.base.seconds_per_work * self.base.work
     }
@@ -79,54 +82,33 @@ impl Pairs {
                 .flat_map(|&component| messages.iter().map(move |&message| (component, message)))
         };
         let row = |component, message, load| Row::Network { component, message, load };
-        let network = combinations()
-            .filter_map(|(component, message)| {
-                let base_row = row(component, message, Load::Idle);
-                let base = network_times(cells, base_row)?;
-                let loaded_row = row(component, message, load);
-                let loaded = network_times(cells, loaded_row)?;
-                Some(Pair { base_row, base, loaded_row, loaded })
-            })
-            .collect();
-        let base_row = Row::Host { load };
-        let host = combinations()
-            .filter_map(|(component, message)| {
-                let base = host_times(cells, base_row)?;
-                let loaded_row = row(component, message, load);
-                let loaded = host_times(cells, loaded_row)?;
-                Some(Pair { base_row, base, loaded_row, loaded })
-            })
-            .collect();
-        Self { network, host }
+        let network = combinations().filter_map(|(component, message)| {
+            let base = network_times(cells, row(component, message, Load::Idle))?;
+            Pair::of(base, network_times(cells, row(component, message, load))?)
+        });
+        let host = combinations().filter_map(|(component, message)| {
+            let base = host_times(cells, Row::Host { load })?;
+            Pair::of(base, host_times(cells, row(component, message, load))?)
+        });
+        Self { network: network.collect(), host: host.collect() }
     }
 }
 
 fn network_times(cells: &Cells, row: Row) -> Option<Measured> {
-    let exposure = cells.exposure(row);
-    let measured = Measured::of(cells.times(row))?;
-    let sample = measured.sample.knowing(cells.known_spread(row));
-    Some(Measured { sample, exposure, ..measured })
+    Measured::of(cells.of(row).iter().filter_map(|record| {
+        let network = record.network.as_ref()?;
+        Some((record.block, network.duration.seconds(), network.bytes.count()))
+    }))
 }
 
 fn host_times(cells: &Cells, row: Row) -> Option<Measured> {
-    Measured::of(cells.host(row).map(|host| (host.duration.seconds(), host.work)))
+    Measured::of(cells.of(row).iter().filter_map(|record| {
+        let host = record.host.as_ref()?;
+        Some((record.block, host.duration.seconds(), host.work))
+    }))
 }
 
-/// The geometric mean over `pairs` of together / alone. A baseline that several pairs share enters
-/// once with the sum of their weights, so its own spread is not averaged away.
-pub(super) fn slowdown(cells: &Cells, pairs: &[Pair]) -> Option<Estimate> {
-    let weight = 1.0 / pairs.len() as f64;
-    let mut terms: Vec<(f64, LogSample)> =
-        pairs.iter().map(|pair| (weight, pair.loaded.sample)).collect();
-    let mut bases: BTreeMap<Row, (f64, LogSample)> = BTreeMap::new();
-    for pair in pairs {
-        bases.entry(pair.base_row).or_insert((0.0, pair.base.sample)).0 -= weight;
-    }
-    terms.extend(bases.into_values());
-    let exposures = pairs.iter().flat_map(|pair| {
-        [(pair.loaded_row, pair.loaded.exposure), (pair.base_row, pair.base.exposure * -1.0)]
-    });
-    let weighted = exposures.map(|(row, exposure)| (row, exposure * weight));
-    terms.extend(cells.processor_costs().errors(weighted));
-    contrast(&terms, LEVEL)
+/// The geometric mean over `pairs` of together / alone.
+pub(super) fn slowdown(pairs: &[Pair]) -> Option<Estimate> {
+    over_rows(pairs.iter().map(|pair| &pair.slowdowns)).map(|over| over.estimate)
 }

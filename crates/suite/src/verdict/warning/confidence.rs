@@ -61,13 +61,13 @@ impl Explanation for LowConfidence {
         let verb = if self.rows == 1 { "is" } else { "are" };
         let (of, wanted) = (count(self.of, "rate"), percent(self.wanted_half_width));
         let rows = format!("{} of {of} {verb} not known to ±{wanted}", self.rows);
-        match self.worst {
+        match self.worst.filter(|worst| worst.relative_half_width > self.wanted_half_width) {
             Some(worst) => format!(
                 "{rows}; the widest: {}, ±{}",
                 worst.row,
                 percent(worst.relative_half_width)
             ),
-            None => format!("{rows}: nothing was repeated"),
+            None => format!("{rows}: an interval takes three repetitions"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Warnings about the machine that everything ran on.
 
-use btu_stats::{Estimate, arithmetic_mean};
-use btu_units::{Bytes, Span};
+use btu_stats::arithmetic_mean;
+use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::super::cells::Cells;
@@ -48,141 +48,68 @@ impl Explanation for Steal {
     }
 }
 
-/// The hypervisor moved the processors of the two sides apart, and cells were measured so.
+/// The core-to-core latency was more than twice the run's own short one in some cells: the hypervisor moved the
+/// processors of the two sides apart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorsApart {
-    /// The number of valid cells after which the processors were far from each other.
+    /// The number of valid cells with such a latency after them.
     pub cells: u64,
     /// The number of valid cells with a reading.
     pub of: u64,
-    /// The latency of processors that are near, in ns: the round trip of a cache line.
+    /// The short latency, in ns: a tenth of the run's readings is below it.
     pub near_ns: u64,
     /// The largest one, in ns.
     pub most_ns: u64,
-    /// Whether only earlier runs tell what near is: nearly all cells of this one were far.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub near_in_earlier_runs: bool,
-    /// What it cost: the goodput of far cells over that of near ones. Absent for message sizes of
-    /// which too few cells were near or far: their rows are as measured.
-    #[serde(default)]
-    pub costs: Vec<FarCost>,
-}
-
-/// What far processors cost the rated rows of a message size; taken out of their rates.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct FarCost {
-    /// The message size of the rows.
-    #[serde(rename = "message_bytes")]
-    pub message: Bytes,
-    /// The goodput of far cells over that of near ones, the rows' geometric mean.
-    pub ratio: Estimate,
-    /// The number of earlier runs that tell it, too.
-    #[serde(default)]
-    pub earlier_runs: u32,
 }
 
 /// One cell in a hundred, half as quick as it should be, changes a result by less than other
 /// things do.
 pub(crate) const MOST_APART: f64 = 0.01;
 
+/// What helps where the conditions of a shared machine change meanwhile.
+pub(crate) const OTHER_CONDITIONS: &str =
+    "a quiet machine; or more runs; two settings: in turns, by `btu run` with variants";
+
 impl ProcessorsApart {
-    pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
+    pub(super) fn check(cells: &Cells) -> Option<Self> {
         let latencies: Vec<Span> = cells
             .valid()
             .filter_map(|record| record.machine.processor_readings().core_to_core)
             .collect();
-        let apart = Apart::of(latencies.iter().copied()).knowing(context.known.near);
+        let apart = Apart::of(latencies.iter().copied());
         let far = latencies.iter().filter(|latency| apart.is_far(**latency)).count();
         (far as f64 > MOST_APART * latencies.len() as f64).then_some(Self {
             cells: far as u64,
             of: latencies.len() as u64,
             near_ns: apart.near()?.nanoseconds(),
             most_ns: apart.most().nanoseconds(),
-            near_in_earlier_runs: apart.is_known_by_earlier_runs(),
-            costs: cells.processor_costs().far_costs(),
         })
-    }
-}
-
-/// ` (in 5 earlier runs as well)`; nothing without any.
-fn in_earlier(runs: u32) -> String {
-    match runs {
-        0 => String::new(),
-        runs => format!(" (in {} as well)", count(u64::from(runs), "earlier run")),
     }
 }
 
 impl Explanation for ProcessorsApart {
     fn observed(&self) -> String {
-        let Self { cells, of, near_ns, most_ns, near_in_earlier_runs, costs } = self;
+        let Self { cells, of, near_ns, most_ns } = self;
         let apart = Apart::of([*near_ns, *most_ns].map(Span::from_nanoseconds));
-        let seen =
-            format!("the hypervisor moved the processors apart in {cells} of {of} cells: {apart}");
-        let seen = if *near_in_earlier_runs { seen + " in earlier runs" } else { seen };
-        if costs.is_empty() {
-            return format!("{seen}; what it cost cannot be told, so rates are as measured");
-        }
-        let costs: Vec<String> = costs
-            .iter()
-            .map(|FarCost { message, ratio, .. }| format!("{message} {:.2}", ratio.value))
-            .collect();
-        let by =
-            in_earlier(self.costs.iter().map(|cost| cost.earlier_runs).max().unwrap_or_default());
         format!(
-            "{seen}; goodput of these over that of others{by}, taken out of rates: {}",
-            costs.join(", ")
+            "in {cells} of {of} cells {apart}: the hypervisor moved processors; such cells are slower, large messages most"
         )
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "a machine whose processors stay where they are: rows with such cells are wider".to_owned()
+        OTHER_CONDITIONS.to_owned()
     }
 }
 
-/// Processors computed more slowly than at other times.
+/// Processors computed more slowly than at the run's best times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorsSlowed {
-    /// The time for a fixed piece of arithmetic at full speed, in ns.
+    /// The time for a fixed piece of arithmetic at the run's best times, in ns.
     pub quick_ns: u64,
     /// The geometric mean over all cells, in ns.
     pub mean_ns: u64,
     /// The longest, in ns.
     pub most_ns: u64,
-    /// What it cost; absent where cells cannot tell: rates are as measured then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost: Option<SlowCost>,
-    /// What went along with the latency of near processors, which differs with the clock of what connects them; absent
-    /// where earlier runs do not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub distance: Option<DistanceCost>,
-}
-
-/// What slow processors cost the rated rows; taken out of their rates.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SlowCost {
-    /// The time for arithmetic over that at full speed, or over the usual one; the geometric mean of rated cells.
-    pub arithmetic_ratio: f64,
-    /// The usual time in earlier runs, in ns; absent where three do not tell it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usual_ns: Option<u64>,
-    /// The goodput of cells as slow as that over that at full speed, or at the usual one.
-    pub ratio: Estimate,
-    /// The number of earlier runs that tell it, too.
-    #[serde(default)]
-    pub earlier_runs: u32,
-}
-
-/// What goes along with the latency of near processors; taken out of the rates of rated rows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct DistanceCost {
-    /// The latency over the usual one, the geometric mean of rated cells.
-    pub latency_ratio: f64,
-    /// The usual latency in earlier runs, in ns.
-    pub usual_ns: u64,
-    /// The goodput of cells with that latency over that at the usual one.
-    pub ratio: Estimate,
-    /// The number of earlier runs that tell it, too.
-    pub earlier_runs: u32,
 }
 
 /// Two hundredths are less than other things change a result.
@@ -198,61 +125,24 @@ impl ProcessorsSlowed {
         let slowness: Vec<f64> = times.iter().map(|time| slowed.slowness(*time)).collect();
         let mean = arithmetic_mean(&slowness)?;
         let quick_ns = slowed.quick().nanoseconds();
-        let distance = cells.processor_costs().distance_cost();
-        let is_distant = distance.is_some_and(|cost| cost.ratio.value.ln().abs() > MOST_SLOWNESS);
-        (mean > MOST_SLOWNESS || is_distant).then_some(Self {
+        (mean > MOST_SLOWNESS).then_some(Self {
             quick_ns,
             mean_ns: (quick_ns as f64 * mean.exp()) as u64,
             most_ns: times.iter().max()?.nanoseconds(),
-            cost: cells.processor_costs().slow_cost(),
-            distance,
         })
-    }
-}
-
-impl SlowCost {
-    fn observed(&self) -> String {
-        let usual = |usual| format!("in the usual {}", super::time(usual));
-        format!(
-            "goodput of such cells over that {}{}, taken out of rates: {:.2}",
-            self.usual_ns.map_or_else(|| "at full speed".to_owned(), usual),
-            in_earlier(self.earlier_runs),
-            self.ratio.value
-        )
-    }
-}
-
-impl DistanceCost {
-    fn observed(&self) -> String {
-        let mean = (self.usual_ns as f64 * self.latency_ratio).round() as u64;
-        let [mean, usual] = [mean, self.usual_ns].map(super::time);
-        format!(
-            "a cache line took {mean} between them instead of the usual {usual}{}, taken out: {:.2}",
-            in_earlier(self.earlier_runs),
-            self.ratio.value
-        )
     }
 }
 
 impl Explanation for ProcessorsSlowed {
     fn observed(&self) -> String {
         let [quick, mean, most] = [self.quick_ns, self.mean_ns, self.most_ns].map(super::time);
-        let seen = format!(
-            "the processors were slowed: arithmetic of {quick} took {mean} on average, and up to {most}"
-        );
-        let costs = match self.cost {
-            Some(cost) => format!("{seen}; {}", cost.observed()),
-            None => format!("{seen}; what it cost cannot be told, so rates are as measured"),
-        };
-        match self.distance {
-            Some(distance) => format!("{costs}; {}", distance.observed()),
-            None => costs,
-        }
+        format!(
+            "arithmetic of {quick} took {mean} on average, and up to {most}: others work on the same cores"
+        )
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "dedicated cores: no other thread of the same core (SMT) at work meanwhile; rows are wider"
-            .to_owned()
+        OTHER_CONDITIONS.to_owned()
     }
 }
 
