@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use btu_suite::compare::Gate;
 use btu_suite::run::{RowVerdict, RunPlan, RunVerdict, ValueVerdict};
+use btu_units::controls;
 
 use crate::number::three_digits;
 
@@ -103,7 +104,7 @@ fn escaped(text: &str) -> String {
         '>' => "&gt;".to_owned(),
         '"' => "&quot;".to_owned(),
         '\u{fffe}' | '\u{ffff}' => " ".to_owned(),
-        control if control.is_control() => " ".to_owned(),
+        control if controls(control) => " ".to_owned(),
         plain => plain.to_string(),
     };
     text.chars().map(letter).collect()

@@ -1,5 +1,7 @@
 //! A report as Markdown (GitHub's dialect), with figures as their tables.
 
+use btu_units::controls;
+
 use crate::html::{Block, Cell, Page, Section, Table};
 
 /// The page as a file's content.
@@ -84,7 +86,7 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => out.extend(['\\', letter]),
-            letter if letter.is_control() => out.push(' '),
+            letter if controls(letter) => out.push(' '),
             letter => out.push(letter),
         }
     }

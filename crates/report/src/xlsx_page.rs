@@ -1,5 +1,6 @@
 //! A report's tables as a workbook: a sheet with the result, then a sheet for each table.
 
+use btu_units::controls;
 use rust_xlsxwriter::{
     DocProperties, ExcelDateTime, Format, FormatAlign, FormatBorder, Workbook, Worksheet, XlsxError,
 };
@@ -113,7 +114,7 @@ const LONGEST: usize = 31;
 fn sheet_name(place: usize, caption: &str) -> String {
     let caption = caption.replace('/', " per ");
     let plain =
-        caption.chars().filter(|letter| !"[]:*?/\\'".contains(*letter) && !letter.is_control());
+        caption.chars().filter(|letter| !"[]:*?/\\'".contains(*letter) && !controls(*letter));
     let whole = format!("{place} {}", plain.collect::<String>().trim());
     let Some((cut, _)) = whole.char_indices().nth(LONGEST) else { return whole };
     // The end of the last whole word, unless the first word alone is longer.

@@ -5,7 +5,7 @@
 //! point are named after their unit.
 //!
 //! [`shell_word`] writes a word of a command line that a user will copy: every crate that prints
-//! commands needs it.
+//! commands needs it. [`plain`] makes text of others safe to show.
 //!
 //! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024,
 //! `B` is bytes and `b` bits; anything else is an error that names the allowed units.
@@ -16,6 +16,7 @@ mod bytes;
 mod hexadecimal;
 mod length;
 mod parse;
+mod plain;
 mod probability;
 mod rate;
 mod shell;
@@ -25,6 +26,7 @@ pub use bytes::Bytes;
 pub use hexadecimal::hexadecimal;
 pub use length::Length;
 pub use parse::{ParseError, is_negative};
+pub use plain::{controls, plain};
 pub use probability::{NotAPercentage, NotAProbability, Probability};
 pub use rate::{BitRate, Serializer};
 pub use shell::shell_word;

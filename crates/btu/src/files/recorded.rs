@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use btu_network::{recorded, recording_comment};
+use btu_units::controls;
 
 use super::text;
 use crate::exit::Refusal;
@@ -80,7 +81,7 @@ fn file((up, up_ms): (&str, &[u32]), (down, down_ms): (&str, &[u32])) -> String 
 fn printable(path: &str) -> String {
     let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
     name.chars()
-        .map(|letter| if letter.is_control() || "\"\\".contains(letter) { '?' } else { letter })
+        .map(|letter| if controls(letter) || "\"\\".contains(letter) { '?' } else { letter })
         .collect()
 }
 

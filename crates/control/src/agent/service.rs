@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use btu_load::DiskSource;
 use btu_suite::activity::Order;
 use btu_suite::network::Impairment;
-use btu_units::{Bytes, Span};
+use btu_units::{Bytes, Span, controls};
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::watch;
 use tonic::{Request, Response, Status};
@@ -268,10 +268,9 @@ impl Drop for StopWhenDropped {
 /// A year: a longer expectation is invalid, and could overflow.
 const MOST_EXPECTED_MS: u64 = 365 * 24 * 3600 * 1000;
 
-/// A controller's name in a form for others: short, and without control characters, which could
-/// move a cursor.
+/// A controller's name in a form for others: short, and without what a terminal acts on.
 fn presentable(name: &str) -> String {
-    let shown: String = name.chars().filter(|sign| !sign.is_control()).take(64).collect();
+    let shown: String = name.chars().filter(|sign| !controls(*sign)).take(64).collect();
     if shown.is_empty() { "unknown".to_owned() } else { shown }
 }
 

@@ -6,6 +6,8 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use btu_units::plain;
+
 use super::nearest::{listed, suggestion};
 use super::problem::{Problems, Spot};
 use super::tree::{self, At, Node, Table, Value};
@@ -316,12 +318,9 @@ fn prefix(path: &str) -> String {
 /// A text short enough for a message.
 pub(super) fn clip(text: &str) -> String {
     const SHOWN: usize = 70;
-    if text.chars().count() <= SHOWN {
-        return text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let text = plain(text);
+    match text.char_indices().nth(SHOWN) {
+        None => text,
+        Some((end, _)) => format!("{}...", &text[..end]),
     }
-    text.chars()
-        .take(SHOWN)
-        .map(|c| if c.is_control() { '?' } else { c })
-        .chain("...".chars())
-        .collect()
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 
+use btu_units::controls;
 use thiserror::Error;
 
 use super::tree::At;
@@ -202,7 +203,7 @@ impl<'a> Lines<'a> {
         let whole = self.text[first..].split(['\n', '\r']).next().unwrap_or_default();
         let column = self.text[first..start].chars().count();
         let skipped = column.saturating_sub(BEFORE);
-        let shown = |c: char| if c.is_control() { ' ' } else { c };
+        let shown = |c: char| if controls(c) { ' ' } else { c };
         let excerpt: String = whole.chars().skip(skipped).take(BEFORE + AFTER).map(shown).collect();
         let length =
             self.text[start..end].chars().take_while(|c| !matches!(c, '\n' | '\r')).count();

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use btu_units::controls;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -119,7 +120,7 @@ fn quoted(text: &str) -> String {
     let letter = |letter: char| match letter {
         '"' => "\\\"".to_owned(),
         '\\' => "\\\\".to_owned(),
-        control if control.is_control() => format!("\\u{:04X}", u32::from(control)),
+        control if controls(control) => format!("\\u{:04X}", u32::from(control)),
         plain => plain.to_string(),
     };
     format!("\"{}\"", text.chars().map(letter).collect::<String>())

@@ -1,6 +1,7 @@
 //! A comparison as Markdown (GitHub's tables).
 
 use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison};
+use btu_units::controls;
 
 use super::words;
 
@@ -66,7 +67,7 @@ fn safe(text: &str) -> String {
     text.chars()
         .flat_map(|c| match c {
             '|' | '<' | '>' | '*' | '_' | '[' | ']' | '\\' => vec!['\\', c],
-            c if c.is_control() => vec![' '],
+            c if controls(c) => vec![' '],
             c => vec![c],
         })
         .collect()

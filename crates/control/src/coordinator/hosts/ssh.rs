@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use btu_units::hexadecimal;
+use btu_units::{controls, hexadecimal};
 use futures_util::FutureExt as _;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
@@ -222,7 +222,7 @@ fn remedy(why: &str) -> String {
 
 /// Another machine's text, made safe for a terminal.
 fn shown(said: &str) -> String {
-    said.chars().filter(|c| !c.is_control()).take(300).collect()
+    said.chars().filter(|c| !controls(*c)).take(300).collect()
 }
 
 /// For fuzzers: any octets as ssh output before the agent's first.

@@ -5,7 +5,7 @@ use std::process::Child;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use btu_units::Time;
+use btu_units::{Time, controls};
 
 use crate::account::now;
 
@@ -58,7 +58,7 @@ fn follow(mut from: impl BufRead, let_in: LetIn, said: &Mutex<Said>) {
     let mut line = Vec::new();
     while from.by_ref().take(LONGEST).read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
         let text = String::from_utf8_lossy(&line);
-        let text: String = text.chars().filter(|one| !one.is_control()).take(TOLD).collect();
+        let text: String = text.chars().filter(|one| !controls(*one)).take(TOLD).collect();
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
         if let_in(&text) {
             // Such a line of vsftpd's has the password in it, and is not kept.
