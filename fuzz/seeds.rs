@@ -212,6 +212,13 @@ pub struct StudySeed {
     pub cell: serde_json::Value,
 }
 
+impl StudySeed {
+    /// The record of its cell.
+    pub fn record(&self) -> Vec<u8> {
+        record(&self.cell).into_bytes()
+    }
+}
+
 /// One of each study.
 pub fn studies() -> Vec<StudySeed> {
     let frame = serde_json::json!({

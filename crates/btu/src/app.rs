@@ -52,7 +52,7 @@ fn run(app: &App, common: &Common) -> anyhow::Result<()> {
         return Err(usage(problem.to_owned()).into());
     }
     let watch = if app.watch { Watch::Picture } else { Watch::Never };
-    study::run(&app.study, common, watch, || plan(app), |_| Bytes::ZERO, |_, _| {})?;
+    study::run(&app.study, common, watch, || plan(app), |_| Bytes::ZERO)?;
     app.picture.as_ref().map_or(Ok(()), |path| save_picture(app, path))
 }
 

@@ -1,6 +1,5 @@
 //! `btu copy`: from the command line to a plan.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use btu_suite::copy::{Background, Cache, CopyPlan, Direction, Mode, Program, Storage, Wire};
@@ -34,16 +33,8 @@ impl Measure for Copy {
     const SUITE: &'static dyn Suite = &Studied::<CopyPlan>::new();
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
-        study::run(&self.study, common, Watch::Never, || plan(&self), room, sweep)?;
+        study::run(&self.study, common, Watch::Never, || plan(&self), room)?;
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Leaves no file that has a name, on disk or in memory.
-fn sweep(plan: &CopyPlan, scratch: &Path) {
-    if plan.programs.contains(&Program::Rsync) {
-        study::sweep(scratch, plan.frame.seed);
-        study::sweep(Path::new(btu_load::NAMED_IN_MEMORY), plan.frame.seed);
     }
 }
 

@@ -66,9 +66,7 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
         return Ok(line(rate));
     }
     if what == "-" {
-        let text = bounded(std::io::stdin().lock())
-            .map_err(|error| unreadable("standard input", &error))?;
-        return drawn("stdin", text, Path::new("."));
+        return drawn("stdin", standard_input()?, Path::new("."));
     }
     if let Some(text) = library_text(what) {
         return Ok(Source::written(what, text.to_owned()));
@@ -123,12 +121,12 @@ pub(crate) fn source_in(what: &str, directory: Option<&Path>) -> anyhow::Result<
     }
 }
 
-/// The drawing of a text of [`Source::with_settings`]. Texts of older versions have no recordings
-/// in them: these are looked up here and in the library.
+/// The drawing of a text of [`Source::with_settings`]. It may have come with a file of others, so
+/// it names no file of this machine: recordings are in it, or in the library.
 pub(crate) fn stored(text: &str) -> Result<Drawing, ReadError> {
     let settings: Vec<(String, String)> =
         settings_of(text).map(|(key, value)| (key.into(), value.into())).collect();
-    Source::drawn("the stored network", text.to_owned(), Path::new(".")).read(&settings)
+    Source::written("the stored network", text.to_owned()).read(&settings)
 }
 
 impl Source {
@@ -219,6 +217,11 @@ pub(crate) fn no_such_station(wanted: &str, network: &str) -> String {
         "there is no station `{wanted}` in {network}: see `btu net check {}`",
         shell_word(network)
     )
+}
+
+/// Reads a text from standard input.
+pub(crate) fn standard_input() -> Result<String, Refusal> {
+    bounded(std::io::stdin().lock()).map_err(|error| unreadable("standard input", &error))
 }
 
 /// Reads a text file.
@@ -345,6 +348,20 @@ mod tests {
             assert!(error.contains(said) && error.contains("Mb/s, Gb/s"), "{wrong}: {error}");
         }
         assert!(network("10.toml", &[]).unwrap_err().to_string().contains("10.toml"));
+    }
+
+    /// The text of a stored network may come from others: it opens no file, wherever it is.
+    #[test]
+    fn a_stored_network_opens_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let trace = directory.path().join("secret.trace");
+        std::fs::write(&trace, "1\n2\n").unwrap();
+        for name in [trace.to_str().unwrap(), "../../../../dev/zero", "Cargo.toml"] {
+            let text = format!(
+                "[stations.a]\n[stations.b]\n[links.radio]\nbetween = [\"a\", \"b\"]\ntrace = \"{name}\"\n"
+            );
+            assert!(stored(&text).is_err(), "{name}");
+        }
     }
 
     #[test]

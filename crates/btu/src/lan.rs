@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use btu_suite::experiment::{Experiment, Field, Frame};
+use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::lan::{
     DEADLINE, FileSizes, LARGEST_RECORD, LARGEST_SCALE, LanPlan, MOST_FILES, MOST_STATIONS,
     OperationTrace, Pauses, StationProgram, StationWork, Task,
@@ -13,6 +13,7 @@ use btu_units::{Bytes, Span};
 
 use crate::cli::{BackgroundName, Common, ProfileName, or_usual};
 use crate::exit::Refusal;
+use crate::files;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 use crate::suites::{Measure, Studied, Suite};
@@ -30,9 +31,6 @@ const USUAL_LEVELS: [u32; 5] = [0, 1, 3, 5, 10];
 /// A record begins with the number of its transaction.
 const SMALLEST_RECORD: Bytes = Bytes::new(8);
 
-/// The largest size of a trace file, above that of any valid trace.
-const LARGEST_TRACE: u64 = 1 << 20;
-
 /// The longest service time of an operation.
 const LONGEST_SERVICE: Span = Span::from_seconds(1);
 
@@ -47,16 +45,8 @@ impl Measure for Lan {
         if is_usual && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
             study.settings.insert(0, ("stations.station.count".to_owned(), most.to_string()));
         }
-        study::run(&self.study, common, Watch::Never, || plan(&self), LanPlan::room, sweep)?;
+        study::run(&self.study, common, Watch::Never, || plan(&self), LanPlan::room)?;
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// Leaves no files on a share, even if all its users were killed at once. Other hosts remove their
-/// own files.
-fn sweep(plan: &LanPlan, _: &Path) {
-    if let (Some(directory), Field::Drawing(_)) = (&plan.at, &plan.frame.network) {
-        study::sweep(directory, plan.frame.seed);
     }
 }
 
@@ -166,15 +156,7 @@ fn work(lan: &Lan) -> anyhow::Result<StationWork> {
 fn trace(file: &Path) -> Result<OperationTrace, Refusal> {
     let name = file.display();
     let usage = |problem: String| Refusal::Usage(problem);
-    let size =
-        std::fs::metadata(file).map_err(|error| usage(format!("--trace {name}: {error}")))?.len();
-    if size > LARGEST_TRACE {
-        return Err(usage(format!(
-            "--trace {name} has {size} octets, more than any trace that is taken"
-        )));
-    }
-    let text =
-        std::fs::read_to_string(file).map_err(|error| usage(format!("--trace {name}: {error}")))?;
+    let text = files::text(file)?;
     OperationTrace::read(&text).map_err(|error| usage(format!("--trace {name}, {error}")))
 }
 

@@ -1,9 +1,12 @@
 //! Continues a stored run. Checks that it belongs to this command, that it is incomplete, that its
 //! plan is unchanged, and that this is still its machine.
 
+use std::path::Path;
+
 use btu_control::environment::{self, Environment};
 use btu_store::{RunLock, RunRow, State, Store};
 use btu_suite::network::Machines;
+use btu_units::{plain, shell_word};
 use serde::de::DeserializeOwned;
 
 use crate::cli::Resuming;
@@ -71,28 +74,38 @@ pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock
 /// Refuses to call `hosts` for an imported run, because the file's author has named them; unless
 /// they are `allowed`.
 pub(crate) fn may_call(row: &RunRow, hosts: &[String], allowed: bool) -> Result<(), Refusal> {
-    let run = row.summary.id;
-    if hosts.is_empty() || allowed || !row.summary.imported {
-        return Ok(());
-    }
-    Err(Refusal::Usage(format!(
-        "run {run} was imported, and its plan has this btu call hosts, with your keys and your ssh: {}. If you know them, add \
-         --call-hosts",
-        hosts.join("; ")
-    )))
+    let does = "call hosts, with your keys and your ssh";
+    ask(row, hosts, allowed, does, "If you know them, add --call-hosts")
 }
 
-/// Refuses to start programs for an imported run, because the file's author has named them; unless
-/// they are `allowed`.
+/// Refuses to start programs for an imported run, as [`may_call`] does to call hosts.
 pub(crate) fn may_start(row: &RunRow, commands: &[String], allowed: bool) -> Result<(), Refusal> {
-    let run = row.summary.id;
-    if commands.is_empty() || allowed || !row.summary.imported {
+    let does = "start programs, with your rights";
+    ask(row, commands, allowed, does, "If you want them to run, add --start-programs")
+}
+
+/// Refuses to use directories for an imported run, as [`may_call`] does to call hosts.
+pub(crate) fn may_use(row: &RunRow, directories: &[&Path], allowed: bool) -> Result<(), Refusal> {
+    let named: Vec<String> =
+        directories.iter().map(|path| shell_word(&path.to_string_lossy())).collect();
+    let does = "write files in directories of this machine, with your rights";
+    ask(row, &named, allowed, does, "If it may write there, add --use-directory")
+}
+
+/// Refuses what the plan of an imported run has this program do to `these`, unless it is `allowed`.
+fn ask(
+    row: &RunRow,
+    these: &[String],
+    allowed: bool,
+    does: &str,
+    how: &str,
+) -> Result<(), Refusal> {
+    if these.is_empty() || allowed || !row.summary.imported {
         return Ok(());
     }
+    let (run, these) = (row.summary.id, plain(&these.join("; ")));
     Err(Refusal::Usage(format!(
-        "run {run} was imported, and its plan has this btu start programs, with your rights: {}. If you want them to run, add \
-         --start-programs",
-        commands.join("; ")
+        "run {run} was imported, and its plan has this btu {does}: {these}. {how}"
     )))
 }
 
@@ -128,7 +141,7 @@ pub(crate) fn same_ground(
         return same_machine(row, None, &environment::collect(), options.force);
     };
     let hosts: Vec<String> = machines.hosts.iter().map(ToString::to_string).collect();
-    may_call(row, &hosts, options.call_hosts)?;
+    may_call(row, &hosts, options.allowed.call_hosts)?;
     // The system under test is on another machine.
     same_version(row, options.force)
 }

@@ -46,14 +46,8 @@ fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCode> {
         crate::terminal::print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (store, run) = study::run(
-        &options.study,
-        common,
-        Watch::Never,
-        || plan(options),
-        RunPlan::scratch,
-        |_, _| {},
-    )?;
+    let (store, run) =
+        study::run(&options.study, common, Watch::Never, || plan(options), RunPlan::scratch)?;
     gate::answer(options, &store, run)
 }
 
@@ -126,9 +120,7 @@ fn plan(options: &RunStudy) -> anyhow::Result<RunPlan> {
 /// A file's text, what errors call it, and where the files lie that it names.
 fn source(path: &Path) -> anyhow::Result<(String, String, PathBuf)> {
     if path.as_os_str() == "-" {
-        let text = std::io::read_to_string(std::io::stdin())
-            .map_err(|error| usage(format!("reading standard input: {error}")))?;
-        return Ok((text, "stdin".to_owned(), PathBuf::from(".")));
+        return Ok((files::standard_input()?, "stdin".to_owned(), PathBuf::from(".")));
     }
     let directory = path.parent().filter(|above| !above.as_os_str().is_empty());
     Ok((

@@ -31,7 +31,7 @@ impl Measure for Speed {
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         let watch = if self.json_lines { Watch::JsonLines } else { Watch::Terminal };
-        study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO, |_, _| {})?;
+        study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO)?;
         Ok(ExitCode::SUCCESS)
     }
 }

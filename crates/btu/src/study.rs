@@ -61,17 +61,21 @@ pub(crate) fn share(options: &StudyOptions, directory: &Path) -> Result<PathBuf,
     }
 }
 
+/// Refuses a share of this machine in which the superuser should not work.
+fn check_share(directory: &Path) -> Result<(), Refusal> {
+    let refused = |error| Refusal::Machine(format!("using {}: {error}", directory.display()));
+    btu_load::check_share(directory).map_err(refused)
+}
+
 /// Measures `plan`, or the missing cells of the named run, and prints the result. The plan is made
 /// only if no run is resumed. `watch` gets the progress. Its activities write files of up to
-/// `scratch` at a time. However the run ends, `after` is called then, with the directory that had
-/// them.
+/// `scratch` at a time.
 pub(crate) fn run<E: Experiment>(
     options: &StudyOptions,
     common: &Common,
     watch: Watch,
     plan: impl FnOnce() -> anyhow::Result<E>,
     scratch: impl FnOnce(&E) -> Bytes,
-    after: impl FnOnce(&E, &Path),
 ) -> anyhow::Result<(Store, RunId)> {
     let (store, plan, resumed) = match &options.resuming.resume {
         None => {
@@ -93,7 +97,8 @@ pub(crate) fn run<E: Experiment>(
                 )?;
                 return Ok((store, row.summary.id));
             };
-            resume::may_start(&row, &plan.commands(), options.resuming.start_programs)?;
+            resume::may_start(&row, &plan.commands(), options.resuming.allowed.start_programs)?;
+            resume::may_use(&row, &plan.directories(), options.resuming.allowed.use_directory)?;
             let machines = match &plan.frame().network {
                 Field::Drawing(_) => None,
                 Field::Machines(machines) => Some(machines),
@@ -118,22 +123,18 @@ pub(crate) fn run<E: Experiment>(
         runs::Shown::of(options.all),
         common,
     );
-    after(&measured, &directory);
+    sweep_dead(&measured, &directory);
     Ok((result?, lock.run()))
 }
 
-/// Leaves nothing of the run in `within`, even if all that worked there was killed at once.
-pub(crate) fn sweep(within: &Path, run: u64) {
-    if within.is_dir()
-        && let Err(error) = btu_load::sweep_run(within, run)
-    {
-        eprintln!("btu: removing what this run left in {}: {error}", within.display());
+/// Removes what processes of this machine left that were killed all at once: in the scratch
+/// directory, in memory and in the plan's directories. Other hosts remove their own files.
+fn sweep_dead<E: Experiment>(plan: &E, scratch: &Path) {
+    if matches!(plan.frame().network, Field::Machines(_)) {
+        return;
     }
-}
-
-/// Removes what killed runs left in the scratch directory, and in memory.
-fn sweep_dead(scratch: &Path) {
-    for within in [scratch, Path::new(btu_load::NAMED_IN_MEMORY)] {
+    let directories = plan.directories().into_iter();
+    for within in [scratch, Path::new(btu_load::NAMED_IN_MEMORY)].into_iter().chain(directories) {
         if within.is_dir()
             && let Err(error) = btu_load::sweep_dead(within)
         {
@@ -279,7 +280,10 @@ fn prepare<E: Experiment>(
             let scratch =
                 preflight::scratch_directory(options.scratch.as_deref(), session.store.path())?;
             preflight::scratch_room(&scratch, room)?;
-            sweep_dead(&scratch);
+            for directory in plan.directories() {
+                check_share(directory)?;
+            }
+            sweep_dead(plan, &scratch);
             preflight::namespaces(&session.settings.executable, &[])?;
             Ok(Prepared {
                 ground: Ground::Testbed(Box::new(testbed)),

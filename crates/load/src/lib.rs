@@ -49,7 +49,7 @@ pub use copy::{NAMED_IN_MEMORY, missing_for, missing_for_terminal, missing_for_x
 pub use disk::DiskSource;
 pub use error::LoadError;
 pub use ftp::{FETCH_ROOM, serve_egress_proxy};
-pub use scratch::{MARGIN, Scratch, scratch_check, sweep_dead, sweep_run};
+pub use scratch::{MARGIN, Scratch, check_share, scratch_check, sweep_dead};
 pub use volume::{Fault, MOST_NODES};
 
 /// Sets `order` up, or returns none when its activity is not a host activity. A server checks

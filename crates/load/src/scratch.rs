@@ -4,6 +4,7 @@ mod buffer;
 mod directory;
 mod file;
 mod mount;
+mod swapped;
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +15,10 @@ use crate::LoadError;
 
 pub(crate) use buffer::{ALIGNMENT, Aligned};
 pub(crate) use directory::OwnDirectory;
-#[cfg(test)]
-pub(crate) use directory::sweeper;
-pub use directory::{sweep_dead, sweep_run};
+pub use directory::sweep_dead;
 pub(crate) use file::{NAMED, ScratchFile, forget, open_file};
 pub(crate) use mount::mounted;
+pub use swapped::check_share;
 
 /// Kept free beyond what an activity needs: file systems take some for themselves, and a full one
 /// harms others.

@@ -165,8 +165,7 @@ fn full_at_the_end_of_a_copy(directory: &Path) {
             continue;
         }
         let (size, cache) = (Bytes::new(4 * MIB), Cache::Cold);
-        let file =
-            |storage| FilePlace { size, storage, cache, directory: directory.to_owned(), run: 0 };
+        let file = |storage| FilePlace { size, storage, cache, directory: directory.to_owned() };
         let (on, token, wait) = ("127.0.0.1".parse().expect("an address"), [7; 16], Span::ZERO);
         let server = FileServer { program, on, token, file: file(Storage::Disk) };
         let server = ready(&order(Activity::FileReceive(server)));

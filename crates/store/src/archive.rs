@@ -29,6 +29,8 @@ mod line;
 mod readable;
 mod reader;
 
+pub(crate) use import::check_new;
+
 pub use error::ArchiveError;
 #[doc(hidden)]
 pub use export::fuzz_sealed;

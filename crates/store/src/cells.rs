@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::lock::RunLock;
 use crate::packed::{Packed, RECORD, pack};
+use crate::plain::cleaned;
 use crate::readings::processor_columns;
 use crate::run::RunId;
 use crate::{Store, StoreError};
@@ -121,6 +122,7 @@ impl Store {
         name: &str,
     ) -> Result<(), StoreError> {
         let explain = self.explain("store a cell");
+        let record = &*cleaned(record);
         let [core_to_core_ns, arithmetic_ns] = processor_columns(record);
         let transaction = self.connection.unchecked_transaction().map_err(&explain)?;
         let outcome = transaction.prepare_cached(INSERT).map_err(&explain)?.execute(params![

@@ -102,6 +102,14 @@ pub enum StoreError {
         /// The text that was given.
         label: String,
     },
+    /// The run could be neither exported nor imported.
+    #[error(
+        "such a run cannot be kept: {what}; leave it out of names and commands, or write it in a file of their own"
+    )]
+    Unstorable {
+        /// What is wrong with it.
+        what: String,
+    },
     /// There is no such run.
     #[error("there is no run `{selector}`{}", where_runs_are(*is_empty))]
     UnknownRun {

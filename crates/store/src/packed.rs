@@ -11,6 +11,7 @@ use flate2::write::DeflateEncoder;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 
 use crate::differences;
+use crate::plain::cleaned;
 
 /// No record is larger; a hostile database must not fill the memory.
 const LARGEST: usize = 256 << 20;
@@ -51,13 +52,19 @@ impl Packed {
     /// The stored bytes are not a text in this form, or far too long for one.
     pub(crate) fn text(&self) -> Result<Cow<'_, str>, String> {
         let packed = match self {
-            Self::Plain(text) => return Ok(Cow::Borrowed(text)),
+            Self::Plain(text) => return Ok(cleaned(text)),
             Self::Deflated(packed) => packed,
         };
-        Ok(Cow::Owned(match packed.strip_prefix(&[DIFFERENCES]) {
+        let text = match packed.strip_prefix(&[DIFFERENCES]) {
             Some(packed) => differences::restored(&inflated(packed)?, LARGEST)?,
             None => inflated(packed)?,
-        }))
+        };
+        // Earlier versions stored what programs printed as it was.
+        let clean = match cleaned(&text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(clean) => Some(clean),
+        };
+        Ok(Cow::Owned(clean.unwrap_or(text)))
     }
 }
 

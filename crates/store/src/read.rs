@@ -5,6 +5,7 @@ use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{OptionalExtension, Row};
 use serde_json::Value;
 
+use crate::plain::{cleaned_lines, shown};
 use crate::run::{Event, Level, Moment, RunId, RunRow, RunSummary, State};
 use crate::{Store, StoreError};
 
@@ -134,7 +135,7 @@ impl Store {
         rows.iter()
             .map(|(moment, document)| {
                 let moment = self.word(run, Moment::from_name(moment), moment)?;
-                Ok((moment, self.json(run, "environment", document)?))
+                Ok((moment, self.json(run, "environment", &cleaned_lines(document))?))
             })
             .collect()
     }
@@ -142,11 +143,13 @@ impl Store {
     fn events(&self, run: RunId) -> Result<Vec<Event>, StoreError> {
         let sql = "SELECT at, level, text FROM events WHERE run = ?1 ORDER BY id";
         let rows = self.all("read the events", sql, [run], |row| {
-            Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?))
+            Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
         })?;
         rows.into_iter()
             .map(|(at, level, text)| {
-                Ok(Event { at, level: self.word(run, Level::from_name(&level), &level)?, text })
+                let level = self.word(run, Level::from_name(&level), &level)?;
+                // Earlier versions stored texts as they were.
+                Ok(Event { at, level, text: shown(&text) })
             })
             .collect()
     }

@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use crate::cells::column;
 use crate::lock::RunLock;
+use crate::plain::{cleaned_lines, shown};
 use crate::run::{Level, Moment, NewRun, RunId, State};
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, archive};
 
 /// A random version 4 UUID (RFC 9562, section 5.4), from the database's generator, which the system
 /// seeds.
@@ -19,6 +20,7 @@ impl Store {
     /// Makes a run in state [`State::Running`] and locks it for this process.
     pub fn create_run(&mut self, new: &NewRun<'_>) -> Result<RunLock, StoreError> {
         const OPERATION: &str = "create a run";
+        archive::check_new(new).map_err(|what| StoreError::Unstorable { what })?;
         let Self { path, connection, locks } = self;
         let explain = |source| StoreError::from_sqlite(path, OPERATION, source);
         let transaction = connection.transaction().map_err(explain)?;
@@ -57,7 +59,8 @@ impl Store {
         environment: &Value,
     ) -> Result<(), StoreError> {
         let insert = "INSERT INTO environments (run, moment, document) VALUES (?1, ?2, ?3)";
-        let values = params![lock.run(), moment.name(), environment.to_string()];
+        let document = cleaned_lines(&environment.to_string());
+        let values = params![lock.run(), moment.name(), document];
         self.update("store the environment", insert, values)
     }
 
@@ -70,7 +73,7 @@ impl Store {
         text: &str,
     ) -> Result<(), StoreError> {
         let insert = "INSERT INTO events (run, at, level, text) VALUES (?1, ?2, ?3, ?4)";
-        self.update("store an event", insert, params![lock.run(), at, level.name(), text])
+        self.update("store an event", insert, params![lock.run(), at, level.name(), shown(text)])
     }
 
     /// Ends a run in `state` at the wall time `at` (RFC 3339).

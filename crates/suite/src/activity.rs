@@ -416,8 +416,6 @@ pub enum FilesPlace {
     Share {
         /// The path of an existing directory.
         directory: PathBuf,
-        /// Distinguishes the run's directories from others there.
-        run: u64,
     },
 }
 

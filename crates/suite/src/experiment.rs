@@ -7,8 +7,9 @@ mod calls;
 mod passage;
 mod warning;
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use btu_network::{Drawing, StationId};
 use btu_units::{Bytes, Span};
@@ -27,7 +28,7 @@ use crate::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
 use crate::sample::Interval;
 use crate::script::Script;
 
-pub use any::{AnyExperiment, FindStudy, any, facts};
+pub use any::{AnyExperiment, FindStudy, Head, any, facts};
 pub use calls::calls;
 pub(crate) use passage::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
 pub use warning::{Warning, warnings};
@@ -230,6 +231,9 @@ pub struct Observation {
     pub start_skew_ns: u64,
     /// The time of the cell outside its activities: prepare, collect, check.
     pub overhead_ns: u64,
+    /// The values that were found in what programs printed, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, f64>,
     /// What streams and requests reported under way, where their command asks for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub course: Vec<Interval>,
@@ -339,6 +343,11 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
         Vec::new()
     }
 
+    /// The directories that it has activities use in addition to their scratch directories: shares.
+    fn directories(&self) -> Vec<&Path> {
+        Vec::new()
+    }
+
     /// Networks in addition to that of the frame, with the same stations.
     fn other_networks(&self) -> Vec<&Raised> {
         Vec::new()
@@ -366,6 +375,9 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
         self.frame_mut().left_out = too_long;
         Ok(())
     }
+
+    /// Looks in what was seen once for what every reader of the cell would look for.
+    fn look(&self, _cell: &Self::Cell, _seen: &mut Observation) {}
 
     /// Why a cell does not count although each of its activities has an account: accounts that do
     /// not agree, an answer that is wrong.
@@ -404,7 +416,8 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
 
     /// The record of a cell: the faults of its activities and its network first, then those that
     /// the study finds.
-    fn record(&self, slot: Slot<Self::Cell>, seen: Observation) -> Measured<Self::Cell> {
+    fn record(&self, slot: Slot<Self::Cell>, mut seen: Observation) -> Measured<Self::Cell> {
+        self.look(&slot.cell, &mut seen);
         let mut faults = seen.failures();
         if faults.is_empty() {
             faults = self.faults(&slot.cell, &seen);

@@ -8,7 +8,7 @@ mod fault;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use btu_units::{Bytes, Span, Time};
+use btu_units::{Bytes, Span, Time, plain, shell_word};
 use serde::{Deserialize, Serialize};
 
 use crate::network::HostName;
@@ -73,6 +73,20 @@ pub struct ProgramOrder {
     /// The condition of its readiness; `None` means at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Ready>,
+}
+
+impl ProgramOrder {
+    /// What a user would type for it, with its directory and its environment.
+    pub fn typed(&self) -> String {
+        let directory = self
+            .directory
+            .iter()
+            .map(|path| format!("cd {} &&", shell_word(&path.to_string_lossy())));
+        let environment =
+            self.environment.iter().map(|(name, value)| format!("{name}={}", shell_word(value)));
+        let words = self.command.iter().map(|word| shell_word(word));
+        directory.chain(environment).chain(words).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// The condition of a service's readiness.
@@ -193,8 +207,7 @@ impl Printed {
     /// The last line that is not empty, short enough for a sentence.
     pub fn last_line(&self) -> Option<String> {
         let line = self.text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-        let plain = line.chars().map(|letter| if letter.is_control() { '?' } else { letter });
-        Some(plain.take(160).collect())
+        Some(plain(line).chars().take(160).collect())
     }
 }
 

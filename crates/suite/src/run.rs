@@ -6,6 +6,7 @@ mod effects;
 mod examples;
 mod file;
 mod least;
+mod pattern;
 mod plan;
 mod row;
 mod value;
@@ -17,6 +18,7 @@ pub use examples::{EXAMPLES, Example};
 pub use file::{
     Asked, ExperimentFile, Found, Ground, Networks, Order, inline_network, inventory_of, read,
 };
+pub use pattern::Pattern;
 pub use plan::{Factor, RunCell, RunPlan};
 pub use row::RunRow;
 pub use value::{Better, Stream, Value, What};

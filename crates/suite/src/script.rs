@@ -671,7 +671,7 @@ mod tests {
 
     fn copies() -> [Activity; 5] {
         let (size, storage, cache) = (Bytes::new(1_000_000), Storage::Memory, Cache::Cold);
-        let file = FilePlace { size, storage, cache, directory: PathBuf::from("/scratch"), run: 0 };
+        let file = FilePlace { size, storage, cache, directory: PathBuf::from("/scratch") };
         let (program, token) = (Program::Bare, [7; 16]);
         let client =
             FileClient { program, to: UNSET_PEER, token, file: file.clone(), wait: Span::ZERO };

@@ -13,7 +13,7 @@ use btu_units::Span;
 use crate::clock::{Limit, now};
 use crate::error::TrafficError;
 use crate::sys::stream;
-use crate::tcp::acceptor::Acceptor;
+use crate::tcp::acceptor::{Acceptor, Greeting, Waiting};
 use crate::tcp::line::{Line, SocketConfig};
 
 /// A port that waits for the one caller that presents the token.
@@ -41,6 +41,24 @@ impl FlowDoor {
         self.0.accept(limit).map(Flow)
     }
 
+    /// Waits for the next allowed caller that has said all with which its protocol identifies it
+    /// (`is_whole`), or `most` octets, with what it has said. Others are heard at the same time, each
+    /// for `time`, and `waiting` are those of the call before.
+    ///
+    /// # Errors
+    /// No such caller came within the limit.
+    pub fn hear(
+        &self,
+        waiting: &mut WaitingCallers,
+        (most, time): (usize, Span),
+        is_whole: &dyn Fn(&[u8]) -> bool,
+        limit: &Limit<'_>,
+    ) -> Result<(Flow, Vec<u8>), TrafficError> {
+        let greeting = Greeting { most, is_whole, time };
+        let (line, said) = self.0.greeted(&mut waiting.0, &greeting, limit)?;
+        Ok((Flow(line), said))
+    }
+
     /// Reports to the agent that a caller from there did not know the token.
     pub fn refuse(&self, peer: SocketAddr) {
         self.0.refuse(peer);
@@ -55,6 +73,10 @@ impl FlowDoor {
         self.0.admit(token, limit).map(Flow)
     }
 }
+
+/// The callers of a door that have not said all yet.
+#[derive(Default)]
+pub struct WaitingCallers(Waiting);
 
 /// A connection on which one end has presented the token to the other; or one of a protocol with
 /// its own identification. Nagle's algorithm is off.

@@ -42,7 +42,7 @@ use sampling::Told;
 
 pub use clock::Limit;
 pub use error::TrafficError;
-pub use flow::{Flow, FlowDoor};
+pub use flow::{Flow, FlowDoor, WaitingCallers};
 pub use hold::allowed_processors;
 pub use pipe::{
     check as pipe_check, compute, draw_over, keeps_to_quota, largest as pipe_largest, slow_down,

@@ -16,21 +16,32 @@ pub(crate) struct Resuming {
     /// warning
     #[arg(long, requires = "resume")]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) allowed: Allowed,
+}
+
+/// What the plan of an imported run may do.
+#[derive(Debug, Args)]
+pub(crate) struct Allowed {
     /// Resume an imported run even though its plan decides which hosts are contacted
     #[arg(long, requires = "resume")]
     pub(crate) call_hosts: bool,
     /// Resume an imported run even though its plan decides which programs are started
     #[arg(long, requires = "resume")]
     pub(crate) start_programs: bool,
+    /// Resume an imported run even though its plan decides in which directories files are written
+    #[arg(long, requires = "resume")]
+    pub(crate) use_directory: bool,
 }
 
 /// Options that are allowed with `--resume`: how to reach hosts, where files go, and what is shown.
 /// None of them decides what is measured.
-const ALLOWED: [&str; 25] = [
+const ALLOWED: [&str; 26] = [
     "resume",
     "force",
     "call_hosts",
     "start_programs",
+    "use_directory",
     "junit",
     "fail_if_slower",
     "quiet",

@@ -42,7 +42,7 @@ pub(super) fn take_up(
     let Some(lock) = resume::lock(store, &row)? else { return Ok(None) };
     let remotes = asked.jobs.iter().filter_map(remote_of);
     let hosts: Vec<String> = remotes.map(|remote| remote.to_string()).collect();
-    resume::may_call(&row, &hosts, resuming.call_hosts)?;
+    resume::may_call(&row, &hosts, resuming.allowed.call_hosts)?;
     let warning = resume::same_machine(&row, None, &environment::collect(), resuming.force)?;
     Ok(Some(Resumed { lock, row, warning }))
 }

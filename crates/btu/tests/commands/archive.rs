@@ -2,9 +2,12 @@
 
 use std::process::{Command, Stdio};
 
+use btu_store::{Level, Moment, NewCell, NewRun, RunId, State, Store};
 use btu_suite::network::Network;
+use proptest::prelude::*;
 use rusqlite::Connection;
 
+use crate::fuzz::{seeds, study};
 use crate::shelf::{Shelf, plan};
 
 /// A shelf with this number of runs.
@@ -189,5 +192,174 @@ fn a_label_does_nothing_to_a_terminal() {
     for label in ["\u{202e}tsrif", "a\nb", "\u{1b}[2J"] {
         let (code, _, errors) = shelf.btu(&["rate", "--label", label]);
         assert!(code == Some(2) && errors.contains("is no label"), "{errors}");
+    }
+}
+
+const CREATED: &str = "2026-11-21T04:31:08Z";
+
+/// Stores a run of each study, in each of which programs, machines and errors say `text`.
+fn said_everywhere(store: &mut Store, text: &str) -> Vec<RunId> {
+    let of_one = |seed: seeds::StudySeed| {
+        let (suite, plan) = (seed.study.suite(), seed.plan.to_string());
+        let hash = seed.study.hash(&plan).unwrap().unwrap();
+        let printed = serde_json::json!({"text": text, "all_bytes": text.len()});
+        let program = serde_json::json!({
+            "name": "get", "station": "test", "part": "measured", "ending": {"not-started": text},
+            "started_ns": 0, "finished_ns": 1, "cpu": {"user_ns": 0, "system_ns": 0}, "peak_memory_bytes": 0,
+            "least_memory_bytes": 0, "voluntary_switches": 0, "involuntary_switches": 0, "output": printed,
+            "errors": printed, "left_running": 0,
+        });
+        let mut record: serde_json::Value = serde_json::from_slice(&seed.record()).unwrap();
+        record["faults"] = serde_json::json!([text]);
+        record["programs"] = serde_json::json!([program]);
+        let record = record.to_string();
+        let (block, position, facts) = seed.study.facts(&plan, &record).unwrap();
+        let new = NewRun {
+            suite,
+            profile: "quick",
+            network: "path",
+            label: None,
+            tags: &[],
+            created: CREATED,
+            seed: 7,
+            btu_version: "0.1.0",
+            plan: &seed.plan,
+            plan_hash: &hash,
+            planned_cells: 1,
+        };
+        let lock = store.create_run(&new).unwrap();
+        let machine = serde_json::json!({"kernel": {"command_line": [text]}});
+        store.save_environment(&lock, Moment::Before, &machine).unwrap();
+        store.save_event(&lock, CREATED, Level::Warning, text).unwrap();
+        store.save_record(&lock, &NewCell::of((block, position), &facts, record)).unwrap();
+        store.finish(&lock, State::Complete, CREATED).unwrap();
+        lock.run()
+    };
+    seeds::studies().into_iter().map(of_one).collect()
+}
+
+/// All that is stored of the runs, as it is exported.
+fn exported(store: &Store, runs: &[RunId]) -> Vec<u8> {
+    store.export(runs, Vec::new()).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever programs, machines and errors say, in runs of every study: what is stored is
+    /// exported, imported and exported again octet by octet.
+    #[test]
+    fn what_was_stored_is_exported_and_imported(text in "[\0-\u{a0}\u{2020}-\u{2070}\\\\\"]{0,60}|\\PC{0,60}|(\r?\n|\r|\u{1b}\\[31m|[a-z]){0,20}") {
+        let directory = tempfile::tempdir().unwrap();
+        let [mut from, mut to] =
+            ["from", "to"].map(|name| Store::open(directory.path().join(name)).unwrap());
+        let runs = said_everywhere(&mut from, &text);
+        let archive = exported(&from, &runs);
+        let imported = to.import(std::io::Cursor::new(&archive), study).unwrap();
+        let there: Vec<RunId> = imported.iter().map(|run| run.run).collect();
+        prop_assert_eq!(imported.len(), seeds::studies().len());
+        prop_assert_eq!(exported(&to, &there), archive);
+        for run in there {
+            let shown = &to.run(&run.to_string()).unwrap().events[0].text;
+            prop_assert!(!shown.contains(|c: char| c != '\n' && c != '\t' && btu_units::controls(c)), "{:?}", shown);
+        }
+    }
+}
+
+/// Earlier versions stored what was said as it was: it is cleaned where it is read, shown and
+/// exported.
+#[test]
+fn what_an_earlier_version_stored_is_exported_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    let mut store = Store::open(&path).unwrap();
+    let runs = said_everywhere(&mut store, "RED");
+    let connection = Connection::open(&path).unwrap();
+    for (table, column) in [("events", "text"), ("environments", "document"), ("cells", "record")] {
+        let clean: String = connection
+            .query_row(&format!("SELECT max({column}) FROM {table}"), [], |row| row.get(0))
+            .unwrap();
+        // Their records were plain text, in which JSON shows a control as an escape.
+        let set = format!("UPDATE {table} SET {column} = ?1");
+        if table != "cells" {
+            connection.execute(&set, [clean.replace("RED", "\u{9b}31mred\u{202e}")]).unwrap();
+        }
+    }
+    let plain = store.records::<serde_json::Value>(runs[0]).unwrap()[0].to_string();
+    let older = plain.replace("RED", "\\u001b[31mred\\rdone\u{202e}");
+    connection
+        .execute(
+            "UPDATE cells SET record = ?1, packed = NULL WHERE run = ?2",
+            rusqlite::params![older, runs[0]],
+        )
+        .unwrap();
+    let read = store.records::<serde_json::Value>(runs[0]).unwrap();
+    assert_eq!(read[0]["faults"][0], "?[31mred\ndone?");
+    assert_eq!(store.run(&runs[0].to_string()).unwrap().events[0].text, "?31mred?");
+    let mut other = Store::open(directory.path().join("other")).unwrap();
+    let archive = exported(&store, &runs[..1]);
+    assert_eq!(other.import(std::io::Cursor::new(archive), study).unwrap().len(), 1);
+}
+
+/// What no btu would import is not begun.
+#[test]
+fn a_run_that_could_not_be_imported_is_not_begun() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(directory.path().join("runs.sqlite")).unwrap();
+    let new = NewRun {
+        suite: "none",
+        profile: "none",
+        network: "none",
+        label: None,
+        tags: &[],
+        created: CREATED,
+        seed: 7,
+        btu_version: "0.1.0",
+        plan: &serde_json::Value::Null,
+        plan_hash: "none",
+        planned_cells: 1,
+    };
+    let command = serde_json::json!({"order": {"command": ["sh", "-c", "echo a\necho b"]}});
+    store.create_run(&NewRun { plan: &command, ..new.clone() }).expect("two lines are a command");
+    let evil = serde_json::json!({"order": {"command": ["\u{1b}[2J"]}});
+    let lines = serde_json::json!({"name": "a\nb"});
+    for (new, word) in [
+        (NewRun { network: "a\nb", ..new.clone() }, "is no name"),
+        (NewRun { suite: "../x", ..new.clone() }, "is no name"),
+        (NewRun { created: "now", ..new.clone() }, "is no time"),
+        (NewRun { plan: &evil, ..new.clone() }, "would control a terminal"),
+        (NewRun { plan: &lines, ..new }, "several lines"),
+    ] {
+        let refused = store.create_run(&new).expect_err(word).to_string();
+        assert!(refused.contains(word) && refused.lines().count() == 1, "{refused}");
+    }
+}
+
+/// What a run says of itself in lists is what its plan says.
+#[test]
+fn a_head_that_contradicts_its_plan_is_refused() {
+    for seed in seeds::of("import_and_show") {
+        let seed = String::from_utf8(seed).unwrap();
+        let is_planned = ["btu", "app", "copy", "lan", "run", "speed"]
+            .iter()
+            .any(|suite| seed.contains(&format!("\"suite\":\"{suite}\"")));
+        let changed = |from: &str, to: &str| {
+            let changed = seed.replacen(from, to, 1);
+            assert_ne!(changed, seed, "{from}");
+            crate::fuzz::imported(changed.as_bytes())
+        };
+        assert_eq!(crate::fuzz::imported(seed.as_bytes()), Some(1));
+        for (from, to) in [
+            ("\"suite\":\"", "\"suite\":\"../"),
+            ("\"created\":\"2026-01-01T", "\"created\":\"9999-99-99T"),
+            ("\"finished\":\"2026-01-01T00:00:00Z", "\"finished\":\"tomorrow"),
+        ] {
+            assert_eq!(changed(from, to), None, "{to}: {seed}");
+        }
+        if is_planned {
+            assert_eq!(changed("\"profile\":\"quick", "\"profile\":\"$(id)"), None, "{seed}");
+            assert_eq!(changed("\"network\":\"", "\"network\":\"<img src=x>"), None, "{seed}");
+            assert_eq!(changed("\"seed\":\"7", "\"seed\":\"8"), None, "{seed}");
+        }
     }
 }

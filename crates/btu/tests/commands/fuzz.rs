@@ -10,6 +10,7 @@ pub(crate) mod seeds;
 mod table;
 
 use table::TARGETS;
+pub(crate) use table::readback::{imported, study};
 
 #[test]
 fn every_target_takes_its_seeds_and_what_becomes_of_them() {

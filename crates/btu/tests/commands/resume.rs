@@ -325,3 +325,62 @@ fn an_imported_run_calls_no_host_without_being_asked() {
     let (_, _, errors) = from.btu(&resume);
     assert!(!errors.contains("was imported"), "{errors}");
 }
+
+/// The author of the file named a directory, and btu would write there with the rights of this user:
+/// of every plan that has one.
+#[test]
+fn an_imported_run_writes_in_no_directory_without_being_asked() {
+    let within = tempfile::tempdir().unwrap();
+    let share = within.path().to_str().unwrap();
+    let mut asked = Vec::new();
+    for seed in seeds::studies() {
+        let (mut plan, suite) = (seed.plan.clone(), seed.study.suite());
+        plan["at"] = share.into();
+        let hash = |plan: &serde_json::Value| seed.study.hash(&plan.to_string()).unwrap().unwrap();
+        // A plan without such a field is the same as before.
+        if hash(&plan) == hash(&seed.plan) {
+            continue;
+        }
+        asked.push(suite);
+        let (mut from, to) = (Shelf::new(), Shelf::new());
+        from.interrupted(suite, &plan, &hash(&plan), &elsewhere());
+        from.btu(&["export", "r1", "-o", "runs.btu"]);
+        assert_eq!(to.btu(&["import", &from.path("runs.btu").display().to_string()]).0, Some(0));
+        let (code, out, errors) = to.btu(&[suite, "--resume", "r1"]);
+        assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
+        for word in ["was imported", "write files in directories", share, "--use-directory"] {
+            assert!(errors.contains(word), "{suite}: {word}: {errors}");
+        }
+        // Then the machine is looked at, as it is at once for the plan's own author.
+        for (shelf, words) in [
+            (&to, &[suite, "--resume", "r1", "--use-directory"][..]),
+            (&from, &[suite, "--resume", "r1"]),
+        ] {
+            let (code, _, errors) = shelf.btu(words);
+            assert!(code == Some(3) && errors.contains("--force"), "{suite}: {errors}");
+        }
+    }
+    assert_eq!(asked, ["copy", "lan"]);
+    assert_eq!(std::fs::read_dir(share).unwrap().count(), 0);
+}
+
+/// Of the programs of an imported run everything is named with which they would be started.
+#[test]
+fn an_imported_run_names_what_its_programs_are_started_with() {
+    let seed = seeds::studies().into_iter().find(|seed| seed.study.suite() == "run").unwrap();
+    let mut plan = seed.plan.clone();
+    let order = &mut plan["rows"][0]["programs"][0]["order"];
+    order["directory"] = "/some where".into();
+    order["environment"] = serde_json::json!({"LD_PRELOAD": "/tmp/evil.so"});
+    order["command"] = serde_json::json!(["sh", "-c", "echo a\necho b"]);
+    let hash = seed.study.hash(&plan.to_string()).unwrap().unwrap();
+    let (mut from, to) = (Shelf::new(), Shelf::new());
+    from.interrupted("run", &plan, &hash, &elsewhere());
+    from.btu(&["export", "r1", "-o", "runs.btu"]);
+    let (code, _, errors) = to.btu(&["import", &from.path("runs.btu").display().to_string()]);
+    assert_eq!(code, Some(0), "{errors}");
+    let (code, _, errors) = to.btu(&["run", "--resume", "r1"]);
+    assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");
+    let typed = "cd '/some where' && LD_PRELOAD=/tmp/evil.so sh -c 'echo a?echo b'; true. ";
+    assert!(errors.contains(typed) && errors.contains("--start-programs"), "{errors}");
+}

@@ -220,6 +220,16 @@ fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
         );
         std::thread::sleep(Duration::from_millis(20));
     }
+    // Of a run that is killed with all its processes at once, the next one removes what is left.
+    let mut child = laboratory.command(&words).spawn().expect("btu starts");
+    while entries() == 0 {
+        assert!(Instant::now() < deadline + Duration::from_secs(30), "no files on the share");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("it is killed");
+    child.wait().expect("it has ended");
+    measured(&laboratory, &["lan", "--quiet", "--at", &at, "--stations", "0", "--task", "fm-sort"]);
+    assert_eq!(entries(), 0);
 }
 
 /// Fifty stations on the processors of this machine: the result reports lateness and load, and

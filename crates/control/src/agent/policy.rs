@@ -39,6 +39,7 @@ mod read;
 mod tests;
 
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use btu_suite::activity::Activity;
@@ -166,11 +167,20 @@ fn default_scratch() -> PathBuf {
     }
 }
 
+/// Most that is read of a policy file, in bytes.
+const LONGEST: u64 = 1 << 20;
+
 impl Policy {
     /// Reads a policy file.
     pub fn load(path: &Path) -> Result<Self, PolicyError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| PolicyError::Read { path: path.to_owned(), source })?;
+        let unreadable = |source| PolicyError::Read { path: path.to_owned(), source };
+        let mut text = String::new();
+        std::fs::File::open(path)
+            .and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text))
+            .map_err(unreadable)?;
+        if text.len() as u64 > LONGEST {
+            return Err(unreadable(std::io::Error::other("it is too large")));
+        }
         read::parse(&path.display().to_string(), &text)
             .map(|policy| Self { source: Some(path.to_owned()), ..policy })
     }

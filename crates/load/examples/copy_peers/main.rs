@@ -48,7 +48,6 @@ fn place(size: Bytes) -> FilePlace {
         storage: Storage::Memory,
         cache: Cache::Cold,
         directory: PathBuf::from(MEMORY),
-        run: 0,
     }
 }
 

@@ -7,7 +7,7 @@
 mod head;
 
 use btu_suite::activity::Token;
-use btu_traffic::{Flow, FlowDoor, Limit};
+use btu_traffic::{Flow, FlowDoor, Limit, WaitingCallers};
 use btu_units::{Span, hexadecimal};
 use subtle::ConstantTimeEq;
 
@@ -16,7 +16,7 @@ use super::store::Stored;
 use super::stream::{other_size, receive_after, send};
 use crate::LoadError;
 use crate::account::now;
-use head::{Answer, Call, Head};
+use head::{Answer, Call, Head, Parsed};
 
 #[doc(hidden)]
 pub use head::fuzz_head;
@@ -162,22 +162,23 @@ fn hear(
     method: &str,
     limit: &Limit<'_>,
 ) -> Result<(Flow, Call, Head), LoadError> {
+    let is_whole = |said: &[u8]| !matches!(Call::parse(said), Parsed::Part);
+    let mut waiting = WaitingCallers::default();
     loop {
-        let flow = door.accept(limit)?;
-        let mut head = Head::default();
-        let timeout = limit.within(now()?, HESITATION);
-        let status = match head.read(&flow, &timeout, "hear a request", Call::parse) {
-            Err(_) => "400 Bad Request",
-            Ok(call) if !presents(&call, token) => {
+        let (flow, said) =
+            door.hear(&mut waiting, (head::LONGEST, HESITATION), &is_whole, limit)?;
+        let status = match Call::parse(&said) {
+            Parsed::Part | Parsed::Wrong(_) => "400 Bad Request",
+            Parsed::Whole(call, _) if !presents(&call, token) => {
                 door.refuse(flow.peer());
                 "401 Unauthorized"
             }
-            Ok(call) if call.path != PATH => "404 Not Found",
-            Ok(call) if call.method != method => "405 Method Not Allowed",
-            Ok(call) => return Ok((flow, call, head)),
+            Parsed::Whole(call, _) if call.path != PATH => "404 Not Found",
+            Parsed::Whole(call, _) if call.method != method => "405 Method Not Allowed",
+            Parsed::Whole(call, end) => return Ok((flow, call, Head::read_already(said, end))),
         };
         // A client that has gone does not get it.
-        let _ = say(&flow, status, 0, &timeout);
+        let _ = say(&flow, status, 0, &limit.within(now()?, HESITATION));
     }
 }
 

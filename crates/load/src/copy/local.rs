@@ -13,6 +13,7 @@ use super::store::Stored;
 use super::{BLOCK, Moved, Over};
 use crate::LoadError;
 use crate::account::{Account, now};
+use crate::scratch::check_share;
 
 /// Source and copy, on one storage except for one on a share.
 #[derive(Debug)]
@@ -26,6 +27,13 @@ impl Copying {
     /// Makes the source and an empty copy.
     pub(crate) fn prepare(order: &Order, part: &FileCopy) -> Result<Self, LoadError> {
         let here = &part.file;
+        if let Some(directory) = &part.share {
+            check_share(directory).map_err(|source| LoadError::Share {
+                operation: "use files",
+                directory: directory.clone(),
+                source,
+            })?;
+        }
         let there = part.share.as_ref().map(|directory| FilePlace {
             storage: Storage::Disk,
             directory: directory.clone(),

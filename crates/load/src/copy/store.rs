@@ -2,7 +2,6 @@
 
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_traffic::TrafficError;
@@ -18,9 +17,6 @@ const WRITE: &str = "write the copy";
 
 /// The directory of named files in memory (`shm_overview`(7)).
 pub const NAMED_IN_MEMORY: &str = "/dev/shm";
-
-/// Makes names of one process differ.
-static NAMED: AtomicU32 = AtomicU32::new(0);
 
 /// A file of known size, on disk or in memory.
 #[derive(Debug)]
@@ -61,17 +57,16 @@ impl Stored {
         if program != Program::Rsync {
             return Self::empty(place);
         }
-        let (size, run) = (checked(place)?, place.run);
-        let name = format!("{}-{}", std::process::id(), NAMED.fetch_add(1, Ordering::Relaxed));
+        let size = checked(place)?;
         Ok(match place.storage {
             Storage::Memory => {
                 let within = Path::new(NAMED_IN_MEMORY);
-                let file = ScratchFile::named_in_memory(within, size, run, &name)?;
+                let file = ScratchFile::named_in_memory(within, size)?;
                 Self::in_memory(file, size, NAMED_IN_MEMORY)
             }
             Storage::Disk => {
                 let filesystem = scratch_check(&place.directory, place.size)?.filesystem;
-                let file = ScratchFile::create_named(&place.directory, run, &name)?;
+                let file = ScratchFile::create_named(&place.directory)?;
                 Self::on_disk(file, size, &filesystem)
             }
         })

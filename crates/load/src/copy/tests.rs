@@ -30,7 +30,6 @@ fn place(size: u64, storage: Storage, directory: &Path) -> FilePlace {
         storage,
         cache: Cache::Cold,
         directory: directory.to_owned(),
-        run: 0,
     }
 }
 
@@ -420,6 +419,30 @@ fn nobody_without_the_token_is_heard_and_the_file_still_comes() {
         send(program, address, *b"another byte key", file.clone()).expect_err("a stranger");
         send(program, address, TOKEN, file).expect("the sender");
         taking.join().expect("no panic").expect("received");
+    }
+}
+
+/// Callers that hold connections and say nothing, or the beginning of a request, keep no client
+/// waiting: all are heard at the same time.
+#[test]
+fn silent_callers_keep_no_client_waiting() {
+    let directory = tempfile::tempdir().expect("tempdir");
+    for program in [Program::Bare, Program::Http] {
+        let file = place(50_000, Storage::Memory, directory.path());
+        let (address, taking) = receiver(program, file.clone());
+        let silent: Vec<TcpStream> = (0..40)
+            .map(|number| {
+                let mut caller = TcpStream::connect(address).expect("connected");
+                caller.write_all(&b"PUT /copy HTTP/1.1\r\n"[..number % 15]).expect("said");
+                caller
+            })
+            .collect();
+        // One after the other, they would be heard for more than a minute.
+        let began = std::time::Instant::now();
+        send(program, address, TOKEN, file).expect("the sender");
+        taking.join().expect("no panic").expect("received");
+        assert!(began.elapsed() < Duration::from_secs(30), "{program}");
+        drop(silent);
     }
 }
 

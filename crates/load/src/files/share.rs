@@ -1,18 +1,17 @@
 //! Files on a share that is mounted already: the kernel's client of NFS or SMB, FUSE, 9p, any file
 //! system.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use btu_suite::activity::Token;
 use btu_suite::lan::Share;
-use btu_units::hexadecimal;
+use nix::fcntl::OFlag;
 
 use super::{Files, Open};
 use crate::LoadError;
-use crate::scratch::{OwnDirectory, is_refusal, mounted};
+use crate::scratch::{OwnDirectory, check_share, is_refusal, mounted};
 
 /// A directory of btu on a share. Every operation is a system call that the kernel's client
 /// performs, past its cache if the share allows that (`O_DIRECT`, open(2)). No file is left there,
@@ -25,18 +24,17 @@ pub struct ShareFiles {
 }
 
 impl ShareFiles {
-    /// An empty directory in the existing `within`, named after run, cell (`token`) and client.
+    /// An empty directory in the existing `within`.
     ///
     /// # Errors
     /// A directory that cannot be used.
-    pub fn new(within: &Path, run: u64, token: &Token, client: u32) -> Result<Self, LoadError> {
-        let cell = hexadecimal(&token[..4]);
+    pub fn new(within: &Path) -> Result<Self, LoadError> {
         let failed = |(operation, source)| {
             let directory = within.to_owned();
             LoadError::Share { operation, directory, source }
         };
-        let directory =
-            OwnDirectory::create(within, run, &format!("{cell}-{client}")).map_err(failed)?;
+        check_share(within).map_err(|error| failed(("use files", error)))?;
+        let directory = OwnDirectory::create(within).map_err(failed)?;
         let (filesystem, options) = mounted(within);
         let share = Share { filesystem, options, is_direct: false };
         let mut files = Self { directory, share, operations: 0 };
@@ -53,14 +51,14 @@ impl ShareFiles {
     /// Whether reads and writes of any length may go past the cache: network file systems allow
     /// that; those on disks need whole blocks, and keep their cache.
     fn takes_direct(&self) -> io::Result<bool> {
-        let path = self.directory.path().join("probe");
-        let tried = options(true).create(true).open(&path).and_then(|file| {
+        let tried = self.directory.open(PROBE, OFlag::O_CREAT | OFlag::O_DIRECT).and_then(|file| {
             let mut back = [0; 7];
             file.write_all_at(b"1234567", 0)?;
             file.read_exact_at(&mut back, 0)
         });
-        if path.exists() {
-            fs::remove_file(&path)?;
+        match self.directory.remove(PROBE) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
         match tried {
             Ok(()) => Ok(true),
@@ -73,9 +71,9 @@ impl ShareFiles {
         &mut self,
         operation: &'static str,
         name: &str,
-        done: impl FnOnce(&Path) -> io::Result<T>,
+        done: impl FnOnce(&OwnDirectory) -> io::Result<T>,
     ) -> Result<T, LoadError> {
-        let result = done(&self.directory.path().join(name));
+        let result = done(&self.directory);
         self.operations += 1;
         result.map_err(|source| {
             let directory = self.directory.path().join(name);
@@ -84,26 +82,18 @@ impl ShareFiles {
     }
 }
 
-fn options(direct: bool) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600).custom_flags(if direct {
-        libc::O_DIRECT
-    } else {
-        0
-    });
-    options
-}
+/// The file with which reads and writes past the cache are tried.
+const PROBE: &str = "probe";
 
 impl Files for ShareFiles {
     type File = File;
 
     fn open(&mut self, name: &str, open: Open) -> Result<File, LoadError> {
-        let mut options = options(self.share.is_direct);
+        let direct = if self.share.is_direct { OFlag::O_DIRECT } else { OFlag::empty() };
+        let empty = direct | OFlag::O_CREAT | OFlag::O_TRUNC;
         match open {
-            Open::Existing => self.operate("open", name, |path| options.open(path)),
-            Open::Empty => {
-                self.operate("make", name, |path| options.create(true).truncate(true).open(path))
-            }
+            Open::Existing => self.operate("open", name, |own| own.open(name, direct)),
+            Open::Empty => self.operate("make", name, |own| own.open(name, empty)),
         }
     }
 
@@ -131,16 +121,15 @@ impl Files for ShareFiles {
     }
 
     fn stat(&mut self, name: &str) -> Result<u64, LoadError> {
-        self.operate("look at", name, |path| Ok(fs::metadata(path)?.len()))
+        self.operate("look at", name, |own| own.size(name))
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<(), LoadError> {
-        let target = self.directory.path().join(to);
-        self.operate("rename", from, |path| fs::rename(path, target))
+        self.operate("rename", from, |own| own.rename(from, to))
     }
 
     fn remove(&mut self, name: &str) -> Result<(), LoadError> {
-        self.operate("remove", name, |path| fs::remove_file(path))
+        self.operate("remove", name, |own| own.remove(name))
     }
 
     fn operations(&self) -> u64 {

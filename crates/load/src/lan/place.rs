@@ -28,8 +28,6 @@ pub(super) fn files_at(
         FilesPlace::Own { directory, room, service } => {
             Placed::Local(LocalFiles::new(directory, *room, *service)?)
         }
-        FilesPlace::Share { directory, run } => {
-            Placed::Share(ShareFiles::new(directory, *run, token, client)?)
-        }
+        FilesPlace::Share { directory } => Placed::Share(ShareFiles::new(directory)?),
     })
 }

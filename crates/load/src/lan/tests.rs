@@ -81,7 +81,7 @@ fn every_task_is_the_same_here_at_a_server_and_on_a_share() {
         let there = there.expect("done");
         assert_eq!((here.wrong, there.wrong), (0, 0), "{which}");
         assert_eq!((&here.digest, here.operations), (&there.digest, there.operations), "{which}");
-        let share = FilesPlace::Share { directory: directory.path().to_owned(), run: 1 };
+        let share = FilesPlace::Share { directory: directory.path().to_owned() };
         let shared = task(which, share);
         assert_eq!(
             (shared.wrong, &shared.digest, shared.operations),
@@ -214,7 +214,7 @@ fn every_pattern_does_what_it_says() {
             (0, done.operations),
             "{pattern}"
         );
-        let place = FilesPlace::Share { directory: share.path().to_owned(), run: 3 };
+        let place = FilesPlace::Share { directory: share.path().to_owned() };
         let shared = station_at(place, 2, work.clone(), time);
         assert_eq!(shared.operations, made + work.operations() * shared.transactions, "{pattern}");
         assert_eq!((shared.wrong, shared.transactions > 0), (0, true), "{pattern}");
@@ -242,7 +242,7 @@ fn a_trace_is_replayed_in_time() {
     assert!((30..=72).contains(&done.transactions), "{}", done.transactions);
     assert_eq!((done.wrong, served.client(4).expect("served").operations), (0, done.operations));
     let share = in_memory();
-    let place = FilesPlace::Share { directory: share.path().to_owned(), run: 3 };
+    let place = FilesPlace::Share { directory: share.path().to_owned() };
     let shared = station_at(place, 4, work, Duration::from_millis(100));
     assert_eq!((shared.wrong, shared.transactions > 9), (0, true));
 }

@@ -2,7 +2,7 @@
 //! way. For programs that open no such file there is one with a name, in a directory that does not
 //! outlast this process.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -11,12 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::errno::Errno;
 use nix::fcntl::{
-    FallocateFlags, PosixFadviseAdvice, SpliceFFlags, fallocate, posix_fadvise, splice,
+    FallocateFlags, OFlag, PosixFadviseAdvice, SpliceFFlags, fallocate, posix_fadvise, splice,
 };
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::sendfile::sendfile64;
+use nix::unistd::{UnlinkatFlags, unlinkat};
 
-use super::{OwnDirectory, scratch_error};
+use super::directory::{OwnDirectory, enter, open_in};
+use super::scratch_error;
 use crate::LoadError;
 
 /// What a file is called that has a name.
@@ -48,23 +50,17 @@ impl ScratchFile {
     }
 
     /// An empty file with a name, in a new directory of `within` that only this user may enter.
-    /// Names of one run must differ.
-    pub(crate) fn create_named(within: &Path, run: u64, name: &str) -> Result<Self, LoadError> {
+    pub(crate) fn create_named(within: &Path) -> Result<Self, LoadError> {
         let failed = |(operation, error)| scratch_error(operation, within, error);
-        let (file, own) = named(within, run, name).map_err(failed)?;
+        let (file, own) = named(within).map_err(failed)?;
         Ok(Self { file, directory: Some(within.to_owned()), own: Some(own) })
     }
 
     /// Like [`create_named`](Self::create_named), where `within` stands in memory, with room for
     /// `room` bytes.
-    pub(crate) fn named_in_memory(
-        within: &Path,
-        room: u64,
-        run: u64,
-        name: &str,
-    ) -> Result<Self, LoadError> {
+    pub(crate) fn named_in_memory(within: &Path, room: u64) -> Result<Self, LoadError> {
         let failed = |(operation, source)| LoadError::Memory { operation, source };
-        let (file, own) = named(within, run, name).map_err(failed)?;
+        let (file, own) = named(within).map_err(failed)?;
         make_room(&file, room)?;
         Ok(Self { file, directory: None, own: Some(own) })
     }
@@ -176,7 +172,7 @@ impl ScratchFile {
     /// it open.
     pub(crate) fn path_for_others(&self) -> PathBuf {
         match &self.own {
-            Some(own) => own.path().join(NAMED),
+            Some(own) => own.path_for_others().join(NAMED),
             None => {
                 PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
             }
@@ -206,15 +202,11 @@ fn make_room(file: &File, room: u64) -> Result<(), LoadError> {
 }
 
 /// A file and the directory that it is in, which is new.
-fn named(
-    within: &Path,
-    run: u64,
-    name: &str,
-) -> Result<(File, OwnDirectory), (&'static str, io::Error)> {
-    let own = OwnDirectory::create(within, run, name)?;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600);
-    let file = options.open(own.path().join(NAMED)).map_err(|error| ("create a file", error))?;
+fn named(within: &Path) -> Result<(File, OwnDirectory), (&'static str, io::Error)> {
+    let own = OwnDirectory::create(within)?;
+    let file = own
+        .open(NAMED, OFlag::O_CREAT | OFlag::O_EXCL)
+        .map_err(|error| ("create a file", error))?;
     Ok((file, own))
 }
 
@@ -229,38 +221,40 @@ pub(crate) fn forget(file: &File) -> io::Result<()> {
     posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).map_err(Into::into)
 }
 
-fn options(flags: i32, direct: bool) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600).custom_flags(if direct {
-        flags | libc::O_DIRECT
-    } else {
-        flags
-    });
-    options
+fn past_the_cache(direct: bool) -> OFlag {
+    if direct { OFlag::O_DIRECT } else { OFlag::empty() }
 }
 
 /// A file that never has a name (`O_TMPFILE`).
 fn open_nameless(directory: &Path, direct: bool) -> io::Result<File> {
-    options(libc::O_TMPFILE, direct).open(directory)
+    let flags = OFlag::O_TMPFILE | past_the_cache(direct);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600).custom_flags(flags.bits()).open(directory)
 }
 
-/// A file that has a name for an instant.
+/// A file that has a name for an instant, in the directory that is found now.
 fn open_and_unlink(directory: &Path, direct: bool) -> io::Result<File> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let path = directory.join(format!(".btu-scratch-{}-{number}", std::process::id()));
-    let opened = options(0, direct).create_new(true).open(&path);
+    let name = format!(".btu-scratch-{}-{number}", std::process::id());
+    let (_, directory) = enter(directory)?;
+    let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | past_the_cache(direct);
+    let opened = open_in(&directory, &name, flags);
     // Older kernels create the file and then refuse O_DIRECT, so this process removes the name in
     // every case but one: if the name belongs to another process.
-    let foreign = matches!(&opened, Err(error) if error.kind() == io::ErrorKind::AlreadyExists);
-    match if foreign { Ok(()) } else { fs::remove_file(&path) } {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+    if matches!(&opened, Err(error) if error.kind() == io::ErrorKind::AlreadyExists) {
+        return opened;
+    }
+    match unlinkat(&directory, name.as_str(), UnlinkatFlags::NoRemoveDir) {
+        Err(errno) if errno != Errno::ENOENT => Err(errno.into()),
         _ => opened,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn entries(directory: &Path) -> usize {

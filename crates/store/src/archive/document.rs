@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-/// Part of a plan that has several lines: the network file.
-const FILE: &str = "text";
+/// Parts of a plan that have several lines: the network file, and what programs are started with.
+const OF_SEVERAL_LINES: [&str; 3] = ["text", "command", "environment"];
 
 /// The mistake in `document`, which is the run's `what`; `None` if it has none.
 pub(super) fn check(what: &str, document: &str) -> Result<(), String> {
@@ -23,9 +23,10 @@ fn has_line_ends(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\n'),
         Value::Array(list) => list.iter().any(has_line_ends),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, value)| name.contains('\n') || name != FILE && has_line_ends(value)),
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            let may_have_some = OF_SEVERAL_LINES.contains(&name.as_str());
+            name.contains('\n') || !may_have_some && has_line_ends(value)
+        }),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -46,9 +47,12 @@ mod tests {
             let refused = check("environment", document).unwrap_err();
             assert!(refused.starts_with("its environment ") && refused.contains(word), "{refused}");
         }
-        for document in
-            ["{}", r#"{"network":{"kind":"drawing","text":"[stations.a]\n"}}"#, r#"[1,"\t",null]"#]
-        {
+        for document in [
+            "{}",
+            r#"{"network":{"kind":"drawing","text":"[stations.a]\n"}}"#,
+            r#"[1,"\t",null]"#,
+            r#"{"order":{"command":["sh","-c","a\nb"],"environment":{"A":"a\nb"}}}"#,
+        ] {
             assert_eq!(check("plan", document), Ok(()));
         }
     }

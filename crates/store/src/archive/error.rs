@@ -50,6 +50,14 @@ pub enum ArchiveError {
         /// The run in question.
         run: RunId,
     },
+    /// A run holds what no btu would import.
+    #[error("run {run} cannot be exported, because it could not be imported again: {what}")]
+    Unexportable {
+        /// The run in question.
+        run: RunId,
+        /// What it holds.
+        what: String,
+    },
     /// The file cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),

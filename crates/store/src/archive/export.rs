@@ -1,5 +1,6 @@
 //! Writes runs from the database to a file.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
 
 use btu_suite::experiment::FindStudy;
@@ -10,10 +11,13 @@ use rusqlite::{Row, Transaction, TransactionBehavior};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::import::run_fault;
 use super::line::{CellLine, End, EnvironmentLine, EventLine, Head, Line, RunLine};
 use super::readable::Readable;
+use super::reader::LONGEST_LINE;
 use super::{ARCHIVE_VERSION, ArchiveError};
 use crate::packed::Packed;
+use crate::plain::{cleaned_lines, hides_controls, shown};
 use crate::run::{RunId, State};
 use crate::{Store, StoreError};
 
@@ -49,17 +53,25 @@ impl Store {
         if summary.state == State::Running {
             return Err(ArchiveError::Unfinished { run });
         }
+        let fault = RefCell::new(None);
         self.each(RUN, run, writer, |row| {
             let mut line = run_line(row)?;
             line.tags.clone_from(&summary.tags);
             summary.state.name().clone_into(&mut line.state);
+            *fault.borrow_mut() = run_fault(&line);
             Ok(Line::Run(Box::new(line)))
         })?;
+        // Earlier versions did not ask when they began the run.
+        if let Some(what) = fault.into_inner() {
+            return Err(ArchiveError::Unexportable { run, what });
+        }
         self.each(ENVIRONMENTS, run, writer, |row| {
-            Ok(Line::Environment(EnvironmentLine { moment: row.get(0)?, document: raw(row, 1)? }))
+            let document = json(1, cleaned_lines(&row.get::<_, String>(1)?))?;
+            Ok(Line::Environment(EnvironmentLine { moment: row.get(0)?, document }))
         })?;
         self.each(EVENTS, run, writer, |row| {
-            Ok(Line::Event(EventLine { at: row.get(0)?, level: row.get(1)?, text: row.get(2)? }))
+            let text = shown(&row.get::<_, String>(2)?);
+            Ok(Line::Event(EventLine { at: row.get(0)?, level: row.get(1)?, text }))
         })?;
         self.each(CELLS, run, writer, |row| Ok(Line::Cell(Box::new(cell_line(row)?))))
     }
@@ -139,7 +151,10 @@ fn record(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
 
 /// A column of JSON, unchanged.
 fn raw(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
-    let text: String = row.get(column)?;
+    json(column, row.get(column)?)
+}
+
+fn json(column: usize, text: String) -> rusqlite::Result<Box<RawValue>> {
     RawValue::from_string(text).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
     })
@@ -153,9 +168,15 @@ struct Writer<W: Write> {
 
 impl<W: Write> Writer<W> {
     fn line(&mut self, line: &Line) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.text(&text)
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        if text.len() as u64 >= LONGEST_LINE || hides_controls(&text) {
+            return Err(io::Error::other(format!(
+                "a line of {} bytes would not be imported again",
+                text.len()
+            )));
+        }
+        self.text(text.as_bytes())
     }
 
     fn text(&mut self, text: &[u8]) -> io::Result<()> {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::RangeInclusive;
 
-use btu_suite::experiment::FindStudy;
+use btu_suite::experiment::{FindStudy, Head};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::value::RawValue;
 
@@ -13,13 +14,13 @@ use super::reader::{parse, read};
 use super::{ArchiveError, document};
 use crate::keep::check_tag;
 use crate::packed::pack;
-use crate::plain::is_plain;
+use crate::plain::{hides_controls, is_plain};
 use crate::readings::processor_columns;
-use crate::run::{Level, Moment, RunId, State};
+use crate::run::{Level, Moment, NewRun, RunId, State};
 use crate::{Store, StoreError};
 
-/// The longest name, time or label, in bytes.
-const LONGEST_WORD: usize = 500;
+/// The longest name or label, in bytes: the network of a run on many hosts names them all.
+const LONGEST_WORD: usize = 4096;
 
 /// The size limit of a run, in bytes: a full one has a hundred megabytes.
 const MOST_OF_A_RUN: u64 = 1 << 30;
@@ -147,7 +148,7 @@ fn check_line(number: u64, text: &str, study: FindStudy) -> Result<Line, Archive
             None => Some(format!("`{}` is no moment", environment.moment)),
         },
         Line::Event(event) => {
-            let known = Level::from_name(&event.level).is_some() && is_word(&event.at);
+            let known = Level::from_name(&event.level).is_some() && is_time(&event.at);
             (!known).then(|| "an event is not one".to_owned())
         }
         Line::Cell(cell) => (!(is_word(&cell.load) && is_short(&cell.component)))
@@ -157,12 +158,49 @@ fn check_line(number: u64, text: &str, study: FindStudy) -> Result<Line, Archive
 }
 
 fn run_problem(run: &RunLine, study: FindStudy) -> Option<String> {
-    let words =
-        [&run.suite, &run.profile, &run.network, &run.created, &run.btu_version, &run.plan_hash];
+    run_fault(run).or_else(|| {
+        let read = Readable::of(&run.suite, run.plan.get(), &run.plan_hash, study);
+        read.and_then(|readable| contradiction(run, &readable)).unwrap_or_else(Some)
+    })
+}
+
+/// What keeps a run that is to be made from being imported once it has been exported.
+pub(crate) fn check_new(new: &NewRun<'_>) -> Result<(), String> {
+    let plan = RawValue::from_string(new.plan.to_string()).map_err(|error| error.to_string())?;
+    if hides_controls(plan.get()) {
+        return Err("its plan holds characters that would control a terminal".to_owned());
+    }
+    let line = RunLine {
+        uuid: "00000000-0000-4000-8000-000000000000".to_owned(),
+        suite: new.suite.to_owned(),
+        profile: new.profile.to_owned(),
+        network: new.network.to_owned(),
+        label: new.label.map(str::to_owned),
+        tags: new.tags.to_vec(),
+        state: State::Complete.name().to_owned(),
+        created: new.created.to_owned(),
+        finished: None,
+        seed: new.seed.to_string(),
+        btu_version: new.btu_version.to_owned(),
+        planned_cells: new.planned_cells,
+        plan,
+        plan_hash: new.plan_hash.to_owned(),
+        calibration: None,
+        spent_ns: None,
+    };
+    run_fault(&line).map_or(Ok(()), Err)
+}
+
+/// What is wrong with a run whatever its plan says.
+pub(super) fn run_fault(run: &RunLine) -> Option<String> {
+    let words = [&run.profile, &run.network, &run.btu_version, &run.plan_hash];
     let odd = words.into_iter().find(|word| !is_word(word));
-    let further = run.label.iter().chain(&run.finished).find(|word| !is_short(word));
-    if let Some(word) = odd.or(further) {
-        return Some(format!("{word:?} is no name and no time"));
+    let odd = odd.or(run.label.iter().find(|label| !is_short(label)));
+    if let Some(word) = odd.or(Some(&run.suite).filter(|suite| !is_name(suite))) {
+        return Some(format!("{word:?} is no name"));
+    }
+    if let Some(time) = [&run.created].into_iter().chain(&run.finished).find(|at| !is_time(at)) {
+        return Some(format!("{time:?} is no time"));
     }
     if !is_uuid(&run.uuid) {
         return Some(format!("{:?} is no uuid", run.uuid));
@@ -180,9 +218,47 @@ fn run_problem(run: &RunLine, study: FindStudy) -> Option<String> {
         return Some(format!("the seed is {:?} ({error})", run.seed));
     }
     let documents = [("plan", Some(&run.plan)), ("calibration", run.calibration.as_ref())];
-    let unread =
-        documents.into_iter().find_map(|(what, one)| document::check(what, one?.get()).err());
-    unread.or_else(|| Readable::of(&run.suite, run.plan.get(), &run.plan_hash, study).err())
+    documents.into_iter().find_map(|(what, one)| document::check(what, one?.get()).err())
+}
+
+/// What lists would show of a run that its plan does not say.
+fn contradiction(run: &RunLine, readable: &Readable) -> Result<Option<String>, String> {
+    let Some(head) = readable.head(run.plan.get())? else { return Ok(None) };
+    let Head { profile, network, seed } = head;
+    let said = [&run.profile, &run.network, &run.seed].into_iter();
+    let planned = [profile, network, seed.to_string()];
+    let odd = said.zip(&planned).find(|(said, planned)| said != planned);
+    Ok(odd.map(|(said, planned)| format!("it says {said:?}, and its plan says {planned:?}")))
+}
+
+/// The name of a suite.
+fn is_name(text: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    is_word(text) && text.chars().all(is_letter)
+}
+
+/// RFC 3339, section 5.6, as far as lists need it: no month has 32 days.
+fn is_time(text: &str) -> bool {
+    let Some((date, time)) = text.split_once('T') else { return false };
+    let time = time.strip_suffix('Z').or_else(|| {
+        let at = time.rfind(['+', '-'])?;
+        numbers(&time[at + 1..], ':', &[(2, 0..=23), (2, 0..=59)]).then(|| &time[..at])
+    });
+    let Some(time) = time else { return false };
+    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    numbers(date, '-', &[(4, 0..=9999), (2, 1..=12), (2, 1..=31)])
+        && numbers(time, ':', &[(2, 0..=23), (2, 0..=59), (2, 0..=60)])
+        && (1..=9).contains(&fraction.len())
+        && fraction.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+/// Whether a text has numbers of so many digits within these bounds, with `between` between them.
+fn numbers(text: &str, between: char, bounds: &[(usize, RangeInclusive<u32>)]) -> bool {
+    let fits = |(part, (digits, bounds)): (&str, &(usize, RangeInclusive<u32>))| {
+        let number = part.parse().ok().filter(|_| part.bytes().all(|one| one.is_ascii_digit()));
+        part.len() == *digits && number.is_some_and(|number| bounds.contains(&number))
+    };
+    text.split(between).count() == bounds.len() && text.split(between).zip(bounds).all(fits)
 }
 
 fn is_word(text: &str) -> bool {
@@ -320,12 +396,14 @@ mod tests {
 
     #[test]
     fn a_run_holds_no_more_than_can_be_read_again() {
-        let mut check = super::Check { most_bytes: 1000, ..super::Check::new(|_| None) };
+        let mut check = super::Check { most_bytes: 1100, ..super::Check::new(|_| None) };
         let run = r#"{"run":{"uuid":"UUID","suite":"other","profile":"p","network":"n","label":null,"tags":[],
-            "state":"complete","created":"now","finished":null,"seed":"7","btu_version":"1","planned_cells":1,"plan":{},
+            "state":"complete","created":"2026-11-21T04:31:08Z","finished":null,"seed":"7","btu_version":"1","planned_cells":1,"plan":{},
             "plan_hash":"h","calibration":null}}"#;
-        let event =
-            format!(r#"{{"event":{{"at":"now","level":"info","text":"{}"}}}}"#, "a".repeat(300));
+        let event = format!(
+            r#"{{"event":{{"at":"2026-11-21T04:31:08Z","level":"info","text":"{}"}}}}"#,
+            "a".repeat(300)
+        );
         for (number, uuid) in (1..).step_by(10).zip(["0", "1"]) {
             let uuid = format!("00000000-0000-4000-8000-{uuid:0>12}");
             check.line(number, &run.replace("UUID", &uuid)).unwrap();
@@ -333,9 +411,35 @@ mod tests {
         }
         let refused = check.line(13, &event).and_then(|()| check.line(14, &event)).unwrap_err();
         assert!(
-            refused.to_string().ends_with("line 14: more than 1000 bytes in a run"),
+            refused.to_string().ends_with("line 14: more than 1100 bytes in a run"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn times_are_those_of_rfc_3339() {
+        for time in
+            ["2026-11-21T04:31:08Z", "2026-11-21T04:31:60.123Z", "2026-11-21T04:31:08+01:00"]
+        {
+            assert!(super::is_time(time), "{time}");
+        }
+        for other in [
+            "",
+            "now",
+            "9999-99-99",
+            "9999-99-99T00:00:00Z",
+            "2026-11-21",
+            "2026-11-21T04:31:08",
+            "2026-11-21T04:31Z",
+            "2026-11-21T04:31:08ZZ",
+            "2026-11-21T04:31:08.Z",
+            "2026-11-21T24:31:08Z",
+            "+026-11-21T04:31:08Z",
+            "2026-11-21T04:31:08+1:00",
+            "2026-11-21T04:31:08Z<img src=x>",
+        ] {
+            assert!(!super::is_time(other), "{other}");
+        }
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! The runs of an archive that this program can read: their plans and cells are checked before they
 //! are stored.
 
-use btu_suite::experiment::{AnyExperiment, FindStudy};
+use btu_suite::experiment::{AnyExperiment, FindStudy, Head};
 use btu_suite::hint::{self, HintRecord, HintRun};
 use btu_suite::pipe::{self, Facts, PipePlan, Point, Purpose, SetPlan, SetPoint, facts};
 use btu_suite::plan::{self, Plan};
@@ -73,6 +73,22 @@ impl Readable {
             }
             Self::Roll | Self::Unknown => None,
         })
+    }
+
+    /// What the plan says of its run, where this version knows it.
+    pub(super) fn head(&self, plan: &str) -> Result<Option<Head>, String> {
+        match self {
+            Self::Rating => {
+                let plan: Plan = read_plan(plan)?;
+                let (profile, network) = (plan.profile.name.clone(), plan.network.to_string());
+                let head = Head { profile, network, seed: plan.seed };
+                Ok((plan.version == Plan::VERSION).then_some(head))
+            }
+            Self::Experiment(study, plan) => {
+                study.head(plan).map_err(|error| unreadable_plan(&error))
+            }
+            Self::Pipe(_) | Self::Set(_) | Self::Hint(_) | Self::Roll | Self::Unknown => Ok(None),
+        }
     }
 
     fn read(suite: &str, plan: &str, study: FindStudy) -> Result<Self, String> {

@@ -8,10 +8,10 @@ use sha2::{Digest, Sha256};
 
 use super::line::{Head, Line};
 use super::{ARCHIVE_VERSION, ArchiveError};
-use crate::plain::controls;
+use crate::plain::hides_controls;
 
 /// The longest line: the largest cells have some hundred kilobytes.
-const LONGEST_LINE: u64 = 8 << 20;
+pub(super) const LONGEST_LINE: u64 = 8 << 20;
 
 /// The size limit of an unpacked archive.
 const MOST: u64 = 8 << 30;
@@ -105,7 +105,7 @@ impl<R: Read> Lines<R> {
             return Err(ArchiveError::CutShort { line: self.number - 1 });
         }
         let text = String::from_utf8(bytes).map_err(|_| self.damaged("it is not UTF-8 text"))?;
-        if hides_control_characters(&text) {
+        if hides_controls(&text) {
             return Err(self.damaged("it holds characters that would control a terminal"));
         }
         Ok(Some(text))
@@ -167,69 +167,5 @@ impl<R: Read> Read for Counted<R> {
         let read = self.file.read(buffer)?;
         self.bytes += read as u64;
         Ok(read)
-    }
-}
-
-/// Whether a text of JSON has control characters, bare or as `\u` escapes, beyond the ends of lines
-/// and tabs: names and messages of runs are shown on terminals.
-fn hides_control_characters(text: &str) -> bool {
-    let mut rest = text;
-    while let Some(place) = rest.find('\\') {
-        let (before, escape) = rest.split_at(place);
-        let code = escape
-            .strip_prefix("\\u")
-            .and_then(|code| u32::from_str_radix(code.get(..4)?, 16).ok());
-        let shows = code.and_then(char::from_u32).is_some_and(controls);
-        // A carriage return alone would overwrite the line; before a line feed it is part of the
-        // line end.
-        let returns = escape.starts_with("\\r") && !escape.starts_with("\\r\\n");
-        if shows
-            || returns
-            || escape.starts_with("\\b")
-            || escape.starts_with("\\f")
-            || before.contains(controls)
-        {
-            return true;
-        }
-        // The character behind the backslash belongs to it, and may be a backslash.
-        rest = escape.get(2..).unwrap_or_default();
-    }
-    rest.contains(controls)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn escapes_are_seen_through() {
-        for text in [
-            "\u{1b}[2J",
-            r"a\u001b[2J",
-            r"\u009b",
-            r"x\b",
-            r"\\\u0007",
-            "\u{7f}",
-            "\u{202e}",
-            r"\u2066",
-            "a\rb",
-            r"a\rb",
-            r"\u000d",
-        ] {
-            assert!(hides_control_characters(text), "{text:?}");
-        }
-        for text in [
-            "",
-            "plain",
-            r"\n\t\r\n",
-            r"\\u001b",
-            r#"\"quoted\""#,
-            r"\u00e9",
-            r"\ud83d\ude00",
-            "\\",
-            r"\é",
-        ] {
-            assert!(!hides_control_characters(text), "{text:?}");
-        }
     }
 }

@@ -172,9 +172,6 @@ pub struct FilePlace {
     /// Scratch directory, for files on disk; they have no name there, and are gone with the worker.
     /// Programs that open no file without a name get a directory of their own in it.
     pub directory: PathBuf,
-    /// The run's number; names of such directories begin with it.
-    #[serde(default)]
-    pub run: u64,
 }
 
 /// The times of a copy's progress, in nanoseconds from its start; each is no earlier than the one

@@ -1,7 +1,7 @@
 //! The plan of `btu copy`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -292,6 +292,10 @@ impl Experiment for CopyPlan {
         &mut self.frame
     }
 
+    fn directories(&self) -> Vec<&Path> {
+        self.at.as_deref().into_iter().collect()
+    }
+
     fn cells(&self) -> Vec<CopyCell> {
         let quiet = self.quiet_cells();
         let loaded = |&background: &Background| -> Vec<CopyCell> {
@@ -328,8 +332,7 @@ impl Experiment for CopyPlan {
 
     fn script(&self, cell: &CopyCell, setting: &CellSetting) -> Script {
         let CopyCell { program, size, direction, storage, cache, .. } = *cell;
-        let (directory, run) = (setting.scratch.clone(), self.frame.seed);
-        let file = FilePlace { size, storage, cache, directory, run };
+        let file = FilePlace { size, storage, cache, directory: setting.scratch.clone() };
         let [Some(sender), Some(receiver)] = self.hosts() else {
             return Script { impairments: Impairments::new(), steps: Vec::new() };
         };

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use btu_units::Span;
 
-use super::{Experiment, Measured};
+use super::{Experiment, Frame, Measured};
 use crate::cell::Load;
 use crate::pipe::Facts;
 
@@ -27,6 +27,12 @@ pub trait AnyExperiment: Sync + std::fmt::Debug {
     /// A plan that this version cannot read.
     fn hash(&self, plan: &str) -> serde_json::Result<Option<String>>;
 
+    /// What a plan says of its run; `None` if another version wrote it.
+    ///
+    /// # Errors
+    /// A plan that this version cannot read.
+    fn head(&self, plan: &str) -> serde_json::Result<Option<Head>>;
+
     /// A record's columns, with its block and its position there.
     ///
     /// # Errors
@@ -38,6 +44,17 @@ pub trait AnyExperiment: Sync + std::fmt::Debug {
     /// # Errors
     /// A plan or a record that this version cannot read.
     fn judged(&self, plan: &str, records: &[String]) -> serde_json::Result<String>;
+}
+
+/// What lists show of a run that is in its plan, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The name of the profile.
+    pub profile: String,
+    /// The network as lists show it.
+    pub network: String,
+    /// The seed.
+    pub seed: u64,
 }
 
 struct Of<E>(PhantomData<fn() -> E>);
@@ -56,6 +73,13 @@ impl<E: Experiment> AnyExperiment for Of<E> {
     fn hash(&self, plan: &str) -> serde_json::Result<Option<String>> {
         let plan: E = serde_json::from_str(plan)?;
         Ok((plan.frame().version == E::VERSION).then(|| plan.hash()))
+    }
+
+    fn head(&self, plan: &str) -> serde_json::Result<Option<Head>> {
+        let plan: E = serde_json::from_str(plan)?;
+        let Frame { profile, network, seed, .. } = plan.frame();
+        let head = Head { profile: profile.clone(), network: network.to_string(), seed: *seed };
+        Ok((plan.frame().version == E::VERSION).then_some(head))
     }
 
     fn facts(&self, plan: &str, record: &str) -> serde_json::Result<(u32, u32, Facts)> {

@@ -1,7 +1,7 @@
 //! The plan of `btu lan`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use btu_units::{Bytes, Span};
 use rand::seq::SliceRandom;
@@ -112,9 +112,7 @@ impl LanPlan {
     /// The place of the files of tasks and stations while stations work.
     fn place(&self) -> FilesPlace {
         match &self.at {
-            Some(directory) => {
-                FilesPlace::Share { directory: directory.clone(), run: self.frame.seed }
-            }
+            Some(directory) => FilesPlace::Share { directory: directory.clone() },
             None => FilesPlace::Server(UNSET),
         }
     }
@@ -172,6 +170,10 @@ impl Experiment for LanPlan {
     fn cells(&self) -> Vec<LanCell> {
         let at = |level| self.tasks.iter().map(move |&task| LanCell { level, task });
         self.levels().into_iter().flat_map(at).collect()
+    }
+
+    fn directories(&self) -> Vec<&Path> {
+        self.at.as_deref().into_iter().collect()
     }
 
     /// Levels in random order, and within each the tasks in random order.

@@ -20,6 +20,9 @@ use btu_units::{Bytes, Span};
 /// Most rows of a plan.
 pub(super) const MOST_ROWS: usize = 1024;
 
+/// Most values of a plan.
+pub(super) const MOST_VALUES: usize = 256;
+
 /// Most networks that are up at one time.
 pub(super) const MOST_NETWORKS: usize = 16;
 
@@ -41,6 +44,7 @@ pub struct RunPlan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<Factor>,
     /// The values that are measured.
+    #[serde(deserialize_with = "values")]
     pub values: Vec<Value>,
     /// Every combination of levels that is measured, the baseline first.
     #[serde(deserialize_with = "rows")]
@@ -63,6 +67,16 @@ pub struct Factor {
     pub name: String,
     /// Its levels as they are written; the first is the baseline.
     pub levels: Vec<String>,
+}
+
+/// Reads the values of a plan, which may have come with a file from an untrusted source: each is
+/// looked for in every cell.
+fn values<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
+    let values = Vec::<Value>::deserialize(from)?;
+    if values.len() <= MOST_VALUES {
+        return Ok(values);
+    }
+    Err(D::Error::custom(format!("{} values are more than {MOST_VALUES}", values.len())))
 }
 
 /// Reads the rows of a plan, which may have come with a file from an untrusted source.
@@ -188,7 +202,7 @@ impl Experiment for RunPlan {
     fn commands(&self) -> Vec<String> {
         let mut commands = Vec::new();
         for step in self.rows.iter().flat_map(|row| &row.programs) {
-            let command = step.order.command.join(" ");
+            let command = step.order.typed();
             if !commands.contains(&command) {
                 commands.push(command);
             }
@@ -202,6 +216,14 @@ impl Experiment for RunPlan {
 
     fn network_of(&self, cell: &RunCell) -> usize {
         self.row(cell).map_or(0, |row| row.network)
+    }
+
+    fn look(&self, cell: &RunCell, seen: &mut Observation) {
+        let Some(row) = self.row(cell) else { return };
+        let printed = self.values.iter().filter(|value| value.what.is_printed());
+        let found =
+            printed.filter_map(|value| Some((value.name.clone(), value.found(row, seen).ok()?)));
+        seen.values = found.collect();
     }
 
     fn faults(&self, cell: &RunCell, seen: &Observation) -> Vec<String> {

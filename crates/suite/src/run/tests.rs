@@ -284,3 +284,29 @@ fn a_99th_percentile_of_few_answers_is_told() {
     assert_eq!((least, warnings.len()), (Some(99), 1));
     assert!(warnings[0].contains("slow: a repetition had 99 answers"), "{warnings:?}");
 }
+
+/// A value is looked for once, when its cell is stored: readers take what was found, and look only
+/// in cells of earlier versions.
+#[test]
+fn what_was_found_is_stored_with_the_cell() {
+    let plan = plan();
+    let all = records(&plan);
+    assert!(
+        all.iter().all(|one| one.seen.values.keys().eq(["work.score"])),
+        "{:?}",
+        all[0].seen.values
+    );
+    let judged = |change: fn(&mut Observation)| {
+        let mut changed = all.clone();
+        changed.iter_mut().for_each(|one| change(&mut one.seen));
+        serde_json::to_string(&plan.judge(&changed)).expect("a verdict has a JSON form")
+    };
+    let as_it_is = judged(|_| {});
+    assert_eq!(judged(|seen| seen.programs[0].ended.output = Printed::default()), as_it_is);
+    assert_eq!(judged(|seen| seen.values.clear()), as_it_is);
+    // What was not found is not stored, and the cell says so.
+    let mut silent = seen(1.0, 0);
+    silent.programs[0].ended.output = Printed::default();
+    let missing = plan.record(plan.missing(0, &[]).remove(0), silent);
+    assert!(missing.seen.values.is_empty() && missing.faults[0].contains("matches nothing"));
+}

@@ -78,18 +78,33 @@ pub(crate) struct Acceptor {
     callers: Callers,
 }
 
-/// The callers of an acceptor that have not sent the whole token yet.
+/// The callers of an acceptor that have not said all yet that says who they are.
 #[derive(Default)]
 pub(crate) struct Waiting(Vec<Caller>);
 
-/// A caller that has connected and has not sent the whole token yet.
+/// A caller that has connected, and what it has said so far.
 struct Caller {
     stream: TcpStream,
     peer: SocketAddr,
-    said: Token,
-    length: usize,
+    said: Vec<u8>,
     until: Time,
 }
+
+/// What callers say first, and the time in which they say it.
+pub(crate) struct Greeting<'a> {
+    /// Most octets that are read of it.
+    pub(crate) most: usize,
+    /// Whether nothing more is needed to judge it.
+    pub(crate) is_whole: &'a dyn Fn(&[u8]) -> bool,
+    pub(crate) time: Span,
+}
+
+/// The 16 octets of a token, none of which is judged before all have arrived.
+const TOKEN: Greeting<'static> = Greeting {
+    most: size_of::<Token>(),
+    is_whole: &|said| said.len() == size_of::<Token>(),
+    time: HESITATION,
+};
 
 /// The decision about a caller.
 #[derive(Debug, PartialEq, Eq)]
@@ -143,12 +158,43 @@ impl Acceptor {
         guide: Option<&Line>,
         limit: &Limit<'_>,
     ) -> Result<Option<Line>, TrafficError> {
+        while let Some(caller) = self.hear(callers, &TOKEN, guide, limit)? {
+            if judge(&caller.said, token) == Verdict::Admit {
+                return caller.line().map(Some);
+            }
+            self.refuse(caller.peer);
+        }
+        Ok(None)
+    }
+
+    /// Waits for the next caller that has said all of its greeting, with what it has said. Callers
+    /// that have not are heard at the same time, and in the next call.
+    pub(crate) fn greeted(
+        &self,
+        Waiting(callers): &mut Waiting,
+        greeting: &Greeting<'_>,
+        limit: &Limit<'_>,
+    ) -> Result<(Line, Vec<u8>), TrafficError> {
         loop {
-            self.let_in(callers)?;
-            if let Some(caller) = hear(callers, token, &self.callers) {
-                return Line::new(caller.stream, caller.peer)
-                    .map(Some)
-                    .map_err(TrafficError::socket("set time-outs", caller.peer));
+            // Without a guide there is always a next one.
+            if let Some(mut caller) = self.hear(callers, greeting, None, limit)? {
+                let said = std::mem::take(&mut caller.said);
+                return Ok((caller.line()?, said));
+            }
+        }
+    }
+
+    fn hear(
+        &self,
+        callers: &mut Vec<Caller>,
+        greeting: &Greeting<'_>,
+        guide: Option<&Line>,
+        limit: &Limit<'_>,
+    ) -> Result<Option<Caller>, TrafficError> {
+        loop {
+            self.let_in(callers, greeting.time)?;
+            if let Some(caller) = hear(callers, greeting) {
+                return Ok(Some(caller));
             }
             limit.check(now(), "wait for the peer to connect", self.address)?;
             if self.wait(callers, guide)? {
@@ -176,19 +222,13 @@ impl Acceptor {
 
     /// Accepts waiting callers; at most so many that a flood of callers cannot keep the others from
     /// being served.
-    fn let_in(&self, callers: &mut Vec<Caller>) -> Result<(), TrafficError> {
+    fn let_in(&self, callers: &mut Vec<Caller>, time: Span) -> Result<(), TrafficError> {
         for _ in 0..CALLERS {
             let Some((stream, peer)) = self.accepted()? else { break };
             if callers.len() == CALLERS {
                 callers.remove(0);
             }
-            callers.push(Caller {
-                stream,
-                peer,
-                said: [0; 16],
-                length: 0,
-                until: now() + HESITATION,
-            });
+            callers.push(Caller { stream, peer, said: Vec::new(), until: now() + time });
         }
         Ok(())
     }
@@ -229,42 +269,43 @@ impl Acceptor {
     }
 }
 
-/// Reads from every caller once; returns the one that has sent the token and removes those that
-/// cannot send it any more.
-fn hear(callers: &mut Vec<Caller>, token: &Token, allowed: &Callers) -> Option<Caller> {
+/// Reads from every caller once; returns one that has said all, and removes those that have ended
+/// or have not said it in time.
+fn hear(callers: &mut Vec<Caller>, greeting: &Greeting<'_>) -> Option<Caller> {
     let mut index = 0;
     while index < callers.len() {
-        match callers[index].listen(token) {
+        match callers[index].listen(greeting) {
             Verdict::Admit => return Some(callers.remove(index)),
             Verdict::Wait => index += 1,
-            Verdict::Refuse => {
-                let gone = callers.remove(index);
-                // A caller that disconnected before has sent no other token.
-                if gone.length == gone.said.len() {
-                    allowed.refuse(gone.peer.ip(), Refused::WrongToken);
-                }
-            }
+            Verdict::Refuse => drop(callers.remove(index)),
         }
     }
     None
 }
 
 impl Caller {
-    fn listen(&mut self, token: &Token) -> Verdict {
-        match stream::receive(
-            self.stream.as_fd(),
-            &mut self.said[self.length..],
-            libc::MSG_DONTWAIT,
-        ) {
+    fn line(self) -> Result<Line, TrafficError> {
+        let failed = TrafficError::socket("set time-outs", self.peer);
+        Line::new(self.stream, self.peer).map_err(failed)
+    }
+
+    /// Reads what has come: whether it is all.
+    fn listen(&mut self, greeting: &Greeting<'_>) -> Verdict {
+        let length = self.said.len();
+        self.said.resize(greeting.most, 0);
+        let read =
+            stream::receive(self.stream.as_fd(), &mut self.said[length..], libc::MSG_DONTWAIT);
+        self.said.truncate(length + read.as_ref().copied().unwrap_or(0));
+        match read {
             Ok(0) => Verdict::Refuse,
-            Ok(read) => {
-                self.length += read;
-                judge(&self.said[..self.length], token)
+            Ok(_) if self.said.len() == greeting.most || (greeting.is_whole)(&self.said) => {
+                Verdict::Admit
             }
+            Ok(_) if now() < self.until => Verdict::Wait,
             Err(error) if error.kind() == ErrorKind::WouldBlock && now() < self.until => {
                 Verdict::Wait
             }
-            Err(_) => Verdict::Refuse,
+            _ => Verdict::Refuse,
         }
     }
 }

@@ -381,7 +381,6 @@ fn a_copied_file_is_bounded_and_put_where_the_policy_says() {
             storage,
             cache: Cache::Cold,
             directory: "/etc".into(),
-            run: 0,
         };
         let (program, token, wait) = (Program::Bare, [0; 16], Span::ZERO);
         order(Activity::FileSend(FileClient {
@@ -414,7 +413,7 @@ fn a_copied_file_is_bounded_and_put_where_the_policy_says() {
 fn programs_of_the_system_are_those_that_the_policy_names() {
     let receives = |program| {
         let (size, storage, cache) = (Bytes::new(1000), Storage::Disk, Cache::Cold);
-        let file = FilePlace { size, storage, cache, directory: "/etc".into(), run: 0 };
+        let file = FilePlace { size, storage, cache, directory: "/etc".into() };
         order(Activity::FileReceive(FileServer { program, on: HERE, token: [0; 16], file }))
     };
     let text = "activities = [\"file-receive\"]\n[copy]\nprograms = [\"scp\"]\n";
@@ -499,7 +498,7 @@ fn shares_are_those_that_the_policy_names() {
     let text = "activities = [\"files-station\"]\n[share]\ndirectories = [\"/mnt/nas\"]\n";
     let named =
         Policy { source: Some("btu.toml".into()), ..read::parse("btu.toml", text).unwrap() };
-    let at = |directory: &str| station(FilesPlace::Share { directory: directory.into(), run: 1 });
+    let at = |directory: &str| station(FilesPlace::Share { directory: directory.into() });
     assert!(named.admit(at("/mnt/nas"), &elsewhere(), None).is_ok());
     for other in ["/mnt", "/mnt/nas/..", "/mnt/nas/deep", "/etc", "mnt/nas"] {
         let refused = refusal(&named, at(other));

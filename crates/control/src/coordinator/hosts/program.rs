@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -22,6 +22,9 @@ pub(super) struct Copied {
     pub(super) script: String,
 }
 
+/// The largest program that is copied, in bytes; btu's has some ten million.
+const LARGEST: u64 = 1 << 30;
+
 impl Program {
     /// The program in this file.
     pub fn at(path: PathBuf) -> Self {
@@ -36,7 +39,11 @@ impl Program {
         if let Some(copied) = self.read.get() {
             return Ok(copied);
         }
-        let octets = fs::read(&self.path)?;
+        let mut octets = Vec::new();
+        fs::File::open(&self.path)?.take(LARGEST + 1).read_to_end(&mut octets)?;
+        if octets.len() as u64 > LARGEST {
+            return Err(io::Error::other("it is too large for a program"));
+        }
         let script = ssh::script(&octets);
         Ok(self.read.get_or_init(|| Copied { octets, script }))
     }

@@ -46,6 +46,7 @@ pub(super) fn observation(
         wire,
         start_skew_ns,
         overhead_ns,
+        values: BTreeMap::new(),
         course: Vec::new(),
     }
 }

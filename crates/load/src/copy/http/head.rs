@@ -6,7 +6,7 @@ use super::failed;
 use crate::LoadError;
 
 /// The longest head, and the most fields in it.
-const LONGEST: usize = 16 * 1024;
+pub(super) const LONGEST: usize = 16 * 1024;
 const MOST_FIELDS: usize = 64;
 
 /// Bytes of a connection: those of a head, and what came with them.
@@ -59,6 +59,11 @@ impl Head {
                 return Err(failed(flow, doing, "it hung up before it had said all"));
             }
         }
+    }
+
+    /// A head of `end` bytes that has been read, with what came with it.
+    pub(super) fn read_already(bytes: Vec<u8>, end: usize) -> Self {
+        Self { bytes, end }
     }
 
     /// The bytes after it.

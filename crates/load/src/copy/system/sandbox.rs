@@ -98,7 +98,7 @@ mod tests {
         std::fs::write(directory.path().join("secret"), b"a key").expect("written");
         let (size, storage) = (Bytes::new(SIZE), Storage::Disk);
         let place = directory.path().to_owned();
-        let file = FilePlace { size, storage, cache: Cache::Warm, directory: place, run: 0 };
+        let file = FilePlace { size, storage, cache: Cache::Warm, directory: place };
         let on = "127.0.0.1".parse().expect("an address");
         let server = FileServer { program: Program::Sftp, on, token: TOKEN, file };
         let order = Order::new(7, Span::from_seconds(20), Activity::FileOffer(server));

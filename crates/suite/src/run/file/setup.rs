@@ -7,6 +7,7 @@ use btu_network::{Document, Drawing, Fields, Item, Spot};
 use btu_units::Span;
 
 use super::super::doing::ActivityStep;
+use super::super::plan::MOST_VALUES;
 use super::super::value::Value;
 use super::{Asked, Found, activity, lead, program, value};
 use crate::network::HostName;
@@ -151,6 +152,10 @@ impl Setup {
                 }
                 self.activities.extend(step.filter(|_| is_at_work(entry, context)));
             }
+        }
+        if self.values.len() > MOST_VALUES {
+            document
+                .problem_at(entry.spot, format!("an experiment has {MOST_VALUES} values at most"));
         }
     }
 }

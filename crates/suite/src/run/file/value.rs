@@ -2,7 +2,8 @@
 
 use btu_network::{Fields, Item};
 
-use super::super::value::{Better, Stream, Value, What, pattern};
+use super::super::pattern::Pattern;
+use super::super::value::{Better, Stream, Value, What};
 use super::setup::Entry;
 
 /// The words after `of`.
@@ -95,7 +96,7 @@ fn what(item: &Item<'_>, fields: &Fields<'_>) -> Option<What> {
     let of = fields.get("of").and_then(|item| item.word(&WORDS));
     let found = fields.get("pattern").and_then(|item| {
         let text = item.prose()?;
-        pattern(&text).map(|_| text).map_err(|why| item.problem(why)).ok()
+        Pattern::new(text).map_err(|why| item.problem(why)).ok()
     });
     let pointer = fields.get("pointer").and_then(|item| {
         let text = item.prose()?;
