@@ -75,9 +75,11 @@ const UNITS: &[(&str, f64)] = &[
     ("KB", 1e3),
     ("MB", 1e6),
     ("GB", 1e9),
+    ("TB", 1e12),
     ("KiB", 1024.0),
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
 ];
 
 impl FromStr for Bytes {
@@ -97,7 +99,8 @@ impl fmt::Display for Bytes {
             0..10_000 => (self.0 as f64, "B"),
             10_000..1_000_000 => (self.0 as f64 / 1e3, "kB"),
             1_000_000..1_000_000_000 => (self.0 as f64 / 1e6, "MB"),
-            _ => (self.0 as f64 / 1e9, "GB"),
+            1_000_000_000..1_000_000_000_000 => (self.0 as f64 / 1e9, "GB"),
+            _ => (self.0 as f64 / 1e12, "TB"),
         };
         write!(f, "{} {unit}", parse::three_digits(value))
     }
@@ -113,6 +116,8 @@ mod tests {
         assert_eq!("4 KiB".parse(), Ok(Bytes::new(4096)));
         assert_eq!("4MB".parse(), Ok(Bytes::new(4_000_000)));
         assert_eq!("1460 B".parse(), Ok(Bytes::new(1460)));
+        assert_eq!("2 TB".parse(), Ok(Bytes::new(2_000_000_000_000)));
+        assert_eq!(Bytes::new(1_500_000_000_000).to_string(), "1.5 TB");
     }
 
     #[test]
