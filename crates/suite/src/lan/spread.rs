@@ -1,7 +1,7 @@
 //! Tests whether background stations were served equally. The paper's were not, which surprised its
 //! author.
 
-use btu_stats::{KruskalWallis, arithmetic_mean, jain, kruskal_wallis};
+use btu_stats::{Histogram, KruskalWallis, jain, kruskal_wallis};
 use serde::Serialize;
 
 /// Probability below which stations count as different.
@@ -23,20 +23,22 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Compares stations by the times of their transactions, in seconds. `None` for fewer than two
-    /// stations, one without a transaction, and means that are not positive.
-    pub fn of(stations: &[Vec<f64>]) -> Option<Self> {
-        let means: Option<Vec<f64>> = stations.iter().map(|times| arithmetic_mean(times)).collect();
+    /// Compares stations by the mean and the distribution of the times of all their transactions,
+    /// in seconds and nanoseconds. `None` for fewer than two stations, one without a transaction,
+    /// and means that are not positive.
+    pub fn of(stations: &[(Option<f64>, &Histogram)]) -> Option<Self> {
+        let means: Option<Vec<f64>> = stations.iter().map(|(mean, _)| *mean).collect();
         let means = means.filter(|means| {
             means.len() > 1 && means.iter().all(|mean| mean.is_finite() && *mean > 0.0)
         })?;
+        let times: Vec<Vec<f64>> = stations.iter().map(|(_, times)| all_of(times)).collect();
         let shortest = means.iter().copied().fold(f64::INFINITY, f64::min);
         let longest = means.iter().copied().fold(0.0, f64::max);
         let rates: Vec<f64> = means.iter().map(|mean| shortest / mean).collect();
         Some(Self {
             longest_over_shortest: longest / shortest,
             fairness: jain(&rates)?,
-            equality: kruskal_wallis(stations),
+            equality: kruskal_wallis(&times),
         })
     }
 
@@ -48,10 +50,29 @@ impl Spread {
     }
 }
 
+/// Every time that was recorded, to the precision of the histogram.
+fn all_of(times: &Histogram) -> Vec<f64> {
+    let each = |(time, count): (u64, u64)| std::iter::repeat_n(time as f64, count as usize);
+    times.buckets().flat_map(each).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use btu_medium::Stream;
+    use btu_stats::arithmetic_mean;
+
+    /// Compares stations with these times, in seconds.
+    fn compared(stations: &[Vec<f64>]) -> Option<Spread> {
+        let recorded = |times: &Vec<f64>| {
+            let mut histogram = Histogram::new();
+            times.iter().for_each(|seconds| histogram.record((seconds * 1e9) as u64));
+            (arithmetic_mean(times), histogram)
+        };
+        let recorded: Vec<_> = stations.iter().map(recorded).collect();
+        let each: Vec<_> = recorded.iter().map(|(mean, times)| (*mean, times)).collect();
+        Spread::of(&each)
+    }
 
     /// Ten stations with 200 exponential times each; one of them is `slower` times as slow.
     fn stations(seed: u64, slower: f64) -> Vec<Vec<f64>> {
@@ -63,10 +84,10 @@ mod tests {
 
     #[test]
     fn equal_stations_are_judged_equal_and_a_throttled_one_is_found() {
-        let equal = Spread::of(&stations(1, 1.0)).unwrap();
+        let equal = compared(&stations(1, 1.0)).unwrap();
         assert!(!equal.stations_differ(), "{equal:?}");
         assert!(equal.fairness > 0.99, "{equal:?}");
-        let throttled = Spread::of(&stations(1, 3.0)).unwrap();
+        let throttled = compared(&stations(1, 3.0)).unwrap();
         assert!(throttled.stations_differ(), "{throttled:?}");
         assert!(throttled.longest_over_shortest > 2.5, "{throttled:?}");
     }
@@ -77,22 +98,22 @@ mod tests {
     fn what_nobody_feels_is_no_difference() {
         let station =
             |mean: f64| (0..200).map(|place| mean + f64::from(place) * 1e-6).collect::<Vec<_>>();
-        let spread = Spread::of(&[station(1.0), station(1.001)]).unwrap();
+        let spread = compared(&[station(1.0), station(1.001)]).unwrap();
         assert!(spread.equality.unwrap().p_value < 1e-6 && !spread.stations_differ(), "{spread:?}");
     }
 
     /// Two stations, one twice as fast: rates 1 and 1/2, fairness 1.5² / (2 x 1.25) = 0.9.
     #[test]
     fn fairness_by_hand() {
-        let spread = Spread::of(&[vec![1.0, 1.0], vec![2.0, 2.0]]).unwrap();
+        let spread = compared(&[vec![1.0, 1.0], vec![2.0, 2.0]]).unwrap();
         assert!((spread.fairness - 0.9).abs() < 1e-12, "{spread:?}");
         assert!((spread.longest_over_shortest - 2.0).abs() < 1e-12);
     }
 
     #[test]
     fn what_cannot_be_compared_has_no_spread() {
-        assert_eq!(Spread::of(&[vec![1.0]]), None);
-        assert_eq!(Spread::of(&[vec![1.0], vec![]]), None);
-        assert_eq!(Spread::of(&[vec![1.0], vec![f64::INFINITY]]), None);
+        assert_eq!(compared(&[vec![1.0]]), None);
+        assert_eq!(compared(&[vec![1.0], vec![]]), None);
+        assert_eq!(compared(&[vec![1.0], vec![f64::INFINITY]]), None);
     }
 }

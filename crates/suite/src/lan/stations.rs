@@ -55,7 +55,6 @@ struct Pooled {
     times: Histogram,
     /// Of each cell: the number of transactions, their mean and their deviation.
     parts: Vec<(f64, f64, f64)>,
-    samples: Vec<f64>,
     /// Transactions that have one before them, and the time from each such to the next.
     cycles: f64,
     busy: f64,
@@ -68,7 +67,6 @@ impl Pooled {
         if let Some(mean) = done.mean_seconds {
             self.parts.push((count, mean, done.deviation_seconds.unwrap_or(0.0)));
         }
-        self.samples.extend(done.samples_ns.iter().map(|&sample| sample as f64 * NANO));
         if let Some(cycle) = done.cycle_seconds {
             self.cycles += count - 1.0;
             self.busy += (count - 1.0) * cycle;
@@ -128,8 +126,8 @@ pub(super) fn of_level<'a>(
         sum += station.count() * station.mean().unwrap_or(0.0);
         transactions += station.count();
     }
-    let samples: Vec<Vec<f64>> =
-        pooled.values().map(|(_, station)| station.samples.clone()).collect();
+    let compared: Vec<(Option<f64>, &Histogram)> =
+        pooled.values().map(|(_, station)| (station.mean(), &station.times)).collect();
     let rate =
         |(_, station): &(_, Pooled)| (station.busy > 0.0).then(|| station.cycles / station.busy);
     (!pooled.is_empty()).then(|| LevelStations {
@@ -138,7 +136,7 @@ pub(super) fn of_level<'a>(
             .iter()
             .map(|(&number, (host, station))| station.row(number, host))
             .collect(),
-        spread: Spread::of(&samples),
+        spread: Spread::of(&compared),
         mean_seconds: (transactions > 0.0).then(|| sum / transactions),
         p95_seconds: all.quantile(0.95).map(|nanoseconds| nanoseconds as f64 * NANO),
         per_second: pooled.values().map(rate).sum(),
