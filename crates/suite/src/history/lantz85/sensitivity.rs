@@ -101,6 +101,9 @@ const NETWORKS: [(&str, f64, f64, &str, &str); 2] = [
 const LINES: [&str; 4] =
     ["line, 1.2 to 2.4 kb/s", "line, 2.4 to 4.8 kb/s", "line, 4.8 to 9.6 kb/s", LINE_TO_ETHERNET];
 
+/// From the slowest to the fastest serial line, in one step.
+const ALL_LINES: &str = "all serial lines, 1.2 to 9.6 kb/s";
+
 /// From the fastest serial line to the Ethernet.
 pub(super) const LINE_TO_ETHERNET: &str = "line, 9.6 kb/s to 10 Mb/s";
 
@@ -122,7 +125,7 @@ pub(super) fn all(tables: &[Table]) -> Vec<Sensitivity> {
     processors.chain(networks).chain(lines(tables)).collect()
 }
 
-/// Table 8-2 piece by piece.
+/// Table 8-2 piece by piece, and all its serial lines in one step.
 fn lines(tables: &[Table]) -> Vec<Sensitivity> {
     let mut found = Vec::new();
     for rate in ["construction", "batch", "structure"] {
@@ -130,6 +133,10 @@ fn lines(tables: &[Table]) -> Vec<Sensitivity> {
         for (part, pair) in LINES.into_iter().zip(points.windows(2)) {
             let ratio = pair[1].0 / pair[0].0;
             found.push(compare("8-2", part, rate, "point to point", (ratio, pair[0].1, pair[1].1)));
+        }
+        if let [slowest, .., fastest, _] = points[..] {
+            let (ratio, before, after) = (fastest.0 / slowest.0, slowest.1, fastest.1);
+            found.push(compare("8-2", ALL_LINES, rate, "point to point", (ratio, before, after)));
         }
     }
     found
