@@ -50,15 +50,20 @@ pub struct ExpectedRow {
 
 /// The components that a plan has, as its network file has them; none without emulation, and if
 /// frames are lost, reordered or limited below Ethernet's length: neither the closed form nor the
-/// simulator models TCP's behaviour then.
+/// simulator models TCP's behaviour then. Nor where data goes both ways: acknowledgements wait in
+/// the queue behind the data of their direction and come in bunches (Zhang, Shenker, Clark,
+/// SIGCOMM 1991); at 25 Mb/s and 4 ms that costs 15 %.
 pub(super) fn expected(goodputs: &Goodputs, context: &Context) -> Vec<ExpectedRow> {
     let plan = &context.plan;
     let Ok(Some(topology)) = plan.network.topology() else { return Vec::new() };
     let Some(&message) = plan.messages.iter().max().filter(|_| is_plain(&topology.drawing)) else {
         return Vec::new();
     };
-    let bulk =
-        |component: &&Component| component.is_rated() && component.impairment() == Impairment::NONE;
+    let bulk = |component: &&Component| {
+        component.is_rated()
+            && component.impairment() == Impairment::NONE
+            && !goes_both_ways(**component)
+    };
     let rows = plan.components.iter().filter(bulk).map(|&component| {
         let row = Row::idle(component, message);
         let steps = brought_into_step(&topology, component);
@@ -73,6 +78,12 @@ pub(super) fn expected(goodputs: &Goodputs, context: &Context) -> Vec<ExpectedRo
         }
     });
     rows.collect()
+}
+
+/// Whether data goes from a host to another, and from that one back.
+fn goes_both_ways(component: Component) -> bool {
+    let flows = component.flows();
+    flows.iter().any(|&(from, to)| flows.contains(&(to, from)))
 }
 
 fn is_plain(drawing: &Drawing) -> bool {
@@ -211,18 +222,14 @@ mod tests {
     fn a_line_gives_its_share_of_payload() {
         let rows = rows(path(0.0));
         let components: Vec<Component> = rows.iter().map(|row| row.component).collect();
-        assert_eq!(components, [Component::Send, Component::Recv, Component::SendRecv]);
+        assert_eq!(components, [Component::Send, Component::Recv], "data one way");
         let line = 10e6 * 1448.0 / 1538.0;
-        for (row, wanted) in rows.iter().zip([line, line, 2.0 * line]) {
-            // If data goes both ways, acknowledgements of 70 octets take 90 of the line for two
-            // frames of 1538.
-            let least =
-                if row.component == Component::SendRecv { wanted * 0.96 } else { wanted * 0.999 };
+        for row in &rows {
             for value in [row.closed_form_bits_per_second, row.simulated_bits_per_second] {
                 let value = value.unwrap();
                 assert!(
-                    (least..wanted * 1.002).contains(&value),
-                    "{}: {value} of {wanted}",
+                    (line * 0.999..line * 1.002).contains(&value),
+                    "{}: {value} of {line}",
                     row.component
                 );
             }
