@@ -155,23 +155,23 @@ impl Wire {
         let waiting = f64::from(round_trips(cell.program, cell.direction)?) * self.round_trip;
         let line = self.seconds(cell.size)?.1 / left;
         let Program::Nfs(writes) = cell.program else { return Some(line + waiting) };
-        // The form has the block in the request. With the block in the reply the form is the same,
-        // except for the octets that go with the block.
-        let (request, answer) = match cell.direction {
+        // Octets that go with the block, and those of the message the other way.
+        let (around, other) = match cell.direction {
             Direction::Put => (WRITE_BYTES, WRITTEN_BYTES),
             Direction::Get => (PIECE_BYTES, READ_BYTES),
         };
         let blocks = BlockTransfer {
             bytes: cell.size.count() as f64,
             block_bytes: writes.block().count() as f64,
-            request_bytes: request,
-            reply_bytes: answer,
+            around_bytes: around,
+            other_bytes: other,
             bits_per_second: self.rate.bits_per_second() as f64,
             round_trip: self.round_trip,
             server: 0.0,
         };
         // A block enters the queue at once: datagrams of the background wait behind it rather than
         // between its frames.
+        let line = blocks.line() / left;
         Some(blocks.windowed(writes.window() as f64).value?.max(line) + waiting)
     }
 
