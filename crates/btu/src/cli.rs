@@ -139,7 +139,7 @@ Did the upgrade hurt? Measure before and after, and compare:
   btu rate --tag after
   btu compare tag:before tag:after
 What will a transfer take, and what limits it?
-  btu model citi-1989-light --transfer '100 MB'
+  btu model '50 Mb/s' --transfer '100 MB' --delay '20 ms'
 
 `btu help` lists all commands, `btu help COMMAND` explains one with examples.";
 

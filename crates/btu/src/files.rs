@@ -12,7 +12,7 @@ use btu_network::{
     Drawing, Files, Parameter, ReadError, Reader, SETTING, library, library_text, library_trace,
     recorded, recording_comment, settings_of,
 };
-use btu_units::{BitRate, is_negative, shell_word};
+use btu_units::{BitRate, Span, is_negative, shell_word};
 
 use crate::exit::Refusal;
 
@@ -25,7 +25,7 @@ pub(crate) struct Source {
     /// Its name in errors.
     pub(crate) name: String,
     pub(crate) text: String,
-    /// The settings that its name stands for: the rate of a line.
+    /// The settings that its name stands for: the rate of a line, and its delay.
     settings: Vec<(String, String)>,
     /// The directory of the files that it names; the library has its own.
     directory: Option<PathBuf>,
@@ -98,6 +98,24 @@ fn line(rate: BitRate) -> Source {
     Source { settings: vec![setting], ..Source::written(LINE, text) }
 }
 
+/// Like `source`, with the delay of a line that is named by its rate.
+pub(crate) fn line_with_delay(what: &str, delay: Option<Span>) -> anyhow::Result<Source> {
+    let delay = delay.map(|delay| delay_setting(what, delay)).transpose()?;
+    let mut source = source(what)?;
+    source.settings.extend(delay);
+    Ok(source)
+}
+
+/// The setting that gives the line `what` a delay; no other network has one of its own.
+pub(crate) fn delay_setting(what: &str, delay: Span) -> Result<(String, String), Refusal> {
+    if what.parse::<BitRate>().is_err() && what != LINE {
+        let problem = "--delay is that of a line, for example --network '10 Mb/s'; another network has what its file says \
+                       (--set)";
+        return Err(Refusal::Usage(problem.to_owned()));
+    }
+    Ok((format!("links.{LINE}.delay"), format!("{} ns", delay.nanoseconds())))
+}
+
 /// The rate of the library's line, in its file.
 const LINE_RATE: &str = "10 Mb/s";
 
@@ -109,6 +127,17 @@ pub(crate) fn typed(what: &str, settings: &[(String, String)]) -> String {
     settings.iter().fold(shell_word(what), |typed, (key, value)| {
         format!("{typed} --set {}", shell_word(&format!("{key}={value}")))
     })
+}
+
+/// What a user types for this network with the delay of its line.
+pub(crate) fn typed_with_delay(
+    what: &str,
+    delay: Option<Span>,
+    settings: &[(String, String)],
+) -> String {
+    let delay = delay
+        .map_or_else(String::new, |delay| format!(" --delay {}", shell_word(&delay.to_string())));
+    shell_word(what) + &delay + typed("", settings).trim_start_matches("''")
 }
 
 /// Like `source`; a file that lies in `directory` need not be named by its whole path.
@@ -142,7 +171,8 @@ impl Source {
 
     /// The text of a file that draws this network: that of a line has its rate.
     pub(crate) fn as_file(&self) -> String {
-        let rate = self.settings.first().map(|(_, rate)| rate.as_str());
+        let own = self.settings.iter().find(|(key, _)| key.ends_with(".rate"));
+        let rate = own.map(|(_, rate)| rate.as_str());
         rate.map_or_else(|| self.text.clone(), |rate| self.text.replace(LINE_RATE, rate))
     }
 

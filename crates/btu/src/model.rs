@@ -1,8 +1,9 @@
 //! `btu model`: computes the closed forms' prediction for a network file.
 
 mod most;
+mod transferred;
 
-use btu_model::predict::{self, Prediction, Question, Range, Transfer};
+use btu_model::predict::{self, Prediction, Question, Range};
 use btu_network::Drawing;
 use btu_report::{
     SweepTable, first_screen, model_page, model_text, sweep_csv, sweep_picture, sweep_text,
@@ -19,7 +20,7 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     if model.ui {
         return model_ui::run(model, common);
     }
-    let source = files::source(model.subject.network())?;
+    let source = model.source()?;
     if !model.check.check.is_empty() {
         return model_check::run(model, common, &source);
     }
@@ -27,12 +28,13 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
         (Some(range), _) => sweep(model, common, &source, range),
         (None, Some(most)) => most::run(model, common, &source, most),
         (None, None) => {
-            let (drawing, prediction) = predicted(model, &source, None)?;
+            let (drawing, mut prediction) = predicted(model, &source, None)?;
             if let Some(path) = &model.xlsx {
                 let bytes = workbook(&drawing, &prediction)
                     .map_err(|error| Refusal::Usage(error.to_string()))?;
                 files::save(path, &bytes)?;
             }
+            transferred::simulate(model, &drawing, &mut prediction)?;
             if common.json {
                 return terminal::print_json(&prediction);
             }
@@ -44,7 +46,7 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
                     &model_page(
                         &prediction,
                         &format!("{} --all", terminal::again()),
-                        &files::typed(model.subject.network(), &model.settings),
+                        &model.typed(),
                     ),
                     &options,
                 )
@@ -70,11 +72,7 @@ pub(crate) fn predicted(
 
 /// Predicts the drawing with the options of the command line.
 pub(crate) fn answer(model: &Model, drawing: &Drawing) -> anyhow::Result<Prediction> {
-    let transfer = model.transfer.map(|size| Transfer {
-        size,
-        flow: model.flow.clone(),
-        against: model.against.clone(),
-    });
+    let transfer = model.transfer.map(|size| model.transfer_of(size));
     let question = Question { transfer, sizes: model.sizes.map(Into::into) };
     predict::predict_with(drawing, &question)
         .map_err(|error| Refusal::Usage(error.to_string()).into())

@@ -34,7 +34,7 @@ use state::{State, TRANSFER, Wish};
 /// Opens the view and stays until it is left.
 pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     refuse(model, common)?;
-    let source = files::source(model.subject.network())?;
+    let source = model.source()?;
     // Before any thread is started, so that no signal ends this process before the terminal is
     // given back.
     let signals = Signals::take().context("waiting for signals")?;

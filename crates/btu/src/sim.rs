@@ -27,7 +27,10 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// Simulates a network and prints the result.
 pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
-    let mut drawing = files::emulated(files::network(sim.subject.network(), &sim.settings)?)?;
+    let source = files::line_with_delay(sim.subject.network(), sim.delay)?;
+    let mut drawing = files::emulated(
+        source.read(&sim.settings).map_err(|error| Refusal::Usage(error.to_string()))?,
+    )?;
     if !sim.settings.is_empty() {
         let set: Vec<String> =
             sim.settings.iter().map(|(key, value)| format!("{key}={value}")).collect();

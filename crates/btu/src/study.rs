@@ -477,12 +477,7 @@ impl NetworkText {
         let mut settings = settings.to_vec();
         let is_rate = asked.parse::<BitRate>().is_ok();
         if let Some(delay) = delay {
-            if !is_rate && asked != files::LINE {
-                let problem = "--delay is that of a line, for example --network '10 Mb/s'; another network has what its \
-                               file says (--set)";
-                return Err(Refusal::Usage(problem.to_owned()).into());
-            }
-            settings.push(("links.path.delay".to_owned(), format!("{} ns", delay.nanoseconds())));
+            settings.push(files::delay_setting(asked, delay)?);
         }
         let mut network = Self::read(files::source_in(asked, directory)?, &settings)?;
         if is_rate {

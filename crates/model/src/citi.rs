@@ -10,7 +10,6 @@
 
 use crate::answer::Answer;
 use crate::contention::SharedCable;
-use crate::csma_cd::{Overhead, many_stations};
 use crate::frame_times::FrameTimes;
 
 const RATE: f64 = 10e6;
@@ -76,11 +75,6 @@ fn the_heavy_load() {
     close(heavy.data(), 0.9373, 5e-5);
     close(heavy.data_and_collisions(), 0.9736, 5e-5);
     close(heavy.capacity().value.unwrap(), 0.963, 5e-4);
-    close(
-        many_stations(Overhead::Lam, PROPAGATION / heavy.times.mean()).value.unwrap(),
-        0.963,
-        5e-4,
-    );
     close(delay(1034.0) * 1e3, 17.112, 5e-4);
 }
 

@@ -18,7 +18,7 @@ const SHORTEST: u64 = 64;
 /// Frames per second on a link of `rate`, back to back; `frame` counts from destination address to
 /// check sequence (64 to 1518 octets), as benchmarks of switches do (RFC 2544); shorter frames are
 /// padded to 64.
-pub fn frame_rate(rate: BitRate, frame: Bytes) -> f64 {
+fn frame_rate(rate: BitRate, frame: Bytes) -> f64 {
     rate.bits_per_second() as f64 / occupied(frame).bits()
 }
 

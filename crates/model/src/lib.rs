@@ -8,31 +8,28 @@
 
 #![forbid(unsafe_code)]
 
-pub mod aal5;
+mod aal5;
 mod answer;
 mod block_transfer;
-pub mod bridged;
 #[cfg(test)]
 mod citi;
 mod closed_network;
 mod contention;
-pub mod csma_cd;
 mod ethernet;
-pub mod fddi;
+mod fddi;
 mod fixed_service;
 mod frame_times;
-mod path;
-pub mod polling;
+mod polling;
 pub mod predict;
 mod remote_items;
 pub mod single_queue;
+mod tcp;
 
 pub use answer::{Answer, Warning};
 pub use block_transfer::BlockTransfer;
 pub use closed_network::{Closed, closed_network};
 pub use contention::SharedCable;
-pub use ethernet::{Ethernet, ModelError, Transport, frame_rate};
+pub use ethernet::{Ethernet, ModelError, Transport};
 pub use fixed_service::{FixedService, fixed_service};
 pub use frame_times::FrameTimes;
-pub use path::{Path, Prediction, Reason};
-pub use remote_items::{ItemLine, Own, Passage, RemoteItems, Tcp, moved_whole};
+pub use remote_items::{ItemLine, Own, Passage, RemoteItems, Tcp};

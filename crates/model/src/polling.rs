@@ -11,7 +11,7 @@ use crate::frame_times::FrameTimes;
 
 /// The frames that a station may send when the token arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub(crate) enum Turn {
     /// All frames, until its queue is empty.
     Exhaustive,
     /// The frames that waited when the token arrived.
@@ -22,21 +22,21 @@ pub enum Turn {
 
 /// A ring with symmetric traffic.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ring {
+pub(crate) struct Ring {
     /// The number of stations on the ring.
-    pub stations: u32,
+    pub(crate) stations: u32,
     /// Seconds that a bit takes to go round: the walk of a token that no station takes.
-    pub latency: f64,
+    pub(crate) latency: f64,
     /// Frames per second of all stations together.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// How long frames take.
-    pub times: FrameTimes,
+    pub(crate) times: FrameTimes,
 }
 
 impl Ring {
     /// Mean wait in seconds from a frame's arrival to its first bit, if the station frees the token
     /// behind the last bit.
-    pub fn waiting(&self, turn: Turn) -> Answer {
+    pub(crate) fn waiting(&self, turn: Turn) -> Answer {
         self.waiting_with(turn, self.times.mean(), self.times.second_moment())
     }
 
@@ -44,15 +44,9 @@ impl Ring {
     /// without early release): a frame shorter than the ring serves as long as the ring. Exact for
     /// one frame a turn; with more the station sends them back to back, so this is too long for
     /// short frames.
-    pub fn waiting_without_early_release(&self, turn: Turn) -> Answer {
+    pub(crate) fn waiting_without_early_release(&self, turn: Turn) -> Answer {
         let (mean, second_moment) = self.times.moments_of_at_least(self.latency);
         self.waiting_with(turn, mean, second_moment)
-    }
-
-    /// Mean time in seconds from arrival at the sender to the last bit at the receiver, half a ring
-    /// away in the mean.
-    pub fn transfer(&self, turn: Turn) -> Answer {
-        self.waiting(turn).map(|wait| wait + self.times.mean() + self.latency / 2.0)
     }
 
     fn waiting_with(&self, turn: Turn, mean: f64, second_moment: f64) -> Answer {
@@ -114,15 +108,6 @@ mod tests {
         let as_long = ring(10, 100.0, 0.5, FrameTimes::fixed(100.0));
         assert_eq!(short.waiting_without_early_release(Turn::One), as_long.waiting(Turn::One));
         assert_eq!(as_long.waiting_without_early_release(Turn::One), as_long.waiting(Turn::One));
-    }
-
-    #[test]
-    fn an_empty_ring_costs_half_a_lap_before_and_half_a_lap_after() {
-        is(
-            ring(10, 50.0, 0.0, FrameTimes::fixed(100.0)).transfer(Turn::One),
-            25.0 + 100.0 + 25.0,
-            1e-9,
-        );
     }
 
     #[test]

@@ -11,17 +11,19 @@
 
 mod answers;
 mod assemble;
+mod bulk;
 mod closed;
 mod formula;
 mod frames;
 mod network;
+mod paced;
+mod ring;
 mod routes;
 mod saturated;
 mod server;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod transfer;
 mod tree;
 mod wait;
 mod warnings;
@@ -31,21 +33,23 @@ use btu_units::{Bytes, Span};
 use thiserror::Error;
 
 pub use answers::{
-    BridgePrediction, Crossing, FlowPrediction, FrameKind, Limit, LinePrediction, MediumKind,
-    PacketSizes, Prediction, PredictionWarning, Question, Reference, SegmentPrediction, Transfer,
+    Bottleneck, BridgePrediction, BulkLimit, BulkTransfer, Crossing, FlowPrediction, FrameKind,
+    Limit, LinePrediction, MediumKind, PacedTransfer, PacketSizes, Prediction, PredictionWarning,
+    Question, Reference, RingUse, SegmentPrediction, SimulatedTransfer, Transfer,
     TransferPrediction,
 };
+pub use bulk::as_window;
 pub use formula::Formula;
 pub use frames::Occupation;
-pub use sweep::{Found, Range, RangeError, Resolution, last_that_holds, sweep, sweep_with};
+pub use sweep::{Found, Range, RangeError, Resolution, last_that_holds, sweep_with};
 
 use assemble::Solved;
 use network::Network;
-use transfer::Task;
+use paced::Paced;
 
 /// The closed forms' prediction for `drawing`.
 pub fn predict(drawing: &Drawing) -> Prediction {
-    solve(drawing, None, None)
+    solve(drawing, None, None).0
 }
 
 /// The closed forms' prediction for one flow of such frames when no other flow uses the network.
@@ -78,12 +82,21 @@ pub fn predict_transfer(
 /// # Errors
 /// When the drawing has no such flow.
 pub fn predict_with(drawing: &Drawing, question: &Question) -> Result<Prediction, PredictError> {
-    let task =
-        question.transfer.as_ref().map(|transfer| Task::of(drawing, transfer)).transpose()?;
-    Ok(solve(drawing, task, question.sizes))
+    let Some(transfer) = &question.transfer else {
+        return Ok(solve(drawing, None, question.sizes).0);
+    };
+    let bulk = bulk::predict(drawing, transfer, question.sizes)?;
+    let (prediction, paced) = solve(drawing, Paced::of(drawing, transfer)?, question.sizes);
+    let size_bytes = transfer.size.count() as f64;
+    Ok(Prediction { transfer: Some(TransferPrediction { size_bytes, bulk, paced }), ..prediction })
 }
 
-fn solve(drawing: &Drawing, task: Option<Task>, sizes: Option<PacketSizes>) -> Prediction {
+/// The prediction without a transfer by TCP, and one at a declared rate.
+fn solve(
+    drawing: &Drawing,
+    paced: Option<Paced>,
+    sizes: Option<PacketSizes>,
+) -> (Prediction, Option<PacedTransfer>) {
     let mut network = Network::of(drawing, sizes);
     network.fill();
     let responses = network.settle();
@@ -96,11 +109,11 @@ fn solve(drawing: &Drawing, task: Option<Task>, sizes: Option<PacketSizes>) -> P
         links: solved.links(),
         bridges: solved.bridges(),
         flows: solved.flows(),
-        transfer: task.map(|task| task.answer(&solved)),
+        transfer: None,
         formulas: Vec::new(),
     };
     prediction.formulas = formulas(&prediction, drawing);
-    prediction
+    (prediction, paced.map(|paced| paced.answer(&solved)))
 }
 
 /// The formulas that were used, in a fixed order.
@@ -128,9 +141,27 @@ pub enum PredictError {
         /// The names that exist.
         known: String,
     },
-    /// There is no flow at all.
+    /// There is no such station.
+    #[error("there is no station `{name}`")]
+    NoStation {
+        /// The name that the caller gave.
+        name: String,
+    },
+    /// There are no two stations.
+    #[error("the network has no two stations, so nothing can be transferred")]
+    NoStations,
+    /// No way leads from one of the stations to the other.
+    #[error("no transfer goes from {from} to {to}: there is no way between them")]
+    Unreachable {
+        /// The station that would send.
+        from: String,
+        /// The station that would receive.
+        to: String,
+    },
+    /// No flow declares the rate at which software makes packets.
     #[error(
-        "the network has no traffic, so nothing can be transferred: draw a flow, `[traffic.file]`"
+        "--against compares with the rate at which software makes packets: name its flow with \
+         --flow, one with a rate of its own"
     )]
-    NoTraffic,
+    NoRate,
 }

@@ -159,15 +159,6 @@ impl RemoteItems {
         })
     }
 
-    /// The window from which on the slowest stage decides; windows are whole, so round up.
-    pub fn filling_window(&self) -> Answer {
-        let slowest = self.slowest();
-        match self.stop_and_wait().value {
-            Some(_) if slowest > 0.0 => Answer::of(self.round() / slowest),
-            _ => Answer::OUT_OF_RANGE,
-        }
-    }
-
     /// Items are shown as they come and not answered one by one. They travel in messages of
     /// `together` items, cut to whole ones: each message is made before it is sent, fills a packet,
     /// and has arrived before the display begins with it. The last one may have fewer items. Until
@@ -207,12 +198,6 @@ impl RemoteItems {
         ((self.request.occupied - headers).max(0.0), headers)
     }
 
-    /// Items per second of a line without other traffic: the ceiling of Table 8-2 if there are no
-    /// headers.
-    pub fn ceiling_per_second(&self) -> Answer {
-        self.answer(|| 1.0 / self.packed.occupied)
-    }
-
     /// The least time between items if each is acknowledged and none waits for that.
     fn slowest(&self) -> f64 {
         let Self { application, display, .. } = *self;
@@ -243,16 +228,6 @@ impl RemoteItems {
         }
         Answer::of(seconds())
     }
-}
-
-/// The time of an object that is moved as a whole: `fixed` seconds, then `bytes` at
-/// `bits_per_second`. A structured picture, with symbols that are sent once, or a bitmap, one bit
-/// for each pixel and its share of headers. In seconds.
-pub fn moved_whole(fixed: f64, bytes: f64, bits_per_second: f64) -> Answer {
-    if !sensible(&[fixed, bytes, bits_per_second]) || bits_per_second <= 0.0 {
-        return Answer::OUT_OF_RANGE;
-    }
-    Answer::of(fixed + 8.0 * bytes / bits_per_second)
 }
 
 #[cfg(test)]
@@ -317,12 +292,16 @@ mod tests {
         assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
     }
 
+    /// The window from which on the slowest stage decides.
+    fn filling_window(items: &RemoteItems) -> f64 {
+        items.round() / items.slowest()
+    }
+
     /// 7.5, 15, 30 and 60 items/s: the highest rates of Table 8-2's lines, by every protocol
     /// without headers.
     #[test]
     fn ceilings_of_table_8_2() {
         for (rate, ceiling) in [(1200.0, 7.5), (2400.0, 15.0), (4800.0, 30.0), (9600.0, 60.0)] {
-            near(bare(rate).of().ceiling_per_second(), ceiling, 1e-12);
             let line = bare(rate).of();
             near(line.stop_and_wait(), 780.0 / ceiling, 1e-9);
             for together in [1.0, 72.0, 780.0] {
@@ -340,7 +319,7 @@ mod tests {
             [(52.0, 1448.0, 7.20), (40.0, 1460.0, 7.26), (40.0, 536.0, 6.88)]
         {
             let line = Picture { header_bytes: headers + 8.0, segment_bytes, ..bare(1200.0) };
-            near(line.of().ceiling_per_second(), expected, 0.005);
+            near(Answer::of(1.0 / line.of().packed.occupied), expected, 0.005);
         }
         let single = Picture { items: 1.0, header_bytes: 60.0, reply_bytes: 4.0, ..bare(1200.0) };
         near(single.of().stop_and_wait().map(|seconds| 1.0 / seconds), 1.04, 0.005);
@@ -375,7 +354,7 @@ mod tests {
         // The eighth after 37 ms; the ninth waits for the display until 32, the tenth is answered
         // after 43.
         near(line.of().windowed(8.0), 0.043, 1e-12);
-        near(line.of().filling_window(), 16.0 / 3.0, 1e-12);
+        near(Answer::of(filling_window(&line.of())), 16.0 / 3.0, 1e-12);
         near(line.of().pipelined_in(1.0), 0.006 + 9.0 * 0.003 + 0.005, 1e-12);
         // One message of all items is made before any is sent.
         near(line.of().batched_in(10.0), 0.010 + 0.020 + 0.010 + 0.030, 1e-12);
@@ -403,21 +382,6 @@ mod tests {
         near(made.of().pipelined_in(72.0), 0.1 + 620.0 * 8.0 / 1e6 + 5e-3, 1e-12);
         assert_eq!(line.of().pipelined_in(0.5), Answer::OUT_OF_RANGE);
         assert_eq!(Picture { items: 1e12, ..line }.of().pipelined_in(2.0), Answer::OUT_OF_RANGE);
-    }
-
-    /// Table 8-2's structured picture: T0 = 1.47 s and B = 1177 octets, fitted in `btu history
-    /// lantz85`, give its printed rates (84, 142, 230, 320) within 3 %: the fit's own residuals.
-    #[test]
-    fn the_structured_picture_of_table_8_2() {
-        for (rate, printed) in [(1200.0, 84.0), (2400.0, 142.0), (4800.0, 230.0), (9600.0, 320.0)] {
-            near(
-                moved_whole(1.47, 1177.0, rate).map(|seconds| 780.0 / seconds / printed),
-                1.0,
-                0.03,
-            );
-        }
-        // Its bitmap of 34,000 octets would have taken 227 s over the slowest of them.
-        near(moved_whole(0.0, 34_000.0, 1200.0), 226.67, 0.01);
     }
 
     /// When each item is made, sent, shown and answered: it waits at every stage for the one before
@@ -479,7 +443,6 @@ mod tests {
             Picture { delay: f64::NAN, ..bare(1200.0) }.of().stop_and_wait(),
             Answer::OUT_OF_RANGE
         );
-        assert_eq!(moved_whole(1.0, -1.0, 1.0), Answer::OUT_OF_RANGE);
     }
 
     proptest! {
@@ -495,7 +458,7 @@ mod tests {
             let wider = seconds(line.of().windowed(2.0 * window));
             prop_assert!(seconds(line.of().windowed(window)) >= wider * (1.0 - 1e-12));
             prop_assert!(seconds(line.of().windowed(window)) >= 780.0 * stage * (1.0 - 1e-12));
-            let filling = seconds(line.of().filling_window());
+            let filling = filling_window(&line.of());
             let fastest = seconds(line.of().windowed(1e12));
             // A window is whole, and the last one empties: within one round of items.
             let round = seconds(line.of().stop_and_wait()) / 780.0;

@@ -1,7 +1,6 @@
 //! One server, one queue, Poisson arrivals.
 //!
-//! Sources: Kleinrock, Queueing Systems I (1975), chapter 5 (Pollaczek and Khinchine); Doshi,
-//! Queueing systems with vacations, Queueing Systems 1 (1986). Assumptions: arrivals are Poisson,
+//! Source: Kleinrock, Queueing Systems I (1975), chapter 5 (Pollaczek and Khinchine). Assumptions: arrivals are Poisson,
 //! the queue has no limit, first come first served, service times independent. Range: a load below
 //! one; at and above it the answer is saturated.
 
@@ -40,20 +39,6 @@ pub fn waiting_of_exponential(rate: f64, mean: f64) -> Answer {
     waiting(rate, &FrameTimes::exponential(mean))
 }
 
-/// Mean wait where the server, whenever it finds no frame, takes a vacation of a time with these
-/// two moments (in seconds and seconds squared), and another one if it still finds none.
-pub fn waiting_with_vacations(
-    rate: f64,
-    times: &FrameTimes,
-    mean: f64,
-    second_moment: f64,
-) -> Answer {
-    if !sensible(&[mean, second_moment]) || mean == 0.0 {
-        return Answer::OUT_OF_RANGE;
-    }
-    waiting(rate, times).map(|wait| wait + second_moment / (2.0 * mean))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,8 +50,6 @@ mod tests {
     fn half_load() {
         is(waiting_of_fixed(1.0, 0.5), 0.25, 1e-12);
         is(waiting_of_exponential(1.0, 0.5), 0.5, 1e-12);
-        // A vacation of 2 seconds costs the second half of one.
-        is(waiting_with_vacations(1.0, &FrameTimes::fixed(0.5), 2.0, 4.0), 1.25, 1e-12);
     }
 
     /// The delays in the queue that CITI's figures do not have: M/D/1 1.0559 and 7.19 ms, M/M/1
@@ -89,7 +72,6 @@ mod tests {
     #[test]
     fn without_capacity_there_is_no_mean() {
         assert!(waiting_of_fixed(2.0, 0.5).is_saturated());
-        assert!(waiting_with_vacations(3.0, &FrameTimes::fixed(0.5), 1.0, 1.0).is_saturated());
         assert_eq!(waiting_of_fixed(f64::NAN, 0.5), Answer::OUT_OF_RANGE);
         assert_eq!(waiting_of_fixed(1.0, -0.5), Answer::OUT_OF_RANGE);
     }

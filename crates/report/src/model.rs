@@ -11,6 +11,7 @@ mod picture;
 mod search;
 mod submodels;
 mod sweep;
+mod transfer;
 
 use btu_model::predict::{Prediction, PredictionWarning};
 
@@ -29,7 +30,12 @@ pub fn model_text(prediction: &Prediction, about: &str, options: &TextOptions) -
     let page = Page { prediction, options: *options, paint: Paint(options.colour) };
     let mut sections = vec![head(&page, about), warnings(&prediction.warnings, options)];
     sections.extend(submodels::blocks(&page));
-    sections.extend([flows::lines(&page), flows::transfer(&page), sources(&page)]);
+    sections.extend([
+        flows::lines(&page),
+        flows::transfer(&page),
+        flows::paced(&page),
+        sources(&page),
+    ]);
     sheet::page(sections)
 }
 

@@ -99,8 +99,7 @@ fn simulated(name: &str, milliseconds: u64) -> Page {
 }
 
 fn predicted(name: &str, transfer: Option<u64>) -> Page {
-    let transfer =
-        transfer.map(|size| Transfer { size: Bytes::new(size), flow: None, against: None });
+    let transfer = transfer.map(|size| Transfer { size: Bytes::new(size), ..Transfer::default() });
     let prediction = predict_with(&drawn(name), &Question { transfer, sizes: None }).unwrap();
     model_page(&prediction, &format!("btu model {name} --all"), name)
 }

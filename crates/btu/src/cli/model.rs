@@ -2,19 +2,21 @@
 
 use std::path::PathBuf;
 
-use btu_model::predict::{PacketSizes, Range};
+use btu_model::predict::{PacketSizes, Range, Transfer};
 use btu_units::{Bytes, Span};
 use clap::{ArgGroup, Args, ValueEnum};
 
 use super::model_check::{CheckOptions, Pictures};
 use super::{Subject, quantity};
-use crate::files;
+use crate::files::{self, Source};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   btu model ethernet-shared-10                    the delay, and what limits it
   btu model ethernet-shared-10 --all              each submodel, each flow
-  btu model citi-1989-light --transfer '100 MB'   the time of a transfer, and what limits it
+  btu model '50 Mb/s' --transfer '100 MB' --delay '20 ms'
+                                                  the time of a transfer, and what limits it
+  btu model satellite --transfer '1 GB' --window '64 KiB'
   btu model lab.toml --set traffic.background.load='60 %'
   btu model citi-1989-light --transfer '20 MB' --sweep traffic.background.packets_per_s=0..1100:100 --csv curve.csv
   btu model ethernet-shared-10 --most traffic.everyone.load=1..100% --mean-delay '5 ms'
@@ -38,15 +40,27 @@ pub(crate) struct Model {
     /// Replace a value of the file, such as traffic.background.load='60 %'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
-    /// Predict how long the transfer of a file of this size takes
+    /// One-way delay of a line that is named by its rate
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) delay: Option<Span>,
+    /// Predict how long a file of this size takes by TCP
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) transfer: Option<Bytes>,
-    /// The flow whose sender transfers the file, or whose delay is bounded [default: the first, or
-    /// any]
+    /// The station that sends the file [default: the sender of the file's first traffic]
+    #[arg(long, value_name = "STATION", requires = "transfer")]
+    pub(crate) from: Option<String>,
+    /// The station that gets it [default: the receiver of that traffic]
+    #[arg(long, value_name = "STATION", requires = "transfer")]
+    pub(crate) to: Option<String>,
+    /// The window of the connection [default: it never limits]
+    #[arg(long, value_name = "SIZE", requires = "transfer", value_parser = quantity::<Bytes>)]
+    pub(crate) window: Option<Bytes>,
+    /// The traffic in whose place the transfer is, and whose packets/s are its software's; or whose
+    /// delay is bounded [default: that from the one station to the other; any]
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Option<String>,
-    /// The flow whose rate increases until the network limits the transfer [default: background, or
-    /// the last other one]
+    /// The flow whose rate increases until the network is slower than the software of --flow
+    /// [default: background, or the last other one]
     #[arg(long, value_name = "NAME", requires = "transfer")]
     pub(crate) against: Option<String>,
     /// The packet sizes in the formula of a shared Ethernet [default: drawn; mean with ideal
@@ -87,6 +101,30 @@ pub(crate) struct Model {
     pub(crate) check: CheckOptions,
     #[command(flatten)]
     pub(crate) pictures: Pictures,
+}
+
+impl Model {
+    /// The transfer of a file of this size.
+    pub(crate) fn transfer_of(&self, size: Bytes) -> Transfer {
+        Transfer {
+            size,
+            flow: self.flow.clone(),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            window: self.window,
+            against: self.against.clone(),
+        }
+    }
+
+    /// The network, with the delay of its line.
+    pub(crate) fn source(&self) -> anyhow::Result<Source> {
+        files::line_with_delay(self.subject.network(), self.delay)
+    }
+
+    /// What a user types for the network in another command.
+    pub(crate) fn typed(&self) -> String {
+        files::typed_with_delay(self.subject.network(), self.delay, &self.settings)
+    }
 }
 
 /// What answers a question for the greatest value.

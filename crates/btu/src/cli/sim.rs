@@ -29,6 +29,9 @@ The same file, options and seed give the same figures on every run.";
 pub(crate) struct Sim {
     #[command(flatten)]
     pub(crate) subject: Subject,
+    /// One-way delay of a line that is named by its rate
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) delay: Option<Span>,
     /// Simulated time of each replication, warm-up included, whatever time the command takes
     /// [default: that of about 200,000 frames]
     // Once this had the name of the time that commands may take.

@@ -27,8 +27,8 @@ pub(super) struct Basis {
     pub(super) source: Arc<Source>,
     /// The settings of the command line.
     pub(super) settings: Vec<(String, String)>,
-    pub(super) flow: Option<String>,
-    against: Option<String>,
+    /// The transfer of the command line; its size may be changed.
+    pub(super) transfer: Transfer,
     sizes: Option<PacketSizes>,
 }
 
@@ -66,8 +66,7 @@ impl Basis {
         Self {
             source: Arc::new(source),
             settings: model.settings.clone(),
-            flow: model.flow.clone(),
-            against: model.against.clone(),
+            transfer: model.transfer_of(Bytes::ZERO),
             sizes: model.sizes.map(Into::into),
         }
     }
@@ -94,11 +93,7 @@ impl Basis {
     }
 
     fn predict(&self, drawing: &Drawing, size: Option<Bytes>) -> Result<Prediction, String> {
-        let transfer = size.map(|size| Transfer {
-            size,
-            flow: self.flow.clone(),
-            against: self.against.clone(),
-        });
+        let transfer = size.map(|size| Transfer { size, ..self.transfer.clone() });
         predict_with(drawing, &Question { transfer, sizes: self.sizes })
             .map_err(|error| error.to_string())
     }

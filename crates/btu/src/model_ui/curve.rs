@@ -1,7 +1,7 @@
 //! The curve: its variable, the places of its points, and the values at each.
 
 use btu_model::Answer;
-use btu_model::predict::Prediction;
+use btu_model::predict::{Prediction, TransferPrediction};
 use btu_network::Quantity;
 
 /// Points of a curve.
@@ -88,8 +88,8 @@ pub(super) struct Point {
     pub(super) all: Answer,
     /// Of each flow; the response time of those that wait for replies.
     pub(super) flows: Vec<Answer>,
-    pub(super) simple: Option<f64>,
-    pub(super) aggregate: Option<Answer>,
+    /// The transfer's time at a declared rate by simple and aggregate delay, else by TCP.
+    pub(super) transfer: Vec<Answer>,
 }
 
 impl Point {
@@ -103,9 +103,15 @@ impl Point {
                 .iter()
                 .map(|flow| flow.response_seconds.unwrap_or(flow.delay_seconds))
                 .collect(),
-            simple: transfer.and_then(|transfer| transfer.simple_seconds),
-            aggregate: transfer.map(|transfer| transfer.aggregate_seconds),
+            transfer: transfer.map(times).unwrap_or_default(),
         }
+    }
+}
+
+fn times(transfer: &TransferPrediction) -> Vec<Answer> {
+    match &transfer.paced {
+        Some(paced) => vec![Answer::of(paced.simple_seconds), paced.aggregate_seconds],
+        None => vec![transfer.bulk.seconds],
     }
 }
 

@@ -107,7 +107,7 @@ pub(super) fn command_line(
     if let Some(size) = transfer.filter(|size| *size != NO_TRANSFER) {
         words.push(format!("--transfer {}", shell_word(size)));
     }
-    if let Some(flow) = &basis.flow {
+    if let Some(flow) = &basis.transfer.flow {
         words.push(format!("--flow {}", shell_word(flow)));
     }
     words.join(" ")

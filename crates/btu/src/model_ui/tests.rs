@@ -162,8 +162,9 @@ fn a_transfer_comes_and_goes() {
         .prediction
         .transfer
         .as_ref()
-        .and_then(|transfer| transfer.simple_seconds)
-        .unwrap();
+        .and_then(|transfer| transfer.paced.as_ref())
+        .unwrap()
+        .simple_seconds;
     assert!((simple - 1141.5525).abs() < 1e-3, "methods C1: 1141.55 s, not {simple}");
     let line = command_line("citi-1989-light", &bench.basis, &bench.state.changes, Some("100 MB"));
     assert_eq!(line, "btu model citi-1989-light --transfer '100 MB'");

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::formula::Formula;
 use crate::answer::{Answer, Warning};
+use crate::tcp;
 
 /// The closed forms' prediction for a network while all its traffic is on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -100,6 +101,8 @@ pub struct SegmentPrediction {
     pub propagation_seconds: f64,
     /// Stations and bridges on it.
     pub stations: u32,
+    /// How a ring is used; none for other media.
+    pub ring: Option<RingUse>,
     /// How the formula treats packet sizes.
     pub packet_sizes: PacketSizes,
     /// Kinds of frames that pass over it.
@@ -126,6 +129,15 @@ pub struct SegmentPrediction {
     pub delay_seconds: Answer,
     /// A star's lines that carry frames; equal lines are listed once. Empty for other media.
     pub lines: Vec<LinePrediction>,
+}
+
+/// The use of a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RingUse {
+    /// Stations and bridges that send.
+    pub senders: u32,
+    /// The share of the ring from a frame's sender to its receiver, in the mean.
+    pub way: f64,
 }
 
 /// Frames of one flow at one place.
@@ -214,18 +226,114 @@ pub struct FlowPrediction {
     pub carried_bits_per_second: Answer,
 }
 
-/// A transfer of a file by a flow's sender.
+/// A transfer of a file between two stations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TransferPrediction {
-    /// The flow that carries it.
-    pub flow: String,
     /// The file's size in octets.
     pub size_bytes: f64,
+    /// By a TCP connection that always has more to send.
+    pub bulk: BulkTransfer,
+    /// By the rule of the CITI study of 1989, where the file declares the rate at which software
+    /// makes packets.
+    pub paced: Option<PacedTransfer>,
+}
+
+/// A transfer by one TCP connection, next to the traffic of others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BulkTransfer {
+    /// The station that sends the file.
+    pub from: String,
+    /// The station that gets it.
+    pub to: String,
+    /// The drawn flow in whose place the transfer is: it does not count as traffic of others.
+    pub replaces: Option<String>,
+    /// The time from the first packet of the connection to the last octet at the receiver.
+    pub seconds: Answer,
+    /// The same if nothing else used the network.
+    pub alone_seconds: Answer,
+    /// The same by a congestion control that does not slow down for random loss, such as BBR; only
+    /// where loss limits.
+    pub despite_loss_seconds: Option<Answer>,
+    /// Payload at the receiver, once the connection has its speed.
+    pub goodput_bits_per_second: Answer,
+    /// The same for the path, if neither window nor loss limited.
+    pub path_bits_per_second: Answer,
+    /// Round trip of a full segment and its acknowledgement next to the others' traffic.
+    pub round_trip_seconds: f64,
+    /// A full segment's part of it.
+    pub one_way_seconds: f64,
+    /// The window that fills the path, in octets of payload.
+    pub filling_window_bytes: f64,
+    /// Payload of a full segment.
+    pub segment_bytes: f64,
+    /// Share of the segments that are lost at random.
+    pub loss: f64,
+    /// The slowest part of the path.
+    pub bottleneck: Bottleneck,
+    /// What limits the transfer.
+    pub limit: BulkLimit,
+    /// What a simulation of the same transfer gave, if there was one.
+    pub simulated: Option<SimulatedTransfer>,
+}
+
+impl BulkTransfer {
+    /// The time of so many octets at this goodput, in seconds: handshake, slow start, the file, and
+    /// the way of its last segment.
+    pub fn seconds_at(&self, size_bytes: f64, goodput_bits_per_second: f64) -> f64 {
+        let segments = size_bytes / self.segment_bytes;
+        let per_second = goodput_bits_per_second / self.segment_bytes / 8.0;
+        let round_trip = self.round_trip_seconds;
+        round_trip + tcp::seconds_of(segments, per_second, round_trip) + self.one_way_seconds
+    }
+}
+
+/// The part of a path that is full first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bottleneck {
+    /// The name of the segment or link.
+    pub name: String,
+    /// The rate of the medium or line.
+    pub rate_bits_per_second: f64,
+    /// Share of its time that the traffic of others takes.
+    pub others: f64,
+}
+
+/// What limits a transfer by TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BulkLimit {
+    /// The path's slowest part.
+    Path,
+    /// The connection's window.
+    Window,
+    /// Reno's answer to random loss.
+    Loss,
+}
+
+/// The time of a transfer by simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SimulatedTransfer {
+    /// The time in seconds.
+    pub seconds: f64,
+    /// The ends of its interval.
+    pub interval: [f64; 2],
+    /// The confidence level of the interval.
+    pub confidence: f64,
+    /// Frames that the connection kept on the way.
+    pub window_frames: u32,
+}
+
+/// A transfer at the rate at which the software of a flow's sender makes packets.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PacedTransfer {
+    /// The flow that carries it.
+    pub flow: String,
+    /// The rate at which its software makes packets, as the file declares it.
+    pub packets_per_second: f64,
     /// Packets: its bits over the mean packet's. All of a packet counts, as in the CITI study.
     pub packets: f64,
-    /// *Simple delay*: packets over the rate at which the software makes them; none of a flow
-    /// without a rate.
-    pub simple_seconds: Option<f64>,
+    /// *Simple delay*: packets over the rate at which the software makes them.
+    pub simple_seconds: f64,
     /// The submodel with the longest per-packet delay on the path: the segment's or link's name.
     pub bottleneck: Option<String>,
     /// Mean per-packet delay there.
@@ -240,7 +348,7 @@ pub struct TransferPrediction {
     pub overtaken: Option<Crossing>,
 }
 
-/// What limits a transfer.
+/// What limits a transfer at a declared rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -274,12 +382,21 @@ pub struct Question {
 }
 
 /// The file transfer to predict.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transfer {
     /// The size of the file that is transferred.
     pub size: btu_units::Bytes,
-    /// The flow that carries it; the first one if none is named.
+    /// The drawn flow in whose place the transfer is, and whose rate is its software's: the one
+    /// called `file` with a rate, else a flow from the one station to the other and to no more.
     pub flow: Option<String>,
+    /// The station that sends the file: the flow's first sender, else the first flow's, else the
+    /// first station.
+    pub from: Option<String>,
+    /// The station that gets it: the flow's first target, else the first flow's, else the last
+    /// station.
+    pub to: Option<String>,
+    /// The window of the connection, in octets of payload; without one it never limits.
+    pub window: Option<btu_units::Bytes>,
     /// The flow with the rate that is changed to find the point from which the network limits: the
     /// one called `background`, else the last other one with a rate.
     pub against: Option<String>,

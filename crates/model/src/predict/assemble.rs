@@ -3,7 +3,7 @@
 use btu_network::{Direction, Medium, Rate};
 
 use super::answers::{
-    BridgePrediction, FlowPrediction, FrameKind, LinePrediction, MediumKind, PacketSizes,
+    BridgePrediction, FlowPrediction, FrameKind, LinePrediction, MediumKind, PacketSizes, RingUse,
     SegmentPrediction,
 };
 use super::formula::Formula;
@@ -87,6 +87,10 @@ impl<'a> Solved<'a> {
             rate_bits_per_second: server.rate,
             propagation_seconds: server.propagation,
             stations: if star { servers.len() as u32 / 2 } else { server.stations },
+            ring: server.is_ring().then(|| RingUse {
+                senders: server.active as u32,
+                way: wait.beyond / server.propagation,
+            }),
             packet_sizes: server.sizes,
             kinds: if star { self.kinds_of(&entering) } else { self.kinds(server) },
             offered_packets_per_second: frames,
@@ -96,7 +100,7 @@ impl<'a> Solved<'a> {
             utilisation_data_and_collisions: share(wait.used, wait.used),
             effective_throughput: Answer::of(wait.capacity),
             waiting_seconds: wait.waiting,
-            delay_seconds: if star { self.through(servers, frames) } else { wait.delay(server) },
+            delay_seconds: if star { self.through(servers, frames) } else { wait.delay() },
             lines: if star { self.lines(servers) } else { Vec::new() },
         }
     }
@@ -109,9 +113,8 @@ impl<'a> Solved<'a> {
         }
         let used = servers.iter().filter(|server| self.waits[**server as usize].frames > 0.0);
         used.fold(Answer::of(0.0), |total, number| {
-            let (server, wait) =
-                (&self.network.servers[*number as usize], &self.waits[*number as usize]);
-            add(total, wait.delay(server).map(|delay| delay * wait.frames / frames))
+            let wait = &self.waits[*number as usize];
+            add(total, wait.delay().map(|delay| delay * wait.frames / frames))
         })
     }
 
@@ -196,7 +199,7 @@ impl<'a> Solved<'a> {
     fn line(&self, number: u32) -> LinePrediction {
         let (server, wait) = (&self.network.servers[number as usize], &self.waits[number as usize]);
         LinePrediction {
-            name: self.called(server),
+            name: self.network.called(server),
             alike: 1,
             formula: Formula::SingleQueue,
             rate_bits_per_second: server.rate,
@@ -207,7 +210,7 @@ impl<'a> Solved<'a> {
             utilisation_data: share(wait.data, wait.used),
             utilisation: share(wait.used, wait.used),
             waiting_seconds: wait.waiting,
-            delay_seconds: wait.delay(server),
+            delay_seconds: wait.delay(),
         }
     }
 
@@ -272,32 +275,10 @@ impl<'a> Solved<'a> {
             let (server, wait) =
                 (&self.network.servers[*number as usize], &self.waits[*number as usize]);
             let visit = server.visits.iter().find(|visit| visit.class == class);
-            let delay = wait.delay_of(visit.map_or(0.0, |visit| visit.mean), server);
+            let own = visit.map_or(0.0, |visit| visit.mean + visit.beyond);
+            let delay = wait.waiting.map(|wait| wait + own);
             add(total, delay.map(|delay| delay * visits))
         })
-    }
-
-    /// The name of a server.
-    pub(super) fn called(&self, server: &Server) -> String {
-        let drawing = self.network.drawing;
-        let way = |up| if up { "up" } else { "down" };
-        match server.place {
-            Place::Segment(segment) => drawing.segments[segment as usize].name.clone(),
-            Place::StationLine { station, up, .. } => {
-                format!("{} {}", drawing.stations[station as usize].name, way(up))
-            }
-            Place::BridgeLine { bridge, up, .. } => {
-                format!("{} {}", drawing.bridges[bridge as usize].name, way(up))
-            }
-            Place::Link { link, forth } => {
-                format!(
-                    "{} {}",
-                    drawing.links[link as usize].name,
-                    if forth { "forth" } else { "back" }
-                )
-            }
-            Place::Bridge(bridge) => drawing.bridges[bridge as usize].name.clone(),
-        }
     }
 }
 
@@ -338,6 +319,7 @@ fn empty(name: &str, group: &str, medium: &Medium) -> SegmentPrediction {
         },
         propagation_seconds: 0.0,
         stations: 0,
+        ring: None,
         packet_sizes: PacketSizes::Drawn,
         kinds: Vec::new(),
         offered_packets_per_second: 0.0,

@@ -53,17 +53,14 @@ impl Network<'_> {
         for class in std::iter::once(there).chain(back) {
             for (place, visits) in &self.routes[class].way {
                 let server = &self.servers[*place as usize];
-                let frame = server
-                    .visits
-                    .iter()
-                    .find(|visit| visit.class == class)
-                    .map_or(0.0, |visit| visit.mean);
+                let own = server.visits.iter().find(|visit| visit.class == class);
+                let (frame, beyond) = own.map_or((0.0, 0.0), |visit| (visit.mean, visit.beyond));
                 let others: f64 =
                     server.visits.iter().map(|visit| self.frames(visit) * visit.mean).sum();
                 if others >= 1.0 {
                     return None;
                 }
-                cycle.fixed += visits * (server.beyond() + server.idle_wait());
+                cycle.fixed += visits * (beyond + server.idle_wait());
                 cycle.demands.push(visits * frame / (1.0 - others));
             }
         }

@@ -30,13 +30,14 @@ impl Formula {
                 "CSMA/CD mean delay",
                 "of the kind of Lam, Computer Networks 4 (1980)",
                 "Poisson arrivals from very many stations; backoff that always knows how many contend; propagation short \
-                 against frames. Real backoff is slower: by 2 % at a load of 0.3, 13 % at 0.5, far more above",
+                 against frames. Real backoff is slower, the more so the shorter the frames: where it is 5 % slower, the \
+                 delay is marked as a lower bound",
             ),
             Self::Polling => (
                 "symmetric polling",
                 "Takagi (1986); Bux, IEEE Transactions on Communications (1981)",
                 "stations with equal Poisson traffic; queues without a limit; a holding time of several frames counts as \
-                 exhaustive service",
+                 exhaustive service below saturation",
             ),
             Self::TimedToken => (
                 "exhaustive polling below Jain's efficiency",

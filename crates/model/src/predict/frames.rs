@@ -85,6 +85,12 @@ impl Occupation {
         }
     }
 
+    /// Bits of the shortest frame, which are a shared Ethernet's slot (IEEE 802.3 clause 4); 0 for
+    /// other media.
+    pub(super) fn shortest_bits(self) -> f64 {
+        if let Self::Ethernet { shortest } = self { shortest * 8.0 } else { 0.0 }
+    }
+
     /// How many of the occupied bits are the gap after the frame.
     pub fn gap_bits(self) -> f64 {
         if let Self::Ethernet { .. } = self { 96.0 } else { 0.0 }

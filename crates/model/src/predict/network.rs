@@ -4,8 +4,9 @@ use btu_network::{Arrivals, Drawing, Flow, Sizes};
 
 use super::answers::PacketSizes;
 use super::frames::Class;
+use super::ring::Seats;
 use super::routes::{Route, Router, backwards};
-use super::server::{Server, Visit};
+use super::server::{Place, Server, Visit};
 use super::tree::Tree;
 use super::wait::{self, Wait};
 
@@ -22,6 +23,8 @@ pub(super) struct Network<'a> {
     pub(super) of_flow: Vec<(usize, Option<usize>)>,
     /// Frames per second of each sender, by flow.
     pub(super) rates: Vec<f64>,
+    /// A flow that always has another frame, and the flow of its acknowledgements.
+    pub(super) tied: Option<[usize; 2]>,
 }
 
 impl<'a> Network<'a> {
@@ -45,16 +48,43 @@ impl<'a> Network<'a> {
             of_flow.push((there, reply));
         }
         let mut servers = std::mem::take(&mut tree.servers);
+        let seats = Seats::of(drawing);
         for server in &mut servers {
             server.sizes = sizes.unwrap_or(server.sizes);
+            if let (true, Place::Segment(segment)) = (server.is_ring(), server.place) {
+                server.active = seats.active(segment);
+            }
         }
         for (class, route) in routes.iter().enumerate() {
             for (server, unit) in &route.load {
-                visit(&mut servers[*server as usize], class, *unit, &mut classes[class]);
+                visit(&mut servers[*server as usize], class, *unit, &mut classes[class], &seats);
             }
         }
         let rates = drawing.traffic.iter().map(|flow| fixed_rate(flow).unwrap_or(0.0)).collect();
-        Self { drawing, servers, classes, routes, of_flow, rates }
+        Self { drawing, servers, classes, routes, of_flow, rates, tied: None }
+    }
+
+    /// The name of a server.
+    pub(super) fn called(&self, server: &Server) -> String {
+        let drawing = self.drawing;
+        let way = |up| if up { "up" } else { "down" };
+        match server.place {
+            Place::Segment(segment) => drawing.segments[segment as usize].name.clone(),
+            Place::StationLine { station, up, .. } => {
+                format!("{} {}", drawing.stations[station as usize].name, way(up))
+            }
+            Place::BridgeLine { bridge, up, .. } => {
+                format!("{} {}", drawing.bridges[bridge as usize].name, way(up))
+            }
+            Place::Link { link, forth } => {
+                format!(
+                    "{} {}",
+                    drawing.links[link as usize].name,
+                    if forth { "forth" } else { "back" }
+                )
+            }
+            Place::Bridge(bridge) => drawing.bridges[bridge as usize].name.clone(),
+        }
     }
 
     /// Frames per second at each kind of visit.
@@ -89,9 +119,14 @@ fn reply(flow: &Flow) -> Option<Sizes> {
     }
 }
 
-fn visit(server: &mut Server, class: usize, unit: f64, frames: &mut Class) {
+fn visit(server: &mut Server, class: usize, unit: f64, frames: &mut Class, seats: &Seats<'_>) {
     let moments = frames.moments(server.occupation);
     let (mean, second) = (moments.mean / server.rate, moments.second / (server.rate * server.rate));
     let (mean, second) = if server.queues() { (mean, second) } else { (0.0, 0.0) };
-    server.visits.push(Visit { class, unit, mean, second });
+    let way = if server.is_ring() {
+        seats.share(&seats.drawing.traffic[frames.flow], frames.reply, server)
+    } else {
+        1.0
+    };
+    server.visits.push(Visit { class, unit, mean, second, beyond: server.beyond(way) });
 }

@@ -9,7 +9,11 @@ use std::f64::consts::E;
 use btu_network::Arrivals;
 
 use super::network::Network;
+use super::ring;
 use super::server::{Nature, Server, Visit};
+
+/// Segments of a bulk transfer for each acknowledgement (RFC 9293, section 3.8.6.3).
+const SEGMENTS_FOR_ONE: f64 = 2.0;
 
 impl Network<'_> {
     /// Gives the remaining capacity to senders that always have another frame.
@@ -21,27 +25,40 @@ impl Network<'_> {
             |number: &usize| matches!(self.drawing.traffic[*number].arrivals, Arrivals::Saturated);
         let mut growing: Vec<usize> = (0..self.rates.len()).filter(saturated).collect();
         while !growing.is_empty() {
-            let mut growth = vec![0.0; self.rates.len()];
-            for flow in &growing {
-                growth[*flow] = 1.0 / self.classes[self.of_flow[*flow].0].mean_bits;
-            }
+            let growth = self.growth(&growing);
             let Some((step, full)) = self.first_full(&growth) else { return };
             self.rates
                 .iter_mut()
                 .zip(&growth)
                 .for_each(|(rate, growth)| *rate += step * growth * FULL);
-            let stops = |flow: &usize| {
-                self.servers[full]
-                    .visits
-                    .iter()
-                    .any(|visit| self.classes[visit.class].flow == *flow)
+            let passes = |flow: usize| {
+                let visits = &self.servers[full].visits;
+                visits.iter().any(|visit| self.classes[visit.class].flow == flow)
             };
+            let stops = |flow: &usize| passes(*flow) || self.answers_of(*flow).is_some_and(passes);
             let before = growing.len();
             growing.retain(|flow| !stops(flow));
             if growing.len() == before {
                 return;
             }
         }
+    }
+
+    /// Frames per second of each flow for each bit per second of the growing ones.
+    fn growth(&self, growing: &[usize]) -> Vec<f64> {
+        let mut growth = vec![0.0; self.rates.len()];
+        for flow in growing {
+            growth[*flow] = 1.0 / self.classes[self.of_flow[*flow].0].mean_bits;
+            if let Some(answers) = self.answers_of(*flow) {
+                growth[answers] = growth[*flow] / SEGMENTS_FOR_ONE;
+            }
+        }
+        growth
+    }
+
+    /// The flow of the acknowledgements of a flow.
+    fn answers_of(&self, flow: usize) -> Option<usize> {
+        self.tied.filter(|[data, _]| *data == flow).map(|[_, answers]| answers)
     }
 
     /// The growth of senders until the first server is full, and that server.
@@ -65,15 +82,12 @@ impl Network<'_> {
 }
 
 /// Seconds of a full server that a frame takes.
-fn cost(server: &Server, visit: &Visit) -> f64 {
-    let hop = match server.nature {
+pub(super) fn cost(server: &Server, visit: &Visit) -> f64 {
+    match server.nature {
         // A station that is alone on its cable has no other station to contend with.
-        Nature::Cable { .. } if server.visits.len() == 1 && visit.unit <= 1.0 => 0.0,
-        Nature::Cable { .. } => server.propagation * (1.0 + 2.0 * E),
-        Nature::TokenRing { .. } | Nature::TimedToken { .. } => {
-            server.propagation / f64::from(server.stations.max(1))
-        }
-        Nature::Line | Nature::Delay => 0.0,
-    };
-    visit.mean + hop
+        Nature::Cable { .. } if server.visits.len() == 1 && visit.unit <= 1.0 => visit.mean,
+        Nature::Cable { .. } => visit.mean + server.propagation * (1.0 + 2.0 * E),
+        Nature::TokenRing { .. } | Nature::TimedToken { .. } => ring::cost(server, visit),
+        Nature::Line | Nature::Delay => visit.mean,
+    }
 }

@@ -32,7 +32,7 @@ pub(super) enum Nature {
     /// The cable of a shared Ethernet.
     Cable { ideal: bool },
     /// A ring with these rules.
-    TokenRing { turn: Turn, early_release: bool },
+    TokenRing { turn: Turn, holding: f64, early_release: bool },
     /// FDDI with this target rotation time in seconds.
     TimedToken { target: f64 },
     /// A line with its own queue.
@@ -55,6 +55,8 @@ pub(super) struct Server {
     pub(super) latency: f64,
     /// Stations and bridges on it.
     pub(super) stations: u32,
+    /// Of a ring: how many of them send.
+    pub(super) active: f64,
     /// How its formula treats frame sizes.
     pub(super) sizes: PacketSizes,
     /// Share of frames that vanish on it.
@@ -76,6 +78,8 @@ pub(super) struct Visit {
     pub(super) mean: f64,
     /// Second moment of these, in seconds squared.
     pub(super) second: f64,
+    /// Seconds from a frame's first bit to its last at the receiver, in addition to those.
+    pub(super) beyond: f64,
 }
 
 impl Server {
@@ -110,13 +114,12 @@ impl Server {
     }
 
     /// Seconds from a frame's first bit to its last at the receiver, in addition to those in which
-    /// it occupies the server.
-    pub(super) fn beyond(&self) -> f64 {
+    /// it occupies the server; its receiver is this share of a ring away.
+    pub(super) fn beyond(&self, share: f64) -> f64 {
         let way = match self.nature {
             // The cable's formula has its propagation in it.
             Nature::Cable { .. } => 0.0,
-            // The receiver is half a ring away in the mean.
-            Nature::TokenRing { .. } | Nature::TimedToken { .. } => self.propagation / 2.0,
+            Nature::TokenRing { .. } | Nature::TimedToken { .. } => self.propagation * share,
             Nature::Line | Nature::Delay => self.propagation,
         };
         way + self.latency - self.occupation.gap_bits() / self.rate
@@ -129,6 +132,11 @@ impl Server {
             Nature::TokenRing { .. } | Nature::TimedToken { .. } => self.propagation / 2.0,
             Nature::Line | Nature::Delay => 0.0,
         }
+    }
+
+    /// Whether a token goes round on it.
+    pub(super) fn is_ring(&self) -> bool {
+        matches!(self.nature, Nature::TokenRing { .. } | Nature::TimedToken { .. })
     }
 
     /// Whether frames wait for it.
@@ -152,6 +160,7 @@ fn blank(
         propagation: propagation.seconds(),
         latency: 0.0,
         stations: 2,
+        active: 1.0,
         sizes: if let Nature::Cable { ideal: true } = nature {
             PacketSizes::Mean
         } else {
@@ -183,16 +192,17 @@ fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> Server {
     let bits = f64::from(stations) * f64::from(ring.station_latency_bits);
     let drawn = ring.length.propagation(ring.velocity).seconds() + bits / rate as f64;
     let latency = ring.ring_latency.map_or(drawn, Span::seconds).max(TOKEN_BITS / rate as f64);
-    let turn = match ring.service {
-        Service::Gated => Turn::Gated,
-        Service::One => Turn::One,
+    let (turn, holding) = match ring.service {
+        Service::Gated => (Turn::Gated, f64::INFINITY),
+        Service::One => (Turn::One, 0.0),
         // If two full frames do not fit, it is one frame a turn.
         Service::HoldingTime(longest) if longest.seconds() * (rate as f64) < 2.0 * 1529.0 * 8.0 => {
-            Turn::One
+            (Turn::One, 0.0)
         }
-        Service::Exhaustive | Service::HoldingTime(_) => Turn::Exhaustive,
+        Service::HoldingTime(longest) => (Turn::Exhaustive, longest.seconds()),
+        Service::Exhaustive => (Turn::Exhaustive, f64::INFINITY),
     };
-    let nature = Nature::TokenRing { turn, early_release: ring.early_release };
+    let nature = Nature::TokenRing { turn, holding, early_release: ring.early_release };
     let blank = blank(Place::Segment(number), nature, Occupation::TOKEN_RING, rate, Span::ZERO);
     Server { propagation: latency, ..blank }
 }

@@ -4,27 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use btu_network::{Drawing, ReadError};
 use serde::Serialize;
 use thiserror::Error;
-
-use super::{Prediction, predict};
-
-/// Predictions of the network file `text` with each of `values` under `key`. Quantities need their
-/// unit: see [`sweep_with`].
-///
-/// # Errors
-/// When the file cannot be read with one of the values.
-pub fn sweep(text: &str, key: &str, values: &[f64]) -> Result<Vec<(f64, Prediction)>, ReadError> {
-    let range = Range { key: key.to_owned(), from: 0.0, to: 0.0, step: 0.0, unit: String::new() };
-    values
-        .iter()
-        .map(|value| {
-            let written = range.written(*value);
-            Ok((*value, predict(&Drawing::read_with(text, "network", &[(key, &written)])?)))
-        })
-        .collect()
-}
 
 /// The results of `answer` for each setting of `range`, as key and value.
 ///

@@ -18,7 +18,12 @@ fn read(text: &str) -> Drawing {
 }
 
 fn megabytes(size: u64) -> Transfer {
-    Transfer { size: Bytes::new(size * 1_000_000), flow: None, against: None }
+    Transfer { size: Bytes::new(size * 1_000_000), ..Transfer::default() }
+}
+
+/// The transfer at its declared rate.
+fn paced(prediction: Prediction) -> PacedTransfer {
+    prediction.transfer.and_then(|transfer| transfer.paced).unwrap()
 }
 
 fn close(value: f64, expected: f64, tolerance: f64) {
@@ -36,13 +41,13 @@ fn citi_s_light_case() {
     is(ether.utilisation_data_and_collisions, 0.0735, 5e-5);
     is(ether.effective_throughput, 0.969, 5e-4);
     is(ether.delay_seconds.map(|delay| delay * 1e3), 1.066_715_84, 5e-8);
-    let transfer = prediction.transfer.unwrap();
+    assert!(prediction.warnings.is_empty(), "{:?}", prediction.warnings);
+    let transfer = paced(prediction);
     close(transfer.packets, 68_493.150_7, 5e-5);
-    close(transfer.simple_seconds.unwrap(), 1141.5525, 5e-5);
+    close(transfer.simple_seconds, 1141.5525, 5e-5);
     is(transfer.aggregate_seconds, 73.0627, 5e-5);
     assert_eq!(transfer.limit, Limit::Software);
     assert_eq!(transfer.bottleneck.as_deref(), Some("ether"));
-    assert!(prediction.warnings.is_empty(), "{:?}", prediction.warnings);
 }
 
 #[test]
@@ -53,7 +58,7 @@ fn citi_s_heavy_case_and_where_it_crosses() {
     is(ether.utilisation_data_and_collisions, 0.9736, 5e-5);
     is(ether.effective_throughput, 0.963, 5e-4);
     is(ether.delay_seconds.map(|delay| delay * 1e3), 17.112, 5e-4);
-    let transfer = prediction.transfer.unwrap();
+    let transfer = paced(prediction);
     is(transfer.aggregate_seconds, 1172.0, 0.05);
     assert_eq!(transfer.limit, Limit::Network);
     let crossing = transfer.overtaken.unwrap();
@@ -68,12 +73,12 @@ fn citi_s_curve() {
     let transfer = |key: &str, value: &str| {
         let prediction =
             predict_transfer(&drawing("citi-1989-light", &[(key, value)]), &megabytes(20))?;
-        Ok::<_, PredictError>(prediction.transfer.unwrap())
+        Ok::<_, PredictError>(paced(prediction))
     };
     let points = sweep_with(&range, transfer).unwrap();
     for (place, seconds) in [(0, 14.61), (1, 14.21), (3, 20.54), (5, 113.17)] {
         is(points[place].1.aggregate_seconds, seconds, 5e-3);
-        close(points[place].1.simple_seconds.unwrap(), 228.31, 5e-3);
+        close(points[place].1.simple_seconds, 228.31, 5e-3);
     }
     let last = transfer("traffic.background.packets_per_s", "1034").unwrap();
     is(last.aggregate_seconds, 234.41, 5e-3);
@@ -107,11 +112,14 @@ fn a_token_ring_by_each_service() {
                 [stations.host]\nsegment = \"ring\"\ncount = 10\n\
                 [traffic.even]\nfrom = \"host\"\nto = \"next\"\nsize = \"189 B\"\npackets_per_s = 500\n";
     for (service, wait) in [("exhaustive", 97.5), ("gated", 102.5), ("one", 107.895)] {
-        let drawing =
-            Drawing::read_with(text, "test", &[("segments.ring.service", service)]).unwrap();
-        let segment = &predict(&drawing).segments[0];
-        is(segment.waiting_seconds.map(|wait| wait * 1e6), wait, 5e-3);
-        is(segment.delay_seconds.map(|delay| delay * 1e6), wait + 100.0 + 25.0, 5e-3);
+        // To the next station it is a tenth of the ring, to any other half of it in the mean.
+        for (to, way) in [("next", 5.0), ("host", 25.0)] {
+            let settings = [("segments.ring.service", service), ("traffic.even.to", to)];
+            let segment =
+                &predict(&Drawing::read_with(text, "test", &settings).unwrap()).segments[0];
+            is(segment.waiting_seconds.map(|wait| wait * 1e6), wait, 5e-3);
+            is(segment.delay_seconds.map(|delay| delay * 1e6), wait + 100.0 + way, 5e-3);
+        }
     }
 }
 
@@ -242,7 +250,7 @@ fn a_transfer_of_no_flow_is_refused() {
     let asked = Transfer { flow: Some("fail".to_owned()), ..megabytes(1) };
     let error = predict_transfer(&drawing("campus", &[]), &asked).unwrap_err();
     assert!(error.to_string().contains("requests, files"), "{error}");
-    assert_eq!(predict_transfer(&Drawing::default(), &megabytes(1)), Err(PredictError::NoTraffic));
+    assert_eq!(predict_transfer(&Drawing::default(), &megabytes(1)), Err(PredictError::NoStations));
 }
 
 /// Every answer of a prediction.
@@ -274,8 +282,14 @@ fn answers(prediction: &Prediction) -> Vec<Answer> {
         prediction
             .transfer
             .iter()
-            .flat_map(|transfer| [transfer.aggregate_seconds, transfer.seconds]),
+            .filter_map(|transfer| transfer.paced.as_ref())
+            .flat_map(|paced| [paced.aggregate_seconds, paced.seconds]),
     );
+    let bulk = |transfer: &TransferPrediction| {
+        let bulk = &transfer.bulk;
+        [bulk.seconds, bulk.alone_seconds, bulk.goodput_bits_per_second, bulk.path_bits_per_second]
+    };
+    all.extend(prediction.transfer.iter().flat_map(bulk));
     all
 }
 

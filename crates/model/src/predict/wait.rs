@@ -4,13 +4,16 @@ use std::f64::consts::E;
 
 use super::answers::PacketSizes;
 use super::frames::Class;
+use super::saturated::cost;
 use super::server::{Nature, Server, Visit};
-use crate::answer::{Answer, Warning};
+use crate::answer::Answer;
 use crate::contention::SharedCable;
-use crate::fddi;
 use crate::frame_times::FrameTimes;
 use crate::polling::{Ring, Turn};
 use crate::single_queue;
+
+/// The share of a ring that a frame passes where there is none.
+const IDLE_WAY: f64 = 0.5;
 
 /// The load of a server.
 #[derive(Debug, Clone, Copy)]
@@ -27,19 +30,21 @@ pub(super) struct Wait {
     pub(super) capacity: f64,
     /// Mean seconds that a frame occupies the server.
     pub(super) occupied: f64,
+    /// Mean seconds from its first bit to its last at the receiver, in addition to those.
+    pub(super) beyond: f64,
     /// Mean seconds until a frame begins.
     pub(super) waiting: Answer,
 }
 
 impl Wait {
-    /// Mean seconds of a frame that occupies the server so long.
-    pub(super) fn delay_of(&self, occupied: f64, server: &Server) -> Answer {
-        self.waiting.map(|wait| wait + occupied + server.beyond())
+    /// Mean seconds of all frames; none without any.
+    pub(super) fn delay(&self) -> Answer {
+        if self.frames > 0.0 { self.delay_of_one() } else { Answer::OUT_OF_RANGE }
     }
 
-    /// Mean seconds of all frames; none without any.
-    pub(super) fn delay(&self, server: &Server) -> Answer {
-        if self.frames > 0.0 { self.delay_of(self.occupied, server) } else { Answer::OUT_OF_RANGE }
+    /// Mean seconds of a frame like all others.
+    pub(super) fn delay_of_one(&self) -> Answer {
+        self.waiting.map(|wait| wait + self.occupied + self.beyond)
     }
 }
 
@@ -52,6 +57,8 @@ pub(super) fn at(server: &Server, classes: &[Class], rates: &[f64]) -> Wait {
         sums.own_bits += frames * classes[visit.class].mean_bits;
         sums.busy += frames * visit.mean;
         sums.second += frames * visit.second;
+        sums.beyond += frames * visit.beyond;
+        sums.full += frames * cost(server, visit);
     }
     if sums.frames <= 0.0 {
         return Wait {
@@ -61,14 +68,15 @@ pub(super) fn at(server: &Server, classes: &[Class], rates: &[f64]) -> Wait {
             used: 0.0,
             capacity: 1.0,
             occupied: 0.0,
+            beyond: server.beyond(IDLE_WAY),
             waiting: Answer::of(0.0),
         };
     }
     let load = Load { server, classes, rates, sums };
     match server.nature {
         Nature::Cable { ideal } => load.cable(ideal),
-        Nature::TokenRing { turn, early_release } => load.token_ring(turn, early_release),
-        Nature::TimedToken { target } => load.timed_token(target),
+        Nature::TokenRing { turn, early_release, .. } => load.token_ring(turn, early_release),
+        Nature::TimedToken { .. } => load.timed_token(),
         Nature::Line => load.line(),
         Nature::Delay => load.answer(0.0, 1.0, Answer::of(0.0)),
     }
@@ -81,6 +89,9 @@ struct Sums {
     own_bits: f64,
     busy: f64,
     second: f64,
+    beyond: f64,
+    /// Seconds of a full server.
+    full: f64,
 }
 
 struct Load<'a> {
@@ -94,7 +105,7 @@ impl Load<'_> {
     /// The load if `used` of the server is used and a full server would carry this share of its
     /// time as frames.
     fn answer(&self, used: f64, capacity: f64, waiting: Answer) -> Wait {
-        let Sums { frames, own_bits, busy, .. } = self.sums;
+        let Sums { frames, own_bits, busy, beyond, .. } = self.sums;
         Wait {
             frames,
             own_bits: own_bits / frames,
@@ -102,6 +113,7 @@ impl Load<'_> {
             used,
             capacity,
             occupied: busy / frames,
+            beyond: beyond / frames,
             waiting,
         }
     }
@@ -128,38 +140,42 @@ impl Load<'_> {
             PacketSizes::Drawn => self.times(),
         };
         let cable = SharedCable { rate, times, propagation };
-        let mut waiting = cable.delay().map(|delay| (delay - mean).max(0.0));
-        if ideal && waiting.warning == Some(Warning::Optimistic) {
-            // The network is the formula's own.
-            waiting.warning = None;
-        }
+        // An ideal cable is the formula's own.
+        let slot = self.server.occupation.shortest_bits() / self.server.rate;
+        let delay = if ideal { cable.delay() } else { cable.delay_with_backoff(slot) };
+        let waiting = delay.map(|delay| (delay - mean).max(0.0));
         let capacity = self.own_share() * mean / (mean + propagation * (1.0 + 2.0 * E));
         self.answer(cable.data_and_collisions(), capacity, waiting)
     }
 
     fn token_ring(&self, turn: Turn, early_release: bool) -> Wait {
-        let (stations, latency) = (self.server.stations.max(1), self.server.propagation);
-        let ring = Ring { stations, latency, rate: self.sums.frames, times: self.times() };
-        let (mean, waiting) = if early_release {
-            (ring.times.mean(), ring.waiting(turn))
+        let ring = self.ring();
+        let waiting = if early_release {
+            ring.waiting(turn)
         } else {
-            (ring.times.moments_of_at_least(latency).0, ring.waiting_without_early_release(turn))
+            ring.waiting_without_early_release(turn)
         };
-        let hop = if turn == Turn::One { latency / f64::from(stations) } else { 0.0 };
-        let capacity = self.own_share() * (self.sums.busy / self.sums.frames) / (mean + hop);
-        self.answer(self.sums.frames * (mean + hop), capacity, waiting)
+        self.full(waiting)
     }
 
-    fn timed_token(&self, target: f64) -> Wait {
-        let (stations, latency) = (self.server.stations.max(1), self.server.propagation);
-        let ring = Ring { stations, latency, rate: self.sums.frames, times: self.times() };
-        let efficiency = fddi::efficiency(stations, target, latency).value.unwrap_or(0.0);
-        let waiting = if self.sums.busy < efficiency {
-            ring.waiting(Turn::Exhaustive)
-        } else {
-            Answer::SATURATED
-        };
-        self.answer(self.sums.busy / efficiency.max(1e-9), self.own_share() * efficiency, waiting)
+    fn timed_token(&self) -> Wait {
+        self.full(self.ring().waiting(Turn::Exhaustive))
+    }
+
+    fn ring(&self) -> Ring {
+        Ring {
+            stations: self.server.active as u32,
+            latency: self.server.propagation,
+            rate: self.sums.frames,
+            times: self.times(),
+        }
+    }
+
+    /// A ring is full when every station sends all that it may for each token.
+    fn full(&self, waiting: Answer) -> Wait {
+        let Sums { busy, full, .. } = self.sums;
+        let waiting = if full < 1.0 { waiting } else { Answer::SATURATED };
+        self.answer(full, self.own_share() * busy / full, waiting)
     }
 
     fn line(&self) -> Wait {

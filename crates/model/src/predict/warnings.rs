@@ -4,7 +4,8 @@ use btu_network::{Arrivals, Attachment, Bridge, Flow, Rate, StationId, Target};
 
 use super::answers::{PredictionWarning, SegmentPrediction};
 use super::assemble::Solved;
-use super::server::{Nature, Place, Server};
+use super::formula::Formula;
+use super::server::{Place, Server};
 use crate::answer::Warning;
 
 /// All warnings, most severe first.
@@ -65,7 +66,7 @@ fn saturated(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
             Place::Link { link, .. } => format!("links.{}", drawing.links[link as usize].group),
             Place::Bridge(bridge) => format!("bridges.{}", drawing.bridges[bridge as usize].group),
         };
-        note(&mut named, place, solved.called(server), wait.used);
+        note(&mut named, place, solved.network.called(server), wait.used);
     }
     warnings.extend(named.into_iter().map(|named| PredictionWarning {
         message: format!(
@@ -79,23 +80,36 @@ fn saturated(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     }));
 }
 
+/// Shared Ethernets outside of the formula's range.
 fn optimistic(segments: &[SegmentPrediction], warnings: &mut Vec<PredictionWarning>) {
     let mut named = Vec::new();
-    for segment in
-        segments.iter().filter(|segment| segment.delay_seconds.warning == Some(Warning::Optimistic))
-    {
+    let mut long = Vec::new();
+    for segment in segments {
         let data = segment.utilisation_data.value.unwrap_or(0.0);
-        note(&mut named, format!("segments.{}", segment.group), segment.name.clone(), data);
+        let marked = match segment.delay_seconds.warning {
+            Some(Warning::Optimistic) => &mut named,
+            Some(Warning::OutOfRange) if segment.formula == Formula::CsmaCd => &mut long,
+            _ => continue,
+        };
+        note(marked, format!("segments.{}", segment.group), segment.name.clone(), data);
     }
     warnings.extend(named.into_iter().map(|named| PredictionWarning {
         message: format!(
-            "{}: at a load of {:.0} % real stations back off longer than the formula's: the delay is a lower bound. \
-             Simulate it",
+            "{}: with these frames real stations at a load of {:.0} % back off longer than the formula's, by more than \
+             5 % of the delay: it is a lower bound. Simulate it",
             named.called(),
             100.0 * named.most
         ),
         place: named.place,
         warning: Warning::Optimistic,
+    }));
+    warnings.extend(long.into_iter().map(|named| PredictionWarning {
+        message: format!(
+            "{}: the cable is long against these frames, so the formula's delay is more than 5 % too long. Simulate it",
+            named.called(),
+        ),
+        place: named.place,
+        warning: Warning::OutOfRange,
     }));
 }
 
@@ -106,8 +120,7 @@ const UNEVEN: f64 = 2.0;
 fn uneven(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     let mut named = Vec::new();
     for server in &solved.network.servers {
-        let ring = matches!(server.nature, Nature::TokenRing { .. } | Nature::TimedToken { .. });
-        if let (true, Place::Segment(segment)) = (ring, server.place) {
+        if let (true, Place::Segment(segment)) = (server.is_ring(), server.place) {
             let (most, all) = most_of_one(solved, server, segment);
             if most * f64::from(server.stations) > UNEVEN * all * 1.000_001 {
                 let segment = &solved.network.drawing.segments[segment as usize];

@@ -1,6 +1,9 @@
 //! Numbers of predictions: as many digits as the study prints.
 
 use btu_model::{Answer, Warning};
+use btu_units::Span;
+
+use crate::number::duration;
 
 /// `value` with this number of significant digits, in plain notation if that is short.
 pub fn digits(value: f64, digits: i32) -> String {
@@ -14,11 +17,11 @@ pub fn digits(value: f64, digits: i32) -> String {
     format!("{value:.*}", usize::try_from(decimals).unwrap_or(0))
 }
 
-/// Seconds with five digits and the unit that suits: `1.0667 ms`; from a second on two decimals at
-/// least.
+/// Seconds with four or five digits and the unit that suits: `1.0667 ms`, `73.06 s`; from 100 s on
+/// as people say them: `19 min 2 s`.
 pub fn time(seconds: f64) -> String {
     match seconds {
-        _ if seconds >= 100.0 => format!("{seconds:.2} s"),
+        _ if seconds >= 100.0 => duration(Span::from_seconds_f64(seconds)),
         _ if seconds >= 1.0 => format!("{} s", digits(seconds, 4)),
         _ if seconds >= 1e-3 => format!("{} ms", digits(seconds * 1e3, 5)),
         _ if seconds >= 1e-6 => format!("{} us", digits(seconds * 1e6, 4)),
@@ -82,7 +85,7 @@ mod tests {
     #[test]
     fn digits_are_the_study_s() {
         assert_eq!(time(1.066_715_86e-3), "1.0667 ms");
-        assert_eq!(time(1141.5525), "1141.55 s");
+        assert_eq!(time(1141.5525), "19 min 2 s");
         assert_eq!(time(73.0627), "73.06 s");
         assert_eq!(time(5.12e-6), "5.120 us");
         assert_eq!(percent(0.071_184), "7.12 %");

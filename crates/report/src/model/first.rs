@@ -1,12 +1,11 @@
 //! The first screen of a prediction.
 
 use btu_model::Answer;
-use btu_model::predict::{
-    FlowPrediction, Limit, Prediction, PredictionWarning, TransferPrediction,
-};
+use btu_model::predict::{FlowPrediction, Prediction, PredictionWarning};
 
 use super::figures::{answer, percent, time};
-use super::flows::{megabits, megabytes};
+use super::flows::megabits;
+use super::transfer;
 use crate::html::Page;
 use crate::stored_page::page_warning;
 use crate::summary::{KeyFigure, Next, Summary};
@@ -15,21 +14,26 @@ use crate::summary::{KeyFigure, Next, Summary};
 /// types for the network.
 pub fn model_page(prediction: &Prediction, all: &str, file: &str) -> Page {
     let name = &prediction.network;
-    let formulas: Vec<&str> = prediction.formulas.iter().map(|formula| formula.name).collect();
-    let setting = vec![
-        format!("closed forms: {}", formulas.join(", ")),
-        "means of what the network file draws, without chance: no intervals".to_owned(),
-    ];
-    let mut figures: Vec<KeyFigure> = prediction.transfer.iter().flat_map(parts).collect();
-    figures.extend(prediction.flows.iter().map(figure));
+    let (figures, setting, warnings) = match &prediction.transfer {
+        Some(asked) => (
+            transfer::figures(asked),
+            transfer::setting(&asked.bulk),
+            transfer::warnings(&asked.bulk),
+        ),
+        None => (
+            prediction.flows.iter().map(figure).collect(),
+            vec!["means by formula: single frames take less, or longer".to_owned()],
+            warnings(&prediction.warnings),
+        ),
+    };
     let next = vec![
         Next::new(all, "every submodel"),
-        Next::new(format!("btu sim {file}"), "the same with chance"),
+        Next::new(format!("btu sim {file}"), "the same simulated, with intervals"),
     ];
     Page {
         title: format!("btu model: {name}"),
         headline: format!("{name}: {}", headline(prediction)),
-        warnings: warnings(&prediction.warnings),
+        warnings,
         summary: Summary { figures, limit: limit(prediction), setting, next, ..Summary::default() },
         ..Page::default()
     }
@@ -37,16 +41,8 @@ pub fn model_page(prediction: &Prediction, all: &str, file: &str) -> Page {
 
 /// The transfer, else the longest mean delay of a flow.
 fn headline(prediction: &Prediction) -> String {
-    if let Some(transfer) = &prediction.transfer {
-        let (size, flow) = (megabytes(transfer.size_bytes), &transfer.flow);
-        return match transfer.limit {
-            Limit::Saturated => {
-                format!("{size} by {flow} takes for ever: the network is saturated")
-            }
-            Limit::Software | Limit::Network => {
-                format!("{size} by {flow} takes {}", answer(transfer.seconds, time))
-            }
-        };
+    if let Some(asked) = &prediction.transfer {
+        return transfer::headline(asked);
     }
     let longest = |delay: &Answer| delay.value.unwrap_or(f64::INFINITY);
     let flows = prediction.flows.iter();
@@ -59,26 +55,6 @@ fn headline(prediction: &Prediction) -> String {
         return format!("{} has no mean delay: the network is saturated", flow.name);
     }
     format!("mean delay of {} {}", flow.name, answer(flow.delay_seconds, time))
-}
-
-/// Both delays of the transfer.
-fn parts(transfer: &TransferPrediction) -> Vec<KeyFigure> {
-    let part = |name: &str, value: String, note: String| KeyFigure {
-        name: name.to_owned(),
-        value,
-        interval: String::new(),
-        note,
-    };
-    let simple = transfer
-        .simple_seconds
-        .map(|seconds| part("software", time(seconds), "packets / rate".to_owned()));
-    let place = transfer.bottleneck.as_deref().unwrap_or("the way");
-    let network = part(
-        "network",
-        answer(transfer.aggregate_seconds, time),
-        format!("packets x delay on {place}"),
-    );
-    simple.into_iter().chain([network]).collect()
 }
 
 fn figure(flow: &FlowPrediction) -> KeyFigure {
@@ -98,6 +74,9 @@ fn figure(flow: &FlowPrediction) -> KeyFigure {
 
 /// What limits the transfer, else the busiest medium.
 fn limit(prediction: &Prediction) -> String {
+    if let Some(asked) = &prediction.transfer {
+        return transfer::limit(&asked.bulk);
+    }
     let shares = prediction
         .segments
         .iter()
@@ -110,12 +89,7 @@ fn limit(prediction: &Prediction) -> String {
     };
     let busiest = shares.max_by(|a, b| used(&a.1).total_cmp(&used(&b.1)));
     let busiest = busiest.map(|(name, share)| used_share(name, share));
-    match prediction.transfer.as_ref().map(|transfer| transfer.limit) {
-        Some(Limit::Software) => "the software, which makes packets no faster".to_owned(),
-        Some(_) => busiest
-            .map_or_else(|| "the network".to_owned(), |busiest| format!("the network: {busiest}")),
-        None => busiest.unwrap_or_default(),
-    }
+    busiest.unwrap_or_default()
 }
 
 /// How much of a medium is used; of a saturated one, how much is offered.

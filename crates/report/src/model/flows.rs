@@ -1,11 +1,13 @@
 //! The results of flows, and the time of a transfer.
 
-use btu_model::predict::{Limit, TransferPrediction};
+use btu_model::predict::{Limit, PacedTransfer};
 
 use super::Page;
-use super::figures::{answer, digits, percent, rate, short, time, whole_or};
+use super::figures::{answer, bit_rate, digits, percent, rate, short, time, whole_or};
 use super::submodels::aligned;
+use super::transfer;
 use crate::sheet::Sheet;
+use crate::unit;
 
 /// Bits per second in a megabit.
 const MEGABIT: f64 = 1e6;
@@ -51,25 +53,52 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
     )
 }
 
-/// The lines about the transfer.
+/// The lines about the transfer by TCP.
 pub(super) fn transfer(page: &Page) -> Vec<String> {
-    let Some(transfer) = &page.prediction.transfer else { return Vec::new() };
+    let Some(asked) = &page.prediction.transfer else { return Vec::new() };
+    let bulk = &asked.bulk;
     let row = |label: &str, value: String| (label.to_owned(), value);
-    let mut rows = vec![row("Packets", whole_or(transfer.packets, 9))];
-    rows.push(match transfer.simple_seconds {
-        Some(seconds) => row("Simple delay (packets / rate)", time(seconds)),
-        None => {
-            row("Simple delay (packets / rate)", "none: the sender always has one more".to_owned())
-        }
-    });
-    let place = transfer.bottleneck.as_deref().unwrap_or("the way");
+    let mut rows = vec![
+        row("Time", answer(bulk.seconds, time)),
+        row("Time without others", answer(bulk.alone_seconds, time)),
+    ];
+    rows.extend(bulk.despite_loss_seconds.map(|at| row("Time by BBR", answer(at, time))));
+    rows.extend(bulk.simulated.map(|at| {
+        let ends = at.interval.map(time).join(" .. ");
+        row("Time, simulated", format!("{} ({ends})", time(at.seconds)))
+    }));
+    let place = &bulk.bottleneck;
+    rows.extend([
+        row("Goodput", answer(bulk.goodput_bits_per_second, unit::rate)),
+        row("Round trip", time(bulk.round_trip_seconds)),
+        row("Slowest part", format!("{}, {}", place.name, bit_rate(place.rate_bits_per_second))),
+        row("Used by others", percent(place.others)),
+        row("Window that fills the path", transfer::window(bulk)),
+        row("Lost at random", percent(bulk.loss)),
+        row("Limit", transfer::limit(bulk)),
+    ]);
+    let size = transfer::size(asked);
+    let title = format!("Transfer of {size} from {} to {} by TCP", bulk.from, bulk.to);
+    page.section(&title, &transfer::setting(bulk).join("; "), aligned(rows))
+}
+
+/// The lines about the transfer at a declared rate.
+pub(super) fn paced(page: &Page) -> Vec<String> {
+    let Some(asked) = &page.prediction.transfer else { return Vec::new() };
+    let Some(paced) = &asked.paced else { return Vec::new() };
+    let row = |label: &str, value: String| (label.to_owned(), value);
+    let mut rows = vec![
+        row("Packets", whole_or(paced.packets, 9)),
+        row("Simple delay (packets / rate)", time(paced.simple_seconds)),
+    ];
+    let place = paced.bottleneck.as_deref().unwrap_or("the path");
     rows.push(row(
         "Delay of a packet",
-        format!("{} on {place}", answer(transfer.packet_delay_seconds, time)),
+        format!("{} on {place}", answer(paced.packet_delay_seconds, time)),
     ));
-    rows.push(row("Aggregate delay (packets x delay)", answer(transfer.aggregate_seconds, time)));
-    rows.push(row("Limit", limit(transfer)));
-    if let Some(crossing) = &transfer.overtaken {
+    rows.push(row("Aggregate delay (packets x delay)", answer(paced.aggregate_seconds, time)));
+    rows.push(row("Limit", limit(paced)));
+    if let Some(crossing) = &paced.overtaken {
         let value = format!(
             "from {} packets/s of {} on ({})",
             rate(crossing.whole_packets_per_second),
@@ -78,18 +107,23 @@ pub(super) fn transfer(page: &Page) -> Vec<String> {
         );
         rows.push(row("Aggregate overtakes simple", value));
     }
-    let title = format!("Transfer of {} by {}", megabytes(transfer.size_bytes), transfer.flow);
-    page.section(&title, "", aligned(rows))
+    let title = format!(
+        "Transfer of {} at {}'s {} packets/s",
+        transfer::size(asked),
+        paced.flow,
+        rate(paced.packets_per_second)
+    );
+    page.section(&title, "as the CITI study of 1989 reckons", aligned(rows))
 }
 
 pub(super) fn megabits(bits: f64) -> String {
     if bits < 1.0 { "0".to_owned() } else { digits(bits / MEGABIT, 4) }
 }
 
-fn limit(transfer: &TransferPrediction) -> String {
-    match transfer.limit {
-        Limit::Software => format!("the software: it takes {}", answer(transfer.seconds, time)),
-        Limit::Network => format!("the network: it takes {}", answer(transfer.seconds, time)),
+fn limit(paced: &PacedTransfer) -> String {
+    match paced.limit {
+        Limit::Software => format!("the software: it takes {}", answer(paced.seconds, time)),
+        Limit::Network => format!("the network: it takes {}", answer(paced.seconds, time)),
         Limit::Saturated => "the network: it is saturated, and no mean time exists".to_owned(),
     }
 }

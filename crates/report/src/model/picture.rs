@@ -97,7 +97,7 @@ mod tests {
 
     fn table(name: &str, key: &str, values: &[f64], transfer: bool) -> SweepTable {
         let size = Bytes::new(20_000_000);
-        let transfer = transfer.then_some(Transfer { size, flow: None, against: None });
+        let transfer = transfer.then_some(Transfer { size, ..Transfer::default() });
         let at = |value: &f64| {
             let settings = [(key, value.to_string())];
             let settings = settings.each_ref().map(|(key, value)| (*key, value.as_str()));

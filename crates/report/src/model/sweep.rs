@@ -1,7 +1,7 @@
 //! A sweep: a table of its results, for readers and as CSV.
 
 use btu_model::Answer;
-use btu_model::predict::Prediction;
+use btu_model::predict::{Prediction, TransferPrediction};
 
 use super::figures::{digits, percent, short, time};
 use crate::head::TextOptions;
@@ -127,21 +127,20 @@ pub(super) fn columns(first: &Prediction) -> Vec<Column> {
         kind,
         value,
     };
-    if first.transfer.is_some() {
-        let simple =
-            |at: &Prediction| at.transfer.as_ref().and_then(|transfer| transfer.simple_seconds);
-        columns.push(column(
-            "simple".to_owned(),
-            Kind::Transfer,
-            Box::new(move |at| or_none(simple(at))),
-        ));
-        let aggregate =
-            |at: &Prediction| at.transfer.as_ref().map(|transfer| transfer.aggregate_seconds);
-        columns.push(column(
-            "aggregate".to_owned(),
-            Kind::Transfer,
-            Box::new(move |at| aggregate(at).unwrap_or(Answer::OUT_OF_RANGE)),
-        ));
+    if let Some(asked) = &first.transfer {
+        type Figure = fn(&TransferPrediction) -> Option<Answer>;
+        let tcp: (&str, Figure) = ("TCP", |at| Some(at.bulk.seconds));
+        let paced: [(&str, Figure); 2] = [
+            ("simple", |at| Some(Answer::of(at.paced.as_ref()?.simple_seconds))),
+            ("aggregate", |at| Some(at.paced.as_ref()?.aggregate_seconds)),
+        ];
+        let paced = paced.into_iter().filter(|_| asked.paced.is_some());
+        for (head, figure) in [tcp].into_iter().chain(paced) {
+            let value = move |at: &Prediction| {
+                at.transfer.as_ref().and_then(figure).unwrap_or(Answer::OUT_OF_RANGE)
+            };
+            columns.push(column(head.to_owned(), Kind::Transfer, Box::new(value)));
+        }
     }
     for (place, flow) in first.flows.iter().take(MOST).enumerate() {
         let delay = move |at: &Prediction| {
@@ -170,8 +169,4 @@ pub(super) fn columns(first: &Prediction) -> Vec<Column> {
         columns.push(column(format!("{} delay", link.name), Kind::PartDelay, Box::new(delay)));
     }
     columns
-}
-
-fn or_none(value: Option<f64>) -> Answer {
-    value.map_or(Answer::OUT_OF_RANGE, Answer::of)
 }

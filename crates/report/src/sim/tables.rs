@@ -195,7 +195,7 @@ pub(super) fn losses(page: &Page) -> Vec<String> {
         page.outcome.flows.iter().flat_map(|flow| flow.drops.iter().map(move |drop| (flow, drop)))
     {
         any = true;
-        let share = three_digits(drop.share.value * 100.0);
+        let share = share_lost(drop.share.value);
         sheet.row(vec![flow.name.clone(), drop.cause.to_owned(), drop.frames.to_string(), share]);
     }
     if any { page.section("Losses", "of all frames that ended", sheet.lines()) } else { Vec::new() }
@@ -251,7 +251,12 @@ pub(super) fn lost(flow: &FlowOutcome) -> String {
     share_lost(flow.drops.iter().map(|drop| drop.share.value).sum())
 }
 
-/// Rare losses matter, so they are not rounded to 0.
+/// A share in per cent. Rare losses matter, so they are not rounded to 0.
 fn share_lost(share: f64) -> String {
-    if share == 0.0 { "0".to_owned() } else { three_digits(share * 100.0) }
+    const RARE: f64 = 1e-4;
+    match share {
+        0.0 => "0".to_owned(),
+        _ if share < RARE => "<0.01".to_owned(),
+        _ => format!("{:.2}", share * 100.0),
+    }
 }

@@ -45,7 +45,7 @@ pub(super) fn sheet(
         "Utilisation with collisions is lambda S1, stable below 1; effective throughput is 1 / (1 + 6.44 tau / E[X]).",
     )?;
     page.note(
-        "Very many stations and backoff that knows how many contend: real backoff is slower, far more so above 0.5.",
+        "Very many stations and backoff that knows how many contend: real backoff is slower, the more so the shorter the frames.",
     )?;
     Ok((page, solved))
 }

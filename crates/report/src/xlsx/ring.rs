@@ -1,6 +1,6 @@
 //! The sheets of token ring and FDDI: symmetric polling, and Jain's efficiency.
 
-use btu_model::predict::{Occupation, SegmentPrediction};
+use btu_model::predict::{Occupation, RingUse, SegmentPrediction};
 use btu_network::{Fddi, Service, TokenRing};
 use rust_xlsxwriter::XlsxError;
 
@@ -15,12 +15,28 @@ struct Turn {
     sign: Value,
     /// 1 with one frame a turn, else 0.
     one: Value,
+    /// Frames that a station may send for each token.
+    kept: Value,
 }
 
 /// A ring's own cells.
 struct Ring {
-    stations: Value,
+    /// Stations that send.
+    senders: Value,
     latency: Value,
+    /// The share of the ring from sender to receiver.
+    way: Value,
+}
+
+/// The stations that send, and the way of their frames.
+fn used(page: &mut Page, segment: &SegmentPrediction) -> Result<[Value; 2], XlsxError> {
+    let RingUse { senders, way } =
+        segment.ring.unwrap_or(RingUse { senders: segment.stations, way: 0.5 });
+    let name = |what: &str| cell_name(&["segment", &segment.name, what]);
+    let senders = page.input("Stations that send, n", "", f64::from(senders), &name("senders"))?;
+    let note = "share of the ring, in the mean over all frames";
+    let way = page.input("From sender to receiver", note, way, &name("way"))?;
+    Ok([senders, way])
 }
 
 /// The sheet of a token ring and its results.
@@ -54,10 +70,22 @@ pub(super) fn token_ring(
         f64::from(u8::from(ring.early_release)),
         &name("early_release"),
     )?;
-    let turn = turn(&mut page, one_frame(ring), ring.service == Service::Gated, &name("turn"))?;
-    let ring = Ring { stations, latency };
+    let [senders, way] = used(&mut page, segment)?;
+    let holding = match ring.service {
+        Service::HoldingTime(longest) => longest.seconds(),
+        Service::Exhaustive | Service::Gated | Service::One => ENDLESS,
+    };
+    let holding =
+        page.input("Holding time", "s; of exhaustive service", holding, &name("holding"))?;
+    let word =
+        page_turn(&mut page, one_frame(ring), ring.service == Service::Gated, &name("turn"))?;
     let load = book.load(&mut page, &segment.kinds, Occupation::TOKEN_RING, &rate)?;
     page.heading("The formula")?;
+    let kept = kept(&word, &holding, &load);
+    let kept =
+        page.computed("Frames for each token", "at most, with all stations sending", &kept)?;
+    let turn = Turn { kept, ..word.turn };
+    let ring = Ring { senders, latency, way };
     let formula = polling(&mut page, &load, &rate, &ring, &turn, Some(&early))?;
     let formula = Formula { name: segment.name.clone(), ..formula };
     let solved = load.results(&mut page, &rate, formula)?;
@@ -75,7 +103,46 @@ fn one_frame(ring: &TokenRing) -> bool {
     }
 }
 
-fn turn(page: &mut Page, one: bool, gated: bool, name: &str) -> Result<Turn, XlsxError> {
+/// Seconds for which exhaustive service may keep the token.
+const ENDLESS: f64 = 1e9;
+
+/// A turn, and the cell with its name.
+struct Word {
+    cell: String,
+    turn: Turn,
+}
+
+/// Frames that a station may send for each token: one, two that wait with gated service, or those
+/// that end within the holding time. Of sizes that differ the last that would not fit leaves half
+/// of its mean excess unused.
+fn kept(word: &Word, holding: &Value, load: &Load) -> Value {
+    let (mean, square) = (load.mean.number, load.mean_square.number);
+    let (m, q, h) = (&load.mean.text, &load.mean_square.text, &holding.text);
+    let differs = square > mean * mean * (1.0 + 1e-9);
+    let within = if mean <= 0.0 {
+        1.0
+    } else if differs {
+        holding.number / mean - square / (2.0 * mean * mean)
+    } else {
+        (holding.number / mean + 1e-9).floor()
+    };
+    let exhaustive = word.turn.sign.number < 0.0;
+    let gated = !exhaustive && word.turn.one.number < 0.5;
+    let frames = if exhaustive {
+        within.max(1.0)
+    } else if gated {
+        2.0
+    } else {
+        1.0
+    };
+    let many = format!(
+        "IF({m}>0,MAX(1,IF({q}>{m}^2*(1+1E-9),{h}/{m}-{q}/(2*{m}^2),INT({h}/{m}+1E-9))),1)"
+    );
+    let cell = &word.cell;
+    Value::new(format!("IF({cell}=\"one\",1,IF({cell}=\"gated\",2,{many}))"), frames)
+}
+
+fn page_turn(page: &mut Page, one: bool, gated: bool, name: &str) -> Result<Word, XlsxError> {
     let word = if one {
         "one"
     } else if gated {
@@ -91,7 +158,7 @@ fn turn(page: &mut Page, one: bool, gated: bool, name: &str) -> Result<Turn, Xls
         if one || gated { 1.0 } else { -1.0 },
     );
     let one = Value::new(format!("IF({word_cell}=\"one\",1,0)"), f64::from(u8::from(one)));
-    Ok(Turn { sign, one })
+    Ok(Word { cell: word_cell, turn: Turn { sign, one, kept: Value::constant(1.0) } })
 }
 
 /// `W = (lambda E[X^2] + R_L (1 +- rho/N)) / (2 (1 - rho - lambda R_L/N))`, the last term with one
@@ -112,16 +179,22 @@ fn polling(
     let rho = page.computed("rho = lambda E[X]", "", &(lambda * &mean))?;
     let hop = page.computed(
         "Walk for each frame",
-        "s; R_L/N with one frame a turn",
-        &(&turn.one * latency / &ring.stations),
+        "s; R_L/n with one frame a turn",
+        &(&turn.one * latency / &ring.senders),
     )?;
-    let used = page.computed("rho + lambda walk", "stable below 1", &(&rho + lambda * &hop))?;
-    let walk = latency * (1.0 + &turn.sign * &rho / &ring.stations);
-    let waiting = (lambda * &square + walk) / (2.0 * (1.0 - &used));
+    let full = &load.mean + (&mean - &load.mean + latency / &ring.senders) / &turn.kept;
+    let full = page.computed(
+        "Time for each frame with all sending",
+        "s; and its share of the token's way",
+        &full,
+    )?;
+    let used = page.computed("Share of a full ring", "stable below 1", &(lambda * &full))?;
+    let walk = latency * (1.0 + &turn.sign * &rho / &ring.senders);
+    let waiting = (lambda * &square + walk) / (2.0 * (1.0 - &rho - lambda * &hop));
     let waiting = waiting.unless_saturated(&used, &Value::constant(1.0));
-    let note = "s; (lambda E[X^2] + R_L (1 - rho/N, or + unless exhaustive)) / (2 (1 - rho - lambda walk))";
+    let note = "s; (lambda E[X^2] + R_L (1 - rho/n, or + unless exhaustive)) / (2 (1 - rho - lambda walk))";
     let waiting = page.computed("W", note, &waiting)?;
-    let capacity = load.own_share(rate) * &load.mean / (&mean + &hop);
+    let capacity = load.own_share(rate) * &load.mean / &full;
     let capacity = lambda.above(0.0, &capacity, &Value::constant(1.0));
     let pipelined = Value::constant(0.0);
     Ok(Formula {
@@ -130,7 +203,7 @@ fn polling(
         used,
         capacity,
         waiting,
-        beyond: latency / 2.0,
+        beyond: latency * &ring.way,
         pipelined,
     })
 }
@@ -181,7 +254,7 @@ pub(super) fn fddi(
     let mut page = Page::new(sheet, &format!("FDDI {}", segment.name), about)?;
     let name = |what: &str| cell_name(&["segment", &segment.name, what]);
     let rate = page.input("Rate, R", "bit/s", segment.rate_bits_per_second, &name("rate"))?;
-    let stations = page.input("Stations, n", "", f64::from(segment.stations), &name("stations"))?;
+    let stations = page.input("Stations, N", "", f64::from(segment.stations), &name("stations"))?;
     let fibre = ring.length.propagation(ring.velocity).seconds();
     let fibre = page.input("Propagation once round", "s", fibre, &name("propagation"))?;
     let each = page.input(
@@ -199,20 +272,24 @@ pub(super) fn fddi(
     let latency = (fibre + each * &stations).max(&(88.0 / &rate));
     let latency =
         page.computed("Latency of the ring, D", "s; at least the token's 88 bits", &latency)?;
-    let efficiency = &stations * (&target - &latency) / (&stations * &target + &latency);
+    let [senders, way] = used(&mut page, segment)?;
+    let efficiency = &senders * (&target - &latency) / (&senders * &target + &latency);
     let efficiency = (&target - &latency).above(0.0, &efficiency, &Value::constant(0.0));
     let efficiency =
         page.computed("Efficiency, n (T - D) / (n T + D)", "share of the rate", &efficiency)?;
-    let access = page.computed(
+    page.computed(
         "Longest access time, (n - 1) T + 2 D",
         "s",
-        &((&stations - 1.0) * &target + 2.0 * &latency),
+        &((&senders - 1.0) * &target + 2.0 * &latency),
     )?;
-    debug_assert!(access.number >= 0.0, "a ring has a station and a latency");
-    let ring = Ring { stations, latency };
+    let ring = Ring { senders, latency, way };
     let load = book.load(&mut page, &segment.kinds, Occupation::FDDI, &rate)?;
     page.heading("The formula")?;
-    let turn = Turn { sign: Value::constant(-1.0), one: Value::constant(0.0) };
+    let turn = Turn {
+        sign: Value::constant(-1.0),
+        one: Value::constant(0.0),
+        kept: Value::constant(ENDLESS),
+    };
     let formula = polling(&mut page, &load, &rate, &ring, &turn, None)?;
     let waiting = formula.waiting.unless_saturated(&load.busy, &efficiency);
     let used = &load.busy / efficiency.max(&Value::constant(1e-9));

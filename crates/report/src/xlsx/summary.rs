@@ -69,9 +69,7 @@ pub(super) fn sheet(
     }
     if let Some(transfer) = transfer {
         page.heading("Transfer")?;
-        if let Some(simple) = &transfer.simple {
-            page.computed("Simple delay", "s", simple)?;
-        }
+        page.computed("Simple delay", "s", &transfer.simple)?;
         page.computed("Aggregate delay", "s", &transfer.aggregate)?;
         page.computed("Time of the transfer", "s", &transfer.seconds)?;
     }

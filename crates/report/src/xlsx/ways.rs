@@ -1,7 +1,7 @@
 //! The sheets of bridges, of flows' paths and of the transfer.
 
 use btu_model::predict::{Limit, TransferPrediction};
-use btu_network::{Arrivals, Target};
+use btu_network::Target;
 use rust_xlsxwriter::XlsxError;
 
 use super::page::{Cell, Page};
@@ -178,7 +178,7 @@ fn hop(
 /// The results of the transfer.
 #[derive(Debug)]
 pub(super) struct TransferCells {
-    pub(super) simple: Option<Value>,
+    pub(super) simple: Value,
     pub(super) aggregate: Value,
     pub(super) seconds: Value,
 }
@@ -190,11 +190,13 @@ pub(super) fn transfer(
     asked: &TransferPrediction,
 ) -> Result<Option<(Page, TransferCells)>, XlsxError> {
     let drawing = book.structure.drawing;
-    let Some(number) = drawing.traffic.iter().position(|flow| flow.name == asked.flow) else {
+    let Some(paced) = &asked.paced else { return Ok(None) };
+    let Some(number) = drawing.traffic.iter().position(|flow| flow.name == paced.flow) else {
         return Ok(None);
     };
     let about = "Simple and aggregate delay, as in the Network Modeling Tool of CITI, University of Michigan. Yellow cells may be changed.";
-    let mut page = Page::new("Transfer", &format!("Transfer of a file by {}", asked.flow), about)?;
+    let mut page =
+        Page::new("Transfer", &format!("Transfer of a file at the rate of {}", paced.flow), about)?;
     let size = page.input("Size", "octets", asked.size_bytes, "transfer_size")?;
     let class = book
         .structure
@@ -204,25 +206,17 @@ pub(super) fn transfer(
         .unwrap_or(0);
     let packets = 8.0 * &size / &book.classes[class].own_bits;
     let packets = page.computed("Packets", "", &packets)?;
-    let simple = match software(&drawing.traffic[number].arrivals, asked, &book.flows[number].each)
-    {
-        Some(rate) => {
-            let note = "s; packets over the rate at which the software makes them";
-            Some(page.computed("Simple delay", note, &(&packets / &rate))?)
-        }
-        None => None,
-    };
+    let note = "s; packets over the rate at which the software makes them";
+    let simple = page.computed("Simple delay", note, &(&packets / &book.flows[number].each))?;
     let way = &ways[number];
     page.computed("Delay of a packet where it is longest", "s", &way.longest)?;
     let rest = (&way.once - &way.longest).max(&Value::constant(0.0));
     let note = "s; packets times that delay, and once the rest of the way";
     let aggregate = page.computed("Aggregate delay", note, &(&packets * &way.longest + rest))?;
-    let seconds = simple.as_ref().map_or_else(|| aggregate.clone(), |simple| aggregate.max(simple));
+    let seconds = aggregate.max(&simple);
     let seconds = page.computed("Time of the transfer", "s; the larger of the two", &seconds)?;
-    if let Some(simple) = &simple {
-        limit(&mut page, simple, &aggregate, asked.limit)?;
-    }
-    if let Some(crossing) = &asked.overtaken {
+    limit(&mut page, &simple, &aggregate, paced.limit)?;
+    if let Some(crossing) = &paced.overtaken {
         page.heading(
             "Where the network begins to limit, computed by btu for the network as drawn",
         )?;
@@ -241,17 +235,6 @@ pub(super) fn transfer(
         page.note("The flow goes to all stations: its delays do not follow the inputs.")?;
     }
     Ok(Some((page, TransferCells { simple, aggregate, seconds })))
-}
-
-/// The rate at which a sender's software makes packets; for senders that wait for replies as btu
-/// computed it.
-fn software(arrivals: &Arrivals, asked: &TransferPrediction, each: &Value) -> Option<Value> {
-    match arrivals {
-        Arrivals::Poisson { .. } | Arrivals::Periodic { .. } => Some(each.clone()),
-        Arrivals::Saturated | Arrivals::Closed { .. } => {
-            asked.simple_seconds.map(|simple| Value::constant(asked.packets / simple))
-        }
-    }
 }
 
 fn limit(

@@ -59,7 +59,7 @@ struct Figure {
 fn figure(search: &Search<'_>, value: f64) -> anyhow::Result<Figure> {
     let prediction = answer(search.model, &search.drawing(value)?)?;
     let answer = match &prediction.transfer {
-        Some(transfer) if search.model.transfer_time.is_some() => transfer.seconds,
+        Some(transfer) if search.model.transfer_time.is_some() => transfer.bulk.seconds,
         _ => longest_delay(&prediction, search.model.flow.as_deref()),
     };
     Ok(Figure { answer, warnings: prediction.warnings })

@@ -56,6 +56,7 @@ fn title(state: &State, width: usize, palette: Palette) -> Text<'static> {
             let name = flow.map(|flow| flow.name.as_str()).unwrap_or_default();
             vec![Span::styled(format!("{what} of {name}"), TITLE)]
         }
+        Figure::Transfer if !is_paced(state) => vec![Span::styled("Transfer by TCP", TITLE)],
         Figure::Transfer => vec![
             Span::styled("Simple", first),
             Span::styled(" and ", TITLE),
@@ -71,6 +72,12 @@ fn title(state: &State, width: usize, palette: Palette) -> Text<'static> {
     };
     let along = Span::styled(clipped(&along, width.saturating_sub(taken)), TITLE);
     names.into_iter().chain([along]).collect()
+}
+
+/// Whether the transfer has a declared rate.
+fn is_paced(state: &State) -> bool {
+    let transfer = state.answer.prediction.transfer.as_ref();
+    transfer.is_some_and(|transfer| transfer.paced.is_some())
 }
 
 /// Why there is no curve.
@@ -94,7 +101,8 @@ fn drawn(curve: &Curve, figure: Figure) -> Vec<Line> {
         Figure::All => vec![line(&|point| point.all.value)],
         Figure::Flow(place) => vec![line(&|point| point.flows.get(place)?.value)],
         Figure::Transfer => {
-            vec![line(&|point| point.simple), line(&|point| point.aggregate?.value)]
+            let lines = curve.points.first().map_or(0, |point| point.transfer.len());
+            (0..lines).map(|place| line(&|point| point.transfer.get(place)?.value)).collect()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The upper part of the right side: warnings, segments and links, flows, and the transfer.
 
-use btu_model::predict::{Limit, LinePrediction, Prediction, TransferPrediction};
+use btu_model::predict::{Limit, LinePrediction, PacedTransfer, Prediction, TransferPrediction};
 use btu_model::{Answer, Warning};
 use btu_report::alike_segments;
 use btu_report::figures::{answer, digits, percent, rate, short, time, whole_or};
@@ -207,26 +207,41 @@ fn megabits(bits: f64) -> String {
     if bits < 1.0 { "0".to_owned() } else { digits(bits / 1e6, 4) }
 }
 
-/// The two delays, the limiting one, and the point from which the other one limits.
+/// The time by TCP; at a declared rate the two delays, the limiting one, and the point from which
+/// the other one limits.
 fn transfer(transfer: &TransferPrediction, width: usize, palette: Palette) -> Vec<Text<'static>> {
-    let simple = transfer.simple_seconds.map_or_else(|| "none".to_owned(), time);
-    let (limit, style) = match transfer.limit {
+    let size = btu_units::Bytes::new(transfer.size_bytes as u64);
+    let bulk = &transfer.bulk;
+    let what = format!("Transfer of {size} from {} to {}", bulk.from, bulk.to);
+    let mut lines = vec![
+        Text::styled(clipped(&what, width), TITLE),
+        Text::raw(format!("TCP {}", answer(bulk.seconds, time))),
+    ];
+    if let Some(paced) = &transfer.paced {
+        lines.extend(at_rate(paced, width, palette));
+    }
+    lines
+}
+
+fn at_rate(paced: &PacedTransfer, width: usize, palette: Palette) -> Vec<Text<'static>> {
+    let (limit, style) = match paced.limit {
         Limit::Software => ("the software limits", TITLE),
         Limit::Network => ("the network limits", palette.warning()),
         Limit::Saturated => ("the network is saturated", palette.problem()),
     };
-    let size = btu_units::Bytes::new(transfer.size_bytes as u64);
+    let each = rate(paced.packets_per_second);
     let mut lines = vec![
         Text::styled(
-            clipped(&format!("Transfer of {size} by {}: {limit}", transfer.flow), width),
+            clipped(&format!("at {}'s {each} packets/s: {limit}", paced.flow), width),
             style,
         ),
         Text::raw(format!(
-            "simple {simple}   aggregate {}",
-            answer(transfer.aggregate_seconds, time)
+            "simple {}   aggregate {}",
+            time(paced.simple_seconds),
+            answer(paced.aggregate_seconds, time)
         )),
     ];
-    if let Some(at) = &transfer.overtaken {
+    if let Some(at) = &paced.overtaken {
         let text = format!(
             "cross at {} packets/s of {} ({})",
             rate(at.whole_packets_per_second),

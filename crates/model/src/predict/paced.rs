@@ -1,5 +1,5 @@
-//! A transfer of a file: the study's *simple* and *aggregate* delay, and where one overtakes the
-//! other.
+//! A transfer at the rate at which software makes packets: the *simple* and the *aggregate* delay of
+//! the CITI study of 1989, and where one overtakes the other.
 //!
 //! Source: the Network Modeling Tool of CITI, University of Michigan. The simple delay is how long
 //! the software takes to make the packets, the aggregate delay how long the network takes to carry
@@ -7,10 +7,10 @@
 //! on the next while its successor is on this one, so the longest per-packet delay counts for every
 //! packet and the others once; propagation on lines counts once too.
 
-use btu_network::{Arrivals, Drawing};
+use btu_network::Drawing;
 
 use super::PredictError;
-use super::answers::{Crossing, Limit, Transfer, TransferPrediction};
+use super::answers::{Crossing, Limit, PacedTransfer, Transfer};
 use super::assemble::{Solved, add};
 use super::network::{Network, fixed_rate};
 use super::server::Nature;
@@ -19,65 +19,58 @@ use crate::answer::Answer;
 
 /// A transfer's flow and the flow with the changed rate, as indices in the drawing.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Task {
+pub(super) struct Paced {
     flow: usize,
+    per_second: f64,
     against: Option<usize>,
     bits: f64,
 }
 
-impl Task {
-    pub(super) fn of(drawing: &Drawing, transfer: &Transfer) -> Result<Self, PredictError> {
-        let place = |name: &String| {
-            drawing.traffic.iter().position(|flow| flow.name == *name).ok_or_else(|| {
-                PredictError::NoFlow {
-                    name: name.clone(),
-                    known: drawing
-                        .traffic
-                        .iter()
-                        .map(|flow| flow.name.as_str())
-                        .collect::<Vec<_>>()
-                        .join(", "),
-                }
-            })
+impl Paced {
+    /// `None` where neither the question nor the file names a flow with a rate.
+    pub(super) fn of(drawing: &Drawing, transfer: &Transfer) -> Result<Option<Self>, PredictError> {
+        let declared = |name: &str| drawing.traffic.iter().position(|flow| flow.name == name);
+        let flow = match &transfer.flow {
+            Some(name) => Some(flow_called(drawing, name)?),
+            None => declared("file"),
         };
-        if drawing.traffic.is_empty() {
-            return Err(PredictError::NoTraffic);
-        }
-        let flow = transfer.flow.as_ref().map_or(Ok(0), place)?;
+        let rate = |flow: usize| fixed_rate(&drawing.traffic[flow]);
+        let Some((flow, per_second)) = flow.and_then(|flow| Some((flow, rate(flow)?))) else {
+            return if transfer.against.is_some() { Err(PredictError::NoRate) } else { Ok(None) };
+        };
         let against = match &transfer.against {
-            Some(name) => Some(place(name)?),
+            Some(name) => Some(flow_called(drawing, name)?),
             None => background(drawing, flow),
         };
-        let against = against
-            .filter(|other| *other != flow && fixed_rate(&drawing.traffic[*other]).is_some());
-        Ok(Self { flow, against, bits: transfer.size.bits() })
+        let against = against.filter(|other| *other != flow && rate(*other).is_some());
+        Ok(Some(Self { flow, per_second, against, bits: transfer.size.bits() }))
     }
 
     /// The prediction of the transfer.
-    pub(super) fn answer(self, solved: &Solved<'_>) -> TransferPrediction {
+    pub(super) fn answer(self, solved: &Solved<'_>) -> PacedTransfer {
         let drawing = solved.network.drawing;
         let packets = self.packets(solved.network);
-        let simple = packets_per_second(drawing, self.flow).map(|rate| packets / rate);
+        let simple = packets / self.per_second;
         let carried = self.carry(solved.network, |server| solved.waits[server as usize]);
         let aggregate = carried.aggregate(packets);
-        let limit = match (aggregate.value, simple) {
-            (None, _) => Limit::Saturated,
-            (Some(aggregate), Some(simple)) if aggregate <= simple => Limit::Software,
-            _ => Limit::Network,
+        let limit = match aggregate.value {
+            None => Limit::Saturated,
+            Some(aggregate) if aggregate <= simple => Limit::Software,
+            Some(_) => Limit::Network,
         };
-        TransferPrediction {
+        PacedTransfer {
             flow: drawing.traffic[self.flow].name.clone(),
-            size_bytes: self.bits / 8.0,
+            packets_per_second: self.per_second,
             packets,
             simple_seconds: simple,
             bottleneck: carried
                 .place
-                .map(|server| solved.called(&solved.network.servers[server as usize])),
+                .map(|server| solved.network.called(&solved.network.servers[server as usize])),
             packet_delay_seconds: carried.longest,
             aggregate_seconds: aggregate,
-            seconds: aggregate.map(|aggregate| aggregate.max(simple.unwrap_or(0.0))),
+            seconds: aggregate.map(|aggregate| aggregate.max(simple)),
             limit,
-            overtaken: simple.and_then(|simple| self.crossing(solved.network, packets, simple)),
+            overtaken: self.crossing(solved.network, packets, simple),
         }
     }
 
@@ -91,7 +84,7 @@ impl Task {
         let mut carried = Carried { place: None, longest: Answer::of(0.0), once: Answer::of(0.0) };
         for (number, visits) in &network.routes[class].way {
             let (server, wait) = (&network.servers[*number as usize], wait(*number));
-            let delay = wait.delay_of(wait.occupied, server);
+            let delay = wait.delay_of_one();
             carried.once = add(carried.once, delay.map(|delay| delay * visits));
             let pipelined = if let Nature::Line = server.nature {
                 server.propagation + server.latency
@@ -164,7 +157,7 @@ impl Carried {
 /// A network in which one flow's rate is changed.
 struct Turned<'a> {
     network: &'a Network<'a>,
-    question: Task,
+    question: Paced,
     against: usize,
     packets: f64,
     simple: f64,
@@ -182,21 +175,18 @@ impl Turned<'_> {
     }
 }
 
-/// The rate at which a sender's software makes packets.
-fn packets_per_second(drawing: &Drawing, flow: usize) -> Option<f64> {
-    match drawing.traffic[flow].arrivals {
-        Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => Some(per_second),
-        Arrivals::Saturated => None,
-        Arrivals::Closed { think, service, .. } => {
-            let pause = think.seconds() + service.seconds();
-            (pause > 0.0).then(|| 1.0 / pause)
-        }
-    }
-}
-
 /// The flow called `background`, else the last with a rate that is not the transfer's.
 fn background(drawing: &Drawing, flow: usize) -> Option<usize> {
     let named = drawing.traffic.iter().position(|other| other.name == "background");
     let open = |other: &usize| *other != flow && fixed_rate(&drawing.traffic[*other]).is_some();
     named.or_else(|| (0..drawing.traffic.len()).rev().find(open))
+}
+
+/// The place of a flow in the drawing.
+pub(super) fn flow_called(drawing: &Drawing, name: &str) -> Result<usize, PredictError> {
+    let names = || drawing.traffic.iter().map(|flow| flow.name.as_str());
+    names().position(|known| known == name).ok_or_else(|| PredictError::NoFlow {
+        name: name.to_owned(),
+        known: names().collect::<Vec<_>>().join(", "),
+    })
 }
