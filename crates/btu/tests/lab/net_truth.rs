@@ -55,6 +55,46 @@ fn iperf3_sees_the_rate() {
     lab.assert_gone();
 }
 
+/// `btu model --transfer` says how long the transfer takes: the handshake, slow start and the file.
+/// iperf3's receiver counts from its first control message after the connection, so one round trip
+/// is uncertain, 1 % and 5 %; the emulator may be 2 % slow.
+#[test]
+fn a_transfer_takes_what_the_model_says() {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
+    for (megabits, delay_ms, octets, tolerance) in
+        [(10.0, 20.0, 5_000_000, 0.03), (2.0, 100.0, 1_000_000, 0.07)]
+    {
+        let network = line(megabits, &format!("delay = \"{delay_ms} ms\""));
+        let drawing = btu_network::Drawing::read(&network, "line").expect("a network");
+        let transfer = btu_model::predict::Transfer {
+            size: btu_units::Bytes::new(octets),
+            ..Default::default()
+        };
+        let predicted = btu_model::predict::predict_transfer(&drawing, &transfer).expect("a path");
+        let expected = predicted.transfer.and_then(|asked| asked.bulk.seconds.value);
+        let expected = expected.expect("a time");
+        lab.up(&network);
+        let server = lab.iperf3_server("server");
+        let size = octets.to_string();
+        let result = lab.iperf3_client("client", "server", &["-C", "reno", "-n", &size]);
+        let end = &result["server_output_json"]["end"]["sum_received"];
+        let (seconds, bytes) = (end["seconds"].as_f64(), end["bytes"].as_f64());
+        // iperf3 sends whole blocks of 128 KiB: what it sent too much took the line's time.
+        let more =
+            (bytes.expect("octets") - octets as f64) * 8.0 / (megabits * 1e6) * 1538.0 / 1448.0;
+        let seconds = seconds.expect("seconds") - more;
+        println!("{seconds:.3} s of {expected:.3}");
+        judge!(
+            lab,
+            (seconds / expected - 1.0).abs() <= tolerance,
+            "{seconds} s instead of {expected} s"
+        );
+        assert!(lab.output(&["net", "down"]).status.success());
+        drop(server);
+    }
+    lab.assert_gone();
+}
+
 /// A client at a switch, and behind it a server on a separate line for each rate in Mb/s with its
 /// other properties.
 fn lines(each: &[(f64, String)]) -> String {
