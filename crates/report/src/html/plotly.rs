@@ -48,11 +48,27 @@ fn trace(figure: &Figure, panel: &Panel, place: usize, series: &Series, first: b
         trace["type"] = json!("scatter");
         trace["mode"] = json!(mode);
     }
+    if is_by_word(figure) {
+        trace["offsetgroup"] = json!(series.name);
+        trace["orientation"] = json!(if across { "h" } else { "v" });
+    }
     if series.points.iter().any(|point| point.interval.is_some()) {
         trace[if across { "error_x" } else { "error_y" }] =
             intervals(panel, &series.points, across);
     }
     trace
+}
+
+/// Whether all panels show points by words, of which several series have the same: their marks are
+/// drawn next to each other, since they would cover each other on one line.
+fn is_by_word(figure: &Figure) -> bool {
+    let has_words = |panel: &Panel| {
+        [&panel.x, &panel.y].iter().any(|axis| matches!(axis.scale, Scale::Words(_)))
+    };
+    let is_of_points =
+        |panel: &Panel| panel.series.iter().all(|series| series.mark == Mark::Points);
+    figure.panels.iter().all(|panel| has_words(panel) && is_of_points(panel))
+        && figure.panels.iter().any(|panel| panel.series.len() > 1)
 }
 
 /// The value, or the word at that place.
@@ -125,6 +141,10 @@ fn axis_name(letter: &str, place: usize) -> String {
 
 fn layout(figure: &Figure) -> Value {
     let mut layout = json!({ "barmode": "stack", "annotations": [] });
+    if is_by_word(figure) {
+        layout["scattermode"] = json!("group");
+        layout["scattergap"] = json!(0.4);
+    }
     let panels = figure.panels.len();
     for (place, panel) in figure.panels.iter().enumerate() {
         let (across, up) = domains(figure.layout, panels, place);
@@ -216,7 +236,43 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::figure::Role;
+    use super::super::page::Table;
     use super::*;
+
+    fn figure(words: bool, mark: Mark) -> Figure {
+        let series = |name: &str, role| Series {
+            name: name.to_owned(),
+            role,
+            mark,
+            points: vec![Point::new(0.0, 1.0), Point::new(1.0, 2.0)],
+        };
+        let x = if words {
+            Axis::words("", ["SEND", "RECV"].map(str::to_owned).to_vec())
+        } else {
+            Axis::linear("seconds")
+        };
+        let series = vec![series("cpu", Role::Cpu), series("disk", Role::Disk)];
+        let panels =
+            vec![Panel { title: String::new(), x, y: Axis::logarithmic("slowdown"), series }];
+        let (name, title) = ("slowdowns".to_owned(), String::new());
+        let table = Table::new("", &["component"], 1);
+        Figure { name, title, panels, layout: Layout::SideBySide, table }
+    }
+
+    /// Series with the same words are drawn next to each other; lines over numbers stay where they
+    /// are.
+    #[test]
+    fn marks_of_one_word_do_not_cover_each_other() {
+        let drawn = chart(&figure(true, Mark::Points));
+        assert_eq!(drawn["layout"]["scattermode"], "group");
+        let [one, other] = [0, 1].map(|place| &drawn["data"][place]["offsetgroup"]);
+        assert!(one.is_string() && one != other, "{drawn}");
+        for lines in [figure(false, Mark::Points), figure(true, Mark::LinePoints)] {
+            let drawn = chart(&lines);
+            assert!(drawn["layout"]["scattermode"].is_null(), "{drawn}");
+            assert!(drawn["data"][0]["offsetgroup"].is_null());
+        }
+    }
 
     #[test]
     fn b10_a_wide_interval_does_not_stretch_the_axis() {
