@@ -66,12 +66,24 @@ impl NetworkCheck {
             .map(|item| {
                 let (low, high) = item.allowed;
                 format!(
-                    "the network's {} is {:.4}, allowed {low:.4} to {high:.4}",
-                    item.what, item.seen
+                    "before the measurement the network was not as asked for: {} was {} ({} was asked for, {} to {} is within \
+                     the tolerance). The run goes on and counts, with this warning; other programs may have had the \
+                     processors: stop them, and measure again",
+                    item.what,
+                    shown(item.seen),
+                    shown(item.asked),
+                    shown(low),
+                    shown(high)
                 )
             })
             .collect()
     }
+}
+
+/// Four digits, without zeros at the end.
+fn shown(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Probes the network: round trip, the peers' added delay, and on an emulated path rate and
