@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use btu_control::environment::{Environment, differences, settings};
+use btu_control::environment::{self, Environment, differences, settings};
 use btu_report::{Origin, RunHead, StoredRun};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
 use btu_suite::activity::Receiving;
@@ -298,9 +298,46 @@ fn ends_held(row: &RunRow) -> Option<String> {
     Some(format!("{held}; processors are {}", sleep(awake)))
 }
 
-/// The congestion control of the stations' TCP: the requested one, else the machine's own.
+/// The congestion control and the queues of each real host, as they were before the run.
+fn transport_of_hosts(row: &RunRow) -> Option<String> {
+    let mut hosts: Vec<(String, String)> = Vec::new();
+    for (moment, environment) in &row.environments {
+        let Some(name) = environment["name"].as_str().filter(|_| *moment == Moment::Before) else {
+            continue;
+        };
+        let Ok(found) = Environment::deserialize(environment) else { continue };
+        if hosts.iter().all(|(known, _)| known != name) {
+            hosts.push((name.to_owned(), transport(&found.network)));
+        }
+    }
+    let each: Vec<String> = hosts.iter().map(|(name, what)| format!("{name} {what}")).collect();
+    (!each.is_empty()).then(|| format!("congestion control, queueing: {}", each.join("; ")))
+}
+
+/// `bbr, eth0 fq_codel`; loopback and interfaces without a queue have no discipline to speak of.
+fn transport(network: &environment::Network) -> String {
+    let control = network.settings.get("net.ipv4.tcp_congestion_control");
+    let control = control.map_or("unknown", String::as_str);
+    let queues = network.interfaces.iter().filter_map(|(name, interface)| {
+        let queueing = interface.queueing.as_deref().filter(|queueing| *queueing != "noqueue")?;
+        Some(format!("{name} {queueing}"))
+    });
+    std::iter::once(control.to_owned())
+        .chain(queues.take(MOST_QUEUES))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Interfaces whose queues are named for each host.
+const MOST_QUEUES: usize = 3;
+
+/// The congestion control of the stations' TCP: the requested one, else the machine's own; of real
+/// hosts that of each.
 fn congestion_control(row: &RunRow) -> Option<String> {
     let is_elsewhere = far_host(&row.plan).is_some() || row.plan["network"]["kind"] == "machines";
+    if is_elsewhere {
+        return transport_of_hosts(row);
+    }
     // A factor of `btu run`: its rows name it.
     let of = |network: &serde_json::Value| network["congestion_control"].clone();
     let further = row.plan["networks"].as_array().into_iter().flatten();
@@ -311,9 +348,7 @@ fn congestion_control(row: &RunRow) -> Option<String> {
     let asked = in_plan.iter().find_map(|path| row.plan.pointer(path)?.as_str().map(str::to_owned));
     let asked = asked.or_else(|| of_pipe(&row.plan, "congestion_control"));
     let own = || before(row)?.network.settings.get("net.ipv4.tcp_congestion_control").cloned();
-    let used = asked
-        .or_else(own)
-        .filter(|_| !is_elsewhere && row.summary.suite != btu_suite::roll::SUITE)?;
+    let used = asked.or_else(own).filter(|_| row.summary.suite != btu_suite::roll::SUITE)?;
     let usual =
         own().filter(|usual| *usual != used).map(|usual| format!(" (this machine's own: {usual})"));
     Some(format!("congestion control: {used}{}", usual.unwrap_or_default()))
