@@ -24,4 +24,4 @@ pub use bitmap::{bitmap_braille, bitmap_png};
 pub use picture::{Mark, Panel, Picture, Point, Series};
 pub use png::{PngError, png};
 pub use svg::svg;
-pub use terminal::{mark, terminal};
+pub use terminal::{ROWS_AROUND, mark, terminal, terminal_below};

@@ -28,18 +28,64 @@ pub fn terminal(
     rows: usize,
     paint: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
+    drawn(panel, (columns, rows), margin(panel), paint)
+}
+
+/// Panels below each other, which have the same range of x: only the last one has its numbers, and
+/// all begin in the same column. The names of several series follow the label of their panel. There
+/// are [`ROWS_AROUND`] rows more than those between the axes, for each panel, and two.
+pub fn terminal_below(panels: &[Panel], columns: usize, rows: usize) -> Vec<String> {
+    let widest = panels.iter().map(margin).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for (place, panel) in panels.iter().enumerate() {
+        let mut own = drawn(panel, (columns, rows), widest, |_, text| text.to_owned());
+        if let Some(label) = own.first_mut() {
+            *label = labelled(panel).chars().take(columns).collect();
+        }
+        if place + 1 < panels.len() {
+            own.truncate(own.len() - NUMBERS);
+        }
+        lines.extend(own);
+    }
+    lines
+}
+
+/// Rows of a panel of [`terminal_below`] outside its axes: its label, and the line of its x axis.
+pub const ROWS_AROUND: usize = 2;
+
+/// Rows below an x axis: its numbers and its label.
+const NUMBERS: usize = 2;
+
+/// The label of the y axis, with the marks and names of several series.
+fn labelled(panel: &Panel) -> String {
+    let names = panel.series.iter().enumerate();
+    let names = names.map(|(place, one)| format!("{} {}", mark(panel, place), one.name));
+    let names = names.filter(|_| panel.series.len() > 1);
+    std::iter::once(panel.y.label.clone()).chain(names).collect::<Vec<_>>().join("   ")
+}
+
+/// The x and y values of a panel as scales.
+fn scales(panel: &Panel) -> (Scale, Scale) {
     let points = || panel.series.iter().flat_map(|series| &series.points);
-    let (x, y) = (
-        panel.x.scale(points().map(|point| point.x)),
-        panel.y.scale(points().map(|point| point.y)),
-    );
+    let x = panel.x.scale(points().map(|point| point.x));
+    (x, panel.y.scale(points().map(|point| point.y)))
+}
+
+/// The width of the longest number of the y axis.
+fn margin(panel: &Panel) -> usize {
+    let heights = ticks(&scales(panel).1);
+    let numbers = heights.iter().filter_map(|tick| tick.number.as_ref());
+    numbers.map(|number| number.chars().count()).max().unwrap_or(0)
+}
+
+fn drawn(
+    panel: &Panel,
+    (columns, rows): (usize, usize),
+    margin: usize,
+    paint: impl Fn(usize, &str) -> String,
+) -> Vec<String> {
+    let (x, y) = scales(panel);
     let heights = ticks(&y);
-    let margin = heights
-        .iter()
-        .filter_map(|tick| tick.number.as_ref())
-        .map(|number| number.chars().count())
-        .max();
-    let margin = margin.unwrap_or(0);
     let mut canvas = Canvas::new(columns.saturating_sub(margin + 2).max(10), rows.max(4), x, y);
     for (place, series) in panel.series.iter().enumerate() {
         canvas.draw(series, place);
@@ -290,5 +336,23 @@ mod tests {
                 "{columns}: {lines:#?}"
             );
         }
+    }
+
+    #[test]
+    fn panels_below_each_other_share_the_column_of_their_axis() {
+        let on = |label: &str, y: f64| Panel {
+            x: Axis::linear("seconds").within(0.0, 10.0),
+            y: Axis::linear(label),
+            ..panel(vec![series("", Mark::Line, &[(0.0, 0.0), (10.0, y)])])
+        };
+        let mut two = on("frames", 1000.0);
+        two.series.push(series("other", Mark::Line, &[(0.0, 5.0)]));
+        let lines = terminal_below(&[two, on("ms", 8.0)], 40, 5);
+        assert_eq!(lines.len(), 2 * (5 + ROWS_AROUND) + NUMBERS);
+        assert!(lines[0].starts_with("frames") && lines[0].ends_with("b other"), "{lines:#?}");
+        let corners: Vec<usize> =
+            lines.iter().filter_map(|line| line.chars().position(|one| one == '└')).collect();
+        assert!(corners.len() == 2 && corners[0] == corners[1], "{lines:#?}");
+        assert_eq!(lines.iter().filter(|line| line.contains("seconds")).count(), 1);
     }
 }
