@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use btu_network::{Host, HostAddressError};
+use btu_suite::activity::OpenLoop;
 use btu_suite::experiment::{Experiment, Frame};
-use btu_suite::speed::{Phase, SpeedPlan};
+use btu_suite::lead;
+use btu_suite::speed::{Phase, SpeedPlan, interval, least_time};
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, INTRODUCTION, ProfileName};
@@ -22,6 +24,10 @@ const TIME: std::ops::RangeInclusive<Span> =
 
 /// The slowest stream of datagrams: one every ten seconds or so.
 const SLOWEST: BitRate = BitRate::from_bits_per_second(1000);
+
+/// The time in which a stream fills the queues of a network that is not known: two seconds, which is
+/// more than most queues hold. A longer one is seen: requests then still become slower.
+const LEAD: Span = Span::from_seconds(2);
 
 /// The additional time of a phase: queues drain, connections end.
 const DEADLINE_MARGIN: Span = Span::from_seconds(60);
@@ -47,14 +53,6 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
         ProfileName::Standard => (5, Span::from_seconds(10), Span::from_seconds(3)),
         ProfileName::Full => (15, Span::from_seconds(30), Span::from_seconds(10)),
     };
-    let time = speed.time.unwrap_or(time);
-    if !TIME.contains(&time) {
-        return Err(usage(format!(
-            "--time {time} is not between {} and {}",
-            TIME.start(),
-            TIME.end()
-        )));
-    }
     if let Some(rate) = speed.udp.filter(|rate| *rate < SLOWEST) {
         return Err(usage(format!("--udp {rate} is too slow: at least {SLOWEST}")));
     }
@@ -71,6 +69,16 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
             "--from and --to are different stations or hosts: two of them are needed",
         ));
     }
+    let ends = [&near, &far].map(|host| chosen.drawing()?.station_called(host.as_str()));
+    let way = match (chosen.drawing(), ends) {
+        (Some(drawing), [Some(near), Some(far)]) => Some((drawing, [near, far])),
+        _ => None,
+    };
+    let least = way.map_or(Span::ZERO, |(drawing, ends)| least_time(drawing, ends));
+    let time = checked(speed.time, time, least)?;
+    let lead = chosen.drawing().map_or(LEAD, |drawing| lead::of(Some(drawing)));
+    let requests = OpenLoop { interval: interval(way, time), lead };
+    let longest = lead + time + DEADLINE_MARGIN;
     let phases = phases(speed);
     let cells = u64::from(blocks) * phases.len() as u64;
     Ok(SpeedPlan {
@@ -79,19 +87,36 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
             seed: study::seed(&speed.study)?,
             profile: profile.name().to_owned(),
             blocks,
-            budget: (time + DEADLINE_MARGIN) * cells,
-            deadline: time + DEADLINE_MARGIN,
+            budget: longest * cells,
+            deadline: longest,
             left_out: Vec::new(),
             network: chosen.field(vec![near, far])?,
         },
         phases,
         time,
-        idle,
+        requests: Some(requests),
+        idle: idle.max(least),
         streams: speed.streams,
         offered: speed.udp,
         dscp: speed.dscp,
         receiving: speed.reading.receive,
     })
+}
+
+/// The requested time, or this one where it is long enough for the network.
+fn checked(asked: Option<Span>, otherwise: Span, least: Span) -> anyhow::Result<Span> {
+    let time = asked.unwrap_or_else(|| otherwise.max(least));
+    if !TIME.contains(&time) {
+        let (shortest, longest) = (TIME.start(), TIME.end());
+        return Err(usage(format!("--time {time} is not between {shortest} and {longest}")));
+    }
+    if time < least {
+        let enough = least.seconds().ceil();
+        return Err(usage(format!(
+            "--time {time} is too short for this network, on which ten requests take longer: -t '{enough} s' is enough"
+        )));
+    }
+    Ok(time)
 }
 
 /// The text before the addresses.

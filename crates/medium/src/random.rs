@@ -28,6 +28,11 @@ impl Stream {
         self.0.random()
     }
 
+    /// Exponential with mean 1, by inversion; the share is below 1, so the logarithm is finite.
+    pub fn exponential(&mut self) -> f64 {
+        -(1.0 - self.share()).ln()
+    }
+
     /// Any whole number of 16 bits, evenly.
     pub(crate) fn place(&mut self) -> u16 {
         self.0.random()

@@ -2,18 +2,18 @@
 
 use btu_suite::sample::{FlowInterval, Interval};
 
-use crate::number::{NOTHING, three_digits};
+use crate::number::three_digits;
 use crate::unit::time;
 
 /// Bits per second in a Mb/s, bytes in a KiB.
 const MEGA: f64 = 1e6;
 const KIBI: f64 = 1024.0;
 
-/// A line for each direction, or one if only requests went over the network; at most 80 columns if
-/// names are short. `cell` is the name of the cell.
+/// A line for each direction, or one if only requests went over the network; at most 80 columns, as
+/// long as numbers have at most five digits. `cell` is the name of the cell.
 pub fn interval_lines(cell: &str, interval: &Interval) -> Vec<String> {
-    let head = format!("{cell:<14} {:>4.0} s", interval.to_seconds);
-    let request = interval.request_seconds.map(|seconds| format!("request {}", known(seconds)));
+    let head = format!("{cell:<14}{:>4.0} s", interval.to_seconds);
+    let request = interval.request_seconds.map(|seconds| format!("request {}", time(seconds)));
     if interval.flows.is_empty() {
         return vec![[head, request.unwrap_or_default()].join("  ").trim_end().to_owned()];
     }
@@ -27,20 +27,14 @@ pub fn interval_lines(cell: &str, interval: &Interval) -> Vec<String> {
 }
 
 fn moved(flow: &FlowInterval) -> String {
-    let rate = format!("{:>6} Mb/s", three_digits(flow.goodput_bits_per_second / MEGA));
+    let rate = format!("{:>5} Mb/s", three_digits(flow.goodput_bits_per_second / MEGA));
     let again = flow.segments_sent_again.map(|segments| format!("{segments} resent"));
     let window = flow
         .congestion_window_bytes
-        .map(|bytes| format!("window {} KiB", three_digits(bytes as f64 / KIBI)));
-    let round_trip = flow.round_trip_seconds.map(|seconds| format!("RTT {}", known(seconds)));
+        .map(|bytes| format!("cwnd {} KiB", three_digits(bytes as f64 / KIBI)));
     let missed = flow.missed.map(|missed| format!("{missed} missed"));
-    let parts = [Some(rate), again, missed, window, round_trip];
+    let parts = [Some(rate), again, missed, window];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
-}
-
-/// Zero is a time that the kernel does not know yet.
-fn known(seconds: f64) -> String {
-    if seconds > 0.0 { time(seconds) } else { NOTHING.to_owned() }
 }
 
 #[cfg(test)]
@@ -50,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rate_resent_window_and_round_trips_stand_on_a_line() {
+    fn rate_resent_window_and_requests_stand_on_a_line_of_a_terminal() {
         let [from, to] = ["laptop", "server"].map(|name| HostName::try_from(name).expect("a name"));
         let flow = FlowInterval {
             from,
@@ -72,7 +66,11 @@ mod tests {
             from_seconds: 2.0,
             to_seconds: 3.0,
             request_seconds: Some(1.87),
-            flows: vec![flow.clone(), FlowInterval { goodput_bits_per_second: 14.6e6, ..flow }],
+            requests: Some(13),
+            flows: vec![
+                flow.clone(),
+                FlowInterval { goodput_bits_per_second: 14.6e6, ..flow.clone() },
+            ],
         };
         let mut lines = interval_lines("both", &interval);
         interval.flows = vec![datagrams];
@@ -80,5 +78,14 @@ mod tests {
         interval.flows.clear();
         lines.extend(interval_lines("idle", &interval));
         insta::assert_snapshot!(lines.join("\n"));
+        interval.flows = vec![FlowInterval {
+            goodput_bits_per_second: 22.9e9,
+            segments_sent_again: Some(12_345),
+            congestion_window_bytes: Some(12_300 << 10),
+            ..flow
+        }];
+        (interval.to_seconds, interval.request_seconds) = (3600.0, Some(0.0123));
+        lines.extend(interval_lines("both", &interval));
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
     }
 }

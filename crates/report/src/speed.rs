@@ -1,13 +1,14 @@
 //! The result of `btu speed` as a report.
 
 mod seconds;
+mod verdict;
 
 use btu_stats::Estimate;
-use btu_suite::speed::{Connects, Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict};
-
-use crate::html::{
-    Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
+use btu_suite::speed::{
+    BloatWord, Connects, Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict,
 };
+
+use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
@@ -27,30 +28,29 @@ const MOST_OF_LINE: f64 = 0.8;
 /// also waits for the other one.
 const MOST_OF_PROCESSOR: f64 = 0.9;
 
-/// A wait in queues that programs do not cause, in seconds.
-const LONG_QUEUE: f64 = 5e-3;
-
 impl Reported for SpeedPlan {
     fn page(&self, verdict: &SpeedVerdict, stored: &StoredRun<'_>) -> Page {
         let hosts = self.hosts().map(|host| host.map_or_else(String::new, ToString::to_string));
         let sections = vec![
             answer(verdict, &hosts),
             connections(verdict),
-            course(verdict),
             seconds::section(verdict, &hosts),
             further(verdict, &hosts),
         ];
         let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
-        let limit = limit(verdict)
-            .or_else(|| busy_processors(verdict, &hosts))
-            .or_else(|| full_queue(verdict))
-            .unwrap_or_default();
+        let limit = limit(verdict).or_else(|| busy_processors(verdict, &hosts));
+        let limit = limit.filter(|_| !is_bloated(verdict)).unwrap_or_default();
         Page { summary: stored.summary(figures(verdict), limit), ..page }
     }
 }
 
+/// The verdict in a sentence; where none is possible both rates, and the time of a request.
+fn headline(verdict: &SpeedVerdict, hosts: &[String; 2]) -> String {
+    verdict::sentence(verdict, hosts).unwrap_or_else(|| numbers(verdict, hosts))
+}
+
 /// Both rates, and the time of a request with and without them.
-fn headline(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> String {
+fn numbers(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> String {
     let rate = |phase: Phase, direction: Direction| {
         let row = verdict.rows.iter().find(|row| row.cell.phase == phase)?;
         let flow = row.flows.iter().find(|flow| flow.direction == direction)?;
@@ -180,15 +180,10 @@ fn busy_processors(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<
     })
 }
 
-/// If requests wait much longer than on the idle network, a line on the way is full.
-fn full_queue(verdict: &SpeedVerdict) -> Option<String> {
-    let idle = verdict.rows.iter().find(|row| row.cell.phase == Phase::Idle)?.round_trip?;
-    let waits = verdict.rows.iter().filter_map(|row| Some((row.cell.phase, row.queue_seconds?)));
-    let (phase, wait) = waits.max_by(|one, other| one.1.total_cmp(&other.1))?;
-    (wait > idle.median.value.max(LONG_QUEUE)).then(|| {
-        let wait = time(wait);
-        format!("a full line on the way: with {} requests wait {wait} in its queue", name(phase))
-    })
+/// A full queue before the line is what matters then; that TCP gets all of the line would read as if
+/// all were well.
+fn is_bloated(verdict: &SpeedVerdict) -> bool {
+    verdict.bloat.as_ref().is_some_and(|bloat| bloat.word == BloatWord::Bloated)
 }
 
 /// The phase, or which of its two flows.
@@ -221,9 +216,19 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
         }
     }
     let mut note = format!(
-        "up is from {near} to {far}; payload that arrived, and the median time of a request of 16 octets that was sent every 20 ms \
-         meanwhile; n is the number of requests, and below 100 there is no 99th percentile; resent is what TCP sent again"
+        "up is from {near} to {far}; payload that arrived, and the median time of the requests meanwhile; n is the number of \
+         requests, and below 100 there is no 99th percentile; resent is what TCP sent again"
     );
+    let mut trips = verdict.rows.iter().filter_map(|row| row.round_trip);
+    if trips.clone().any(|trip| trip.lost > 0) {
+        let (lost, sent) =
+            trips.clone().fold((0, 0), |(lost, sent), trip| (lost + trip.lost, sent + trip.sent));
+        let counted = format!("; {lost} of {sent} requests had no answer");
+        note += &counted;
+    }
+    if trips.any(|trip| trip.is_weighted) {
+        note += "; an older version measured this: one request at a time, each counted once for every 20 ms that it took";
+    }
     let datagrams = datagrams(verdict);
     if datagrams.is_some() {
         note += "; jitter is how much the spacing of datagrams differs from their schedule on average (RFC 3550)";
@@ -320,66 +325,6 @@ fn share(share: Option<f64>) -> Cell {
     })
 }
 
-/// Rates over time, a line for each flow.
-fn course(verdict: &SpeedVerdict) -> Option<Section> {
-    let flows: Vec<(Phase, &FlowSpeed)> = verdict
-        .rows
-        .iter()
-        .flat_map(|row| row.flows.iter().map(|flow| (row.cell.phase, flow)))
-        .collect();
-    let flows: Vec<(Phase, &FlowSpeed)> =
-        flows.into_iter().filter(|(_, flow)| !flow.course_bits_per_second.is_empty()).collect();
-    let head = ["phase", "mean, Mb/s", "lowest", "highest", "first twentieth", "last"];
-    let mut table = Table::new("Rate in twentieths of the time", &head, 1);
-    let mut series = Vec::new();
-    for (number, (phase, flow)) in flows.iter().enumerate() {
-        let rates: Vec<f64> = flow.course_bits_per_second.iter().map(|rate| rate / MEGA).collect();
-        let way =
-            if *phase == Phase::Both { both(flow.direction) } else { name(*phase).to_owned() };
-        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-        let numbers = [
-            Some(mean),
-            rates.iter().copied().min_by(f64::total_cmp),
-            rates.iter().copied().max_by(f64::total_cmp),
-            rates.first().copied(),
-            rates.last().copied(),
-        ];
-        table.rows.push(
-            std::iter::once(Cell::text(way.clone())).chain(numbers.map(Cell::number)).collect(),
-        );
-        let part = flow.seconds / rates.len() as f64;
-        let points = rates.iter().zip(0u32..);
-        let points = points.map(|(rate, place)| Point {
-            x: (f64::from(place) + 0.5) * part,
-            y: *rate,
-            interval: None,
-        });
-        series.push(Series {
-            name: way,
-            role: Role::Member(number),
-            mark: Drawn::Line,
-            points: points.collect(),
-        });
-    }
-    if series.is_empty() {
-        return None;
-    }
-    let panel =
-        Panel { title: String::new(), x: Axis::linear("seconds"), y: Axis::linear("Mb/s"), series };
-    let figure = Figure {
-        name: "course".to_owned(),
-        title: "Rate over time".to_owned(),
-        panels: vec![panel],
-        layout: Layout::SideBySide,
-        table,
-    };
-    Section::of(
-        "How steady it is",
-        "payload that arrived in each twentieth of the time until the last of it had come",
-        vec![Block::Figure(figure)],
-    )
-}
-
 /// The numbers of RFC 6349, the closed forms, and the cost for the hosts.
 fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> {
     let mut blocks =
@@ -438,7 +383,7 @@ mod tests {
     use btu_suite::experiment::{Experiment, Field, Frame, Raised};
     use btu_suite::network::HostName;
     use btu_suite::sample::{FlowInterval, Interval as Second};
-    use btu_suite::speed::{RoundTrip, SpeedCell};
+    use btu_suite::speed::{Bloat, RoundTrip, SpeedCell, Wait};
     use btu_units::Span;
 
     use super::*;
@@ -470,6 +415,7 @@ mod tests {
             },
             phases: vec![Phase::Idle, Phase::Up, Phase::Both, Phase::DatagramsDown],
             time: Span::from_seconds(10),
+            requests: None,
             idle: Span::from_seconds(1),
             streams: 1,
             offered: None,
@@ -485,6 +431,9 @@ mod tests {
     fn row(phase: Phase, median: f64, flows: Vec<FlowSpeed>) -> SpeedRow {
         let round_trip = RoundTrip {
             count: 150,
+            sent: 150,
+            lost: 0,
+            is_weighted: false,
             least_seconds: median * 0.9,
             median: estimate(median),
             median_uncertainty_seconds: median * 0.01,
@@ -536,7 +485,12 @@ mod tests {
             jitter_seconds: Some(0.000_123),
             ..flow(Direction::Down, 4.998e6)
         };
+        let waits = [(Phase::Up, 1.833), (Phase::Both, 1.863)];
+        let waits =
+            waits.map(|(phase, seconds)| Wait { phase, seconds, uncertainty_seconds: 0.02 });
+        let word = BloatWord::Bloated;
         SpeedVerdict {
+            bloat: Some(Bloat { word, bound_seconds: 0.02, waits: waits.to_vec() }),
             rows: vec![
                 row(Phase::Idle, 0.037, Vec::new()),
                 row(Phase::Up, 1.87, vec![flow(Direction::Up, 0.938e6)]),
@@ -614,27 +568,25 @@ mod tests {
         assert!(!told(&verdict()).contains("measured once"));
     }
 
-    /// On a bare network no line is known: its limit is what the ends and the queues show.
+    /// On a bare network no line is known: its limit is what the ends show. A full queue is the
+    /// headline.
     #[test]
-    fn without_a_known_line_processors_or_a_queue_are_the_limit() {
-        let bare = |processors: [f64; 2], up: f64| {
+    fn without_a_known_line_processors_are_the_limit() {
+        let bare = |processors: [f64; 2], word: BloatWord| {
             let mut verdict = verdict();
             verdict.rows.truncate(2);
+            verdict.bloat.iter_mut().for_each(|bloat| bloat.word = word);
             verdict.rows[1].flows[0].expected_bits_per_second = None;
-            verdict.rows[1].queue_seconds = Some(up);
             [verdict.rows[1].near_processors, verdict.rows[1].far_processors] =
                 processors.map(Some);
             paged(&verdict).summary.limit
         };
         assert_eq!(
-            bare([0.89, 0.29], 1.8),
+            bare([0.89, 0.29], BloatWord::Fine),
             "the processors: TCP up takes 89 % of one at laptop, 29 % at server"
         );
-        assert_eq!(
-            bare([0.1, 0.1], 1.8),
-            "a full line on the way: with TCP up requests wait 1.80 s in its queue"
-        );
-        assert_eq!(bare([0.1, 0.1], 0.001), "");
+        assert_eq!(bare([0.1, 0.1], BloatWord::Fine), "");
+        assert_eq!(bare([0.89, 0.29], BloatWord::Bloated), "");
     }
 
     #[test]
@@ -699,6 +651,7 @@ mod tests {
             from_seconds: f64::from(number - 1),
             to_seconds: f64::from(number),
             request_seconds: Some(0.04 * f64::from(number)),
+            requests: Some(50),
             flows: flow.into_iter().collect(),
         }
     }
@@ -745,9 +698,41 @@ mod tests {
         assert!(svg.contains("Congestion window: seconds") && svg.contains("Resent: seconds"));
     }
 
+    /// Without a wait that is above its uncertainty nothing is longer.
+    #[test]
+    fn a_network_without_a_queue_is_fine() {
+        let mut verdict = verdict();
+        let wait = |phase, seconds| Wait { phase, seconds, uncertainty_seconds: 0.001 };
+        let waits = vec![wait(Phase::Up, 0.000_5), wait(Phase::Down, 0.0031)];
+        verdict.bloat = Some(Bloat { word: BloatWord::Fine, bound_seconds: 0.02, waits });
+        assert_eq!(
+            paged(&verdict).headline,
+            "Fine: requests from laptop to server wait no longer while you upload, 3.10 ms while you download; \
+             calls suffer above 20 ms"
+        );
+    }
+
+    /// A name has one colour in all charts of the page.
+    #[test]
+    fn a_series_has_one_colour_on_the_page() {
+        let mut verdict = verdict();
+        verdict.rows[0].course = vec![second(1, None)];
+        let up = |number| second(number, Some(("laptop", "server")));
+        verdict.rows[1].course = (1..=2).map(up).collect();
+        let page = paged(&verdict);
+        let mut colours = BTreeMap::new();
+        let panels = figures(&page).flat_map(|figure| &figure.panels);
+        for series in panels.flat_map(|panel| &panel.series) {
+            let colour = *colours.entry(&series.name).or_insert(series.role);
+            assert_eq!(colour, series.role, "{}", series.name);
+        }
+        assert_eq!(colours.len(), 2, "{colours:?}");
+    }
+
     #[test]
     fn where_nothing_came_through_that_is_said() {
         let nothing = SpeedVerdict {
+            bloat: None,
             rows: Vec::new(),
             expected_round_trip_seconds: None,
             warnings: Vec::new(),

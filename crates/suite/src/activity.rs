@@ -18,6 +18,7 @@ use crate::dscp::Dscp;
 use crate::hint::{HintPlan, HintPoint};
 use crate::lan::{FileSizes, StationWork, Task};
 use crate::pipe::{End, Pattern, PipePlan, Point, Sizes};
+use crate::poisson::Poisson;
 use crate::record::Report;
 use crate::sample::Sample;
 
@@ -245,11 +246,36 @@ pub struct Request {
     /// The length of time.
     #[serde(rename = "duration_ns")]
     pub duration: Span,
-    /// The least time from one request to the next, one at a time: a longer round trip is counted
-    /// once for each request that was due meanwhile. Without it, the next request follows the
+    /// Sends requests at random moments, several in flight. Without it, the next request follows the
     /// answer at once.
-    #[serde(rename = "every_ns", default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Span>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoop>,
+}
+
+/// Requests that leave on time at random moments, whatever becomes of the answers. Over UDP one
+/// without an answer is lost after ten seconds; connections of [`Transport::TcpConnect`] are made
+/// one at a time, and moments meanwhile are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct OpenLoop {
+    /// The mean time from one request to the next.
+    #[serde(rename = "mean_interval_ns")]
+    pub interval: Span,
+    /// Requests that leave earlier after the start are counted, but are not part of the
+    /// distribution of times.
+    #[serde(rename = "lead_ns", default)]
+    pub lead: Span,
+}
+
+impl OpenLoop {
+    /// Requests with this mean interval, all of which are part of the distribution.
+    pub const fn every(interval: Span) -> Self {
+        Self { interval, lead: Span::ZERO }
+    }
+
+    /// The moments after the start, drawn by this seed.
+    pub fn moments(&self, seed: u64) -> Poisson {
+        Poisson::new(seed, "requests", self.interval)
+    }
 }
 
 /// The side that answers.

@@ -277,10 +277,16 @@ impl<C> Measured<C> {
 pub struct Facts {
     /// The size of the object that was moved; zero if there is none.
     pub message: Bytes,
-    /// Payload that arrived over time.
+    /// Payload that arrived over time, in one direction; with data in both directions it is absent,
+    /// and `both_ways` has the two.
     pub goodput_bits_per_second: Option<f64>,
+    /// Payload that arrived over time where data went both ways at once: from the near host to the
+    /// far one, and back.
+    pub both_ways: Option<[f64; 2]>,
     /// How long it took.
     pub duration: Option<Span>,
+    /// The median round trip of requests.
+    pub round_trip: Option<Span>,
 }
 
 /// The cells of block `block` that are not among `done`, in their order.

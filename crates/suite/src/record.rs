@@ -189,8 +189,15 @@ pub struct TcpInfo {
     pub bytes_sent: u64,
     /// Bytes acknowledged by the peer.
     pub bytes_acked: u64,
-    /// The bytes received on the connection.
+    /// Bytes received in order: what arrived behind a gap counts when the gap is filled.
     pub bytes_received: u64,
+    /// Segments with data that arrived, those behind a gap and copies too. Zero in records that are
+    /// older than this field, as the next one.
+    #[serde(default)]
+    pub data_segments_received: u32,
+    /// The size of the peer's segments, in bytes of payload.
+    #[serde(default)]
+    pub receive_mss_bytes: u32,
     /// Congestion window in segments.
     pub cwnd_segments: u32,
     /// Slow-start threshold in segments.
@@ -224,11 +231,25 @@ pub struct Requested {
     pub late: u64,
     /// Answers with wrong content.
     pub wrong: u64,
-    /// Round-trip times in ns of the answers in time; of requests at a distance, those that were
-    /// due meanwhile as well. The loop is closed: a stall delays later requests, so the tail is
-    /// that of one waiting user, not of an open stream of users (coordinated omission).
+    /// Round-trip times in ns of the answers in time: of an open loop those of requests that left
+    /// after its lead. In a closed loop a stall delays later requests, so the tail is that of one
+    /// waiting user, not of an open stream of users (coordinated omission); records of older
+    /// versions make up for it by weights ([`Self::is_weighted`]).
     #[serde(rename = "round_trip_ns")]
     pub round_trip: Histogram,
+}
+
+impl Requested {
+    /// How many requests the distribution holds.
+    pub fn samples(&self) -> u64 {
+        self.round_trip.count().min(self.answers)
+    }
+
+    /// Whether the distribution counts a slow request once for each interval that passed meanwhile,
+    /// as older versions did, which sent one request at a time.
+    pub fn is_weighted(&self) -> bool {
+        self.round_trip.count() > self.answers
+    }
 }
 
 /// The sending half of a UDP stream's accounts.

@@ -26,6 +26,22 @@ pub struct Sample {
     /// The kernel's data about the connection (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
+    /// Requests whose answers arrived since the last sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Answered>,
+}
+
+/// Times of requests whose answers arrived in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Their number, at least one.
+    pub count: u64,
+    /// The median time.
+    #[serde(rename = "median_ns")]
+    pub median: Span,
+    /// The longest time.
+    #[serde(rename = "longest_ns")]
+    pub longest: Span,
 }
 
 /// The progress between two samples.
@@ -35,8 +51,12 @@ pub struct Interval {
     pub from_seconds: f64,
     /// When the interval ended, in seconds since the start of the cell.
     pub to_seconds: f64,
-    /// The time of requests: the kernel's smoothed round trip of their connection.
+    /// The median time of the requests whose answers arrived in the interval; `None` if none did. In
+    /// runs of older versions the kernel's smoothed round trip, which follows a long queue late.
     pub request_seconds: Option<f64>,
+    /// How many answers that were; absent in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// One for each direction, all connections together.
     pub flows: Vec<FlowInterval>,
 }
@@ -48,7 +68,8 @@ pub struct FlowInterval {
     pub from: HostName,
     /// The host of the receiver.
     pub to: HostName,
-    /// Payload that arrived over time, by the receiver's count and clock.
+    /// Payload that arrived over time, by the receiver's count and clock: of TCP when its segments
+    /// reached the kernel, although the application gets what is behind a gap later.
     pub goodput_bits_per_second: f64,
     /// Segments that TCP sent again in the interval.
     pub segments_sent_again: Option<u64>,
@@ -157,8 +178,13 @@ impl Intervals {
     fn interval(&mut self, number: u64) -> Interval {
         let every = self.every.seconds();
         let (from_seconds, to_seconds) = ((self.next - 1) as f64 * every, number as f64 * every);
-        let mut interval =
-            Interval { from_seconds, to_seconds, request_seconds: None, flows: Vec::new() };
+        let mut interval = Interval {
+            from_seconds,
+            to_seconds,
+            request_seconds: None,
+            requests: None,
+            flows: Vec::new(),
+        };
         for watched in self.steps.values_mut() {
             let later = watched.told.split_off(&(number + 1));
             let told = std::mem::replace(&mut watched.told, later).into_values().next_back();
@@ -172,7 +198,21 @@ impl Intervals {
 
 impl Sample {
     /// The sample before any data moved.
-    const START: Self = Self { at: Span::ZERO, bytes: Bytes::ZERO, missing: None, tcp: None };
+    const START: Self =
+        Self { at: Span::ZERO, bytes: Bytes::ZERO, missing: None, tcp: None, requests: None };
+
+    /// Payload that reached the receiver since `before`, if TCP's segments are known also what waits
+    /// behind a gap: a gap that is filled would otherwise look like a stream that is faster than its
+    /// line.
+    fn arrived_since(&self, before: &Self) -> u64 {
+        let segments = self.tcp.map_or(0, |tcp| tcp.data_segments_received);
+        if segments == 0 {
+            return self.bytes.count().saturating_sub(before.bytes.count());
+        }
+        let earlier = before.tcp.map_or(0, |tcp| tcp.data_segments_received);
+        let each = self.tcp.map_or(0, |tcp| tcp.receive_mss_bytes);
+        u64::from(segments.wrapping_sub(earlier)) * u64::from(each)
+    }
 
     fn sent_again(&self) -> u32 {
         self.tcp.map_or(0, |tcp| tcp.total_retransmits)
@@ -184,15 +224,13 @@ impl Interval {
         let round_trip =
             now.tcp.filter(|tcp| tcp.rtt_us > 0).map(|tcp| f64::from(tcp.rtt_us) / 1e6);
         if watched.part == Part::Asks {
-            self.request_seconds = round_trip;
+            self.request_seconds = now.requests.map(|requests| requests.median.seconds());
+            self.requests = now.requests.map(|requests| requests.count);
             return;
         }
         let flow = self.flow(&watched.way);
         if watched.part == Part::Receives {
-            let (moved, time) = (
-                now.bytes.count().saturating_sub(before.bytes.count()),
-                now.at.saturating_sub(before.at),
-            );
+            let (moved, time) = (now.arrived_since(before), now.at.saturating_sub(before.at));
             flow.goodput_bits_per_second +=
                 moved as f64 * 8.0 / time.seconds().max(f64::MIN_POSITIVE);
             if let Some(missing) = now.missing {
@@ -239,7 +277,7 @@ fn part(activity: &Activity) -> Option<Part> {
     match activity {
         Activity::TcpReceive(_) | Activity::UdpReceive(_) => Some(Part::Receives),
         Activity::TcpSend(_) => Some(Part::Sends),
-        Activity::Request(_) => Some(Part::Asks),
+        Activity::Request(request) if request.open_loop.is_some() => Some(Part::Asks),
         _ => None,
     }
 }

@@ -277,7 +277,7 @@ fn exchange(
         token: setting.token,
         message,
         duration: duration(plan, setting),
-        every: None,
+        open_loop: None,
     };
     (Activity::Respond(respond), Activity::Request(request))
 }

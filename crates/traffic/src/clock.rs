@@ -142,13 +142,6 @@ impl<'a> Limit<'a> {
     }
 }
 
-/// The number of due requests that this round trip represents: itself, and all that could not be
-/// sent meanwhile. Without them the slowest times would be the rarest, because no request was sent
-/// then (coordinated omission).
-pub(crate) fn stands_for(round_trip: Span, every: Option<Span>) -> u64 {
-    every.map_or(1, |every| round_trip.nanoseconds().div_ceil(every.nanoseconds().max(1)).max(1))
-}
-
 /// Precise timers for this thread as long as it lives: the kernel may not put wake-ups together.
 pub(crate) struct PreciseTimers(Option<libc::c_ulong>);
 
@@ -182,16 +175,6 @@ mod tests {
         let error =
             limit.check(Time::from_nanoseconds(99_800_000_000), "test", object).unwrap_err();
         assert!(error.to_string().contains("deadline of 100 s"), "{error}");
-    }
-
-    #[test]
-    fn a_slow_answer_stands_for_all_that_were_due_meanwhile() {
-        let [short, long] = [3, 95].map(Span::from_milliseconds);
-        let every = Some(Span::from_milliseconds(20));
-        assert_eq!(
-            (stands_for(short, every), stands_for(long, every), stands_for(long, None)),
-            (1, 5, 1)
-        );
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod flow;
 pub mod fuzz;
 pub mod hint;
 mod hold;
+mod open_loop;
 mod payload;
 mod pipe;
 pub mod probe;
@@ -72,7 +73,7 @@ pub fn prepare(
         Activity::Request(part) => match part.transport {
             Transport::Tcp => Box::new(Told(tcp::request::Requester::prepare(order, part)?)),
             Transport::TcpConnect => Box::new(tcp::connect::Connector::prepare(order, part)?),
-            Transport::Udp => Box::new(udp::request::Requester::prepare(order, part)?),
+            Transport::Udp => Box::new(Told(udp::request::Requester::prepare(order, part)?)),
         },
         Activity::Respond(part) => match part.transport {
             Transport::Tcp => Box::new(tcp::respond::Responder::prepare(order, part, callers)?),

@@ -9,7 +9,7 @@ use std::thread;
 
 use btu_suite::activity::{Performance, Tell, Word};
 use btu_suite::record::{Report, TcpInfo};
-use btu_suite::sample::Sample;
+use btu_suite::sample::{Answered, Sample};
 use btu_units::{Bytes, Span, Time};
 use nix::sched::{CloneFlags, unshare};
 
@@ -75,11 +75,13 @@ impl<T: Telling> Performance for Told<T> {
     }
 }
 
-/// The progress data of a stream.
+/// The progress data of a stream, or of requests.
+#[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) bytes: u64,
     pub(crate) missing: Option<u64>,
     pub(crate) tcp: Option<TcpInfo>,
+    pub(crate) requests: Option<Answered>,
 }
 
 /// The times of samples, and their receiver.
@@ -126,8 +128,9 @@ fn tell_all(
     // slower.
     let _ = unshare(CloneFlags::CLONE_FILES);
     while wait_for_next(every, started, is_done) {
-        let Ok(Seen { bytes, missing, tcp }) = look() else { return };
-        let sample = Sample { at: now().since(started), bytes: Bytes::new(bytes), missing, tcp };
+        let Ok(Seen { bytes, missing, tcp, requests }) = look() else { return };
+        let (at, bytes) = (now().since(started), Bytes::new(bytes));
+        let sample = Sample { at, bytes, missing, tcp, requests };
         if tell(Word::Sample(Box::new(sample))).is_err() {
             return;
         }
@@ -164,8 +167,9 @@ mod tests {
         };
         let arrived = Arrived::default();
         let sampling = Sampling { every, started: now(), tell: &mut tell };
-        let look =
-            || Ok(Seen { bytes: arrived.bytes(), missing: Some(arrived.missing()), tcp: None });
+        let look = || {
+            Ok(Seen { bytes: arrived.bytes(), missing: Some(arrived.missing()), ..Seen::default() })
+        };
         let result = sampling.during(look, || {
             arrived.note_bytes(700);
             arrived.note_missing(3);

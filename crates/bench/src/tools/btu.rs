@@ -142,7 +142,7 @@ fn calling(case: Case, to: SocketAddr, duration: Span) -> Activity {
             token: TOKEN,
             message,
             duration,
-            every: None,
+            open_loop: None,
         })
     }
 }

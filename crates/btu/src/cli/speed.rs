@@ -9,8 +9,8 @@ use super::{Reading, StudyOptions, quantity};
 
 /// The answer if no hosts are given.
 pub(crate) const INTRODUCTION: &str = "\
-no hosts are given. `btu speed` takes ten seconds to say how long a request takes from here to a host, idle and while each \
-direction is full, and how much TCP gets each way:
+no hosts are given. `btu speed` takes some fifteen seconds to say whether queues are too long, how long a request takes from here \
+to a host, idle and while each direction is full, and how much TCP gets each way:
 
   btu speed --ssh me@alpha                      to a host by ssh, where nothing is installed
   btu speed alpha --identity me.pem             to a host with an agent
@@ -30,12 +30,12 @@ Examples:
                                                   machine
   btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
 
-The result says how long a request takes on the idle network, how much TCP gets each way, and how
-long requests take during these transfers. The difference is the time in queues. `btu show`, `btu
-report` and `btu export` work with it as with every run.";
+The first line says whether queues are too long: how much longer requests take while TCP fills the
+network than on the idle one. Then follow rates and round trips. `btu show`, `btu report` and `btu
+export` work with it as with every run.";
 
-/// Measure in ten seconds what a network gives between two hosts: rates each way, round trips idle
-/// and loaded
+/// Measure what a network gives between two hosts: rates each way, round trips idle and loaded, and
+/// whether its queues are too long
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Speed {
@@ -50,7 +50,8 @@ pub(crate) struct Speed {
     /// The far station or host [default: of a network file the last station]
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) to: Option<String>,
-    /// How long each phase fills the network [default: 3 s; standard profile: 10 s; full: 30 s]
+    /// How long each phase is measured after its queues are full [default: 3 s; standard profile: 10 s;
+    /// full: 30 s]
     #[arg(long, short, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) time: Option<Span>,
     #[command(flatten)]

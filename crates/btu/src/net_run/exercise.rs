@@ -10,7 +10,7 @@ use btu_network::{Drawing, StationId};
 use btu_suite::experiment::CellSetting;
 use btu_suite::network::HostName;
 use btu_suite::script::Script;
-use btu_suite::speed::upload;
+use btu_suite::speed::{interval, upload};
 use btu_testbed::testbed::{Ending, RaisedNetwork, Signals};
 use btu_units::Span;
 
@@ -20,7 +20,7 @@ use crate::preflight;
 /// After its time a queue drains.
 const MARGIN: Span = Span::from_seconds(60);
 
-/// TCP from the first station to the last, and a request every 20 ms.
+/// TCP from the first station to the last, and requests at random moments.
 pub(super) struct Exercise {
     /// The stations that take part.
     pub(super) stations: Vec<StationId>,
@@ -40,7 +40,9 @@ impl Exercise {
             deadline: time + MARGIN,
             scratch: PathBuf::new(),
         };
-        Ok(Self { script: upload([&near, &far], time, &setting), stations: stations.to_vec() })
+        let interval = interval(Some((drawing, stations)), time);
+        let script = upload([&near, &far], time, interval, &setting);
+        Ok(Self { script, stations: stations.to_vec() })
     }
 
     /// Plays it, and records its progress, until its time is over or a signal asks for the end.

@@ -22,8 +22,18 @@ const EVERY: Duration = Duration::from_millis(100);
 /// The interval of what workers report.
 const REPORTED_EVERY: Span = Span::from_milliseconds(200);
 
-/// Rows of a panel in the terminal, between its axes.
-const ROWS: usize = 7;
+/// Panels of a picture in the terminal: queues, rate and round trip.
+const PANELS: usize = 3;
+
+/// Rows of a panel in the terminal between its axes: at least, and at most.
+const ROWS: std::ops::RangeInclusive<usize> = 4..=10;
+
+/// Rows of the screen that are of no panel: the numbers and the label of the time axis, and the
+/// cursor's.
+const OTHER_ROWS: usize = 3;
+
+/// Size of a terminal that does not report one: columns and rows.
+const USUAL_SIZE: (u16, u16) = (80, 24);
 
 /// The greatest number of columns of a picture in the terminal.
 const COLUMNS: usize = 100;
@@ -74,7 +84,10 @@ impl Looking {
 
     /// A place for the progress of a script that begins now.
     pub(super) fn notebook(&self) -> Notebook {
-        Notebook { seen: Arc::clone(&self.seen), offset: self.began.elapsed().as_secs_f64() }
+        let offset = self.began.elapsed().as_secs_f64();
+        // Nothing has arrived yet.
+        lock(&self.seen).rates.push(Point::new(offset, 0.0));
+        Notebook { seen: Arc::clone(&self.seen), offset }
     }
 
     /// Ends it; returns the samples as a picture.
@@ -137,7 +150,9 @@ impl Looks {
     /// Draws over the last picture.
     fn draw(&mut self) {
         let Some(standing) = self.drawn else { return };
-        let lines = lines(&picture(&lock(&self.seen), ""));
+        let size = terminal_size::terminal_size_of(stderr());
+        let size = size.map_or(USUAL_SIZE, |(columns, rows)| (columns.0, rows.0));
+        let lines = lines(&picture(&lock(&self.seen), ""), size);
         let up = if standing > 0 { format!("\x1b[{standing}A\r\x1b[J") } else { String::new() };
         // The terminal may be gone.
         let _ = stderr().lock().write_all(format!("{up}{}\n", lines.join("\n")).as_bytes());
@@ -178,30 +193,27 @@ fn picture(seen: &Seen, title: &str) -> Picture {
     );
     let behind_queues = picture.panels.len().min(1);
     picture.panels.splice(behind_queues..behind_queues, told);
+    on_one_time_axis(&mut picture);
     picture
 }
 
-/// The first three panels for a terminal.
-fn lines(picture: &Picture) -> Vec<String> {
-    let columns = terminal_size::terminal_size_of(stderr())
-        .map_or(80, |(width, _)| usize::from(width.0))
-        .min(COLUMNS);
-    let panels = picture.panels.iter().take(3);
-    panels.flat_map(|panel| panel_lines(panel, columns)).collect()
+/// All panels get the time axis of the longest one, so that they can be read across.
+fn on_one_time_axis(picture: &mut Picture) {
+    let points = picture.panels.iter().flat_map(|panel| &panel.series).flat_map(|one| &one.points);
+    let last = points.map(|point| point.x).fold(0.0, f64::max);
+    for panel in &mut picture.panels {
+        panel.x = Axis::linear("seconds").within(0.0, last);
+    }
 }
 
-fn panel_lines(panel: &Panel, columns: usize) -> Vec<String> {
-    let mut lines = btu_chart::terminal(panel, columns - 1, ROWS, |_, text| text.to_owned());
-    let names: Vec<String> = panel
-        .series
-        .iter()
-        .enumerate()
-        .map(|(place, one)| format!("{} {}", btu_chart::mark(panel, place), one.name))
-        .collect();
-    if panel.series.len() > 1 {
-        lines.push(names.join("   ").chars().take(columns - 1).collect());
-    }
-    lines
+/// The first panels for a terminal of so many columns and rows, which they do not exceed unless it
+/// is lower than any picture.
+fn lines(picture: &Picture, (columns, rows): (u16, u16)) -> Vec<String> {
+    let columns = usize::from(columns).clamp(2, COLUMNS) - 1;
+    let panels = &picture.panels[..picture.panels.len().min(PANELS)];
+    let room = usize::from(rows).saturating_sub(OTHER_ROWS) / panels.len().max(1);
+    let rows = room.saturating_sub(btu_chart::ROWS_AROUND).clamp(*ROWS.start(), *ROWS.end());
+    btu_chart::terminal_below(panels, columns, rows)
 }
 
 #[cfg(test)]
@@ -249,6 +261,7 @@ mod tests {
                 from_seconds: to_seconds - 1.0,
                 to_seconds,
                 request_seconds: Some(0.25),
+                requests: Some(5),
                 flows: vec![flow.clone()],
             };
             notebook.interval(&interval);
@@ -264,6 +277,17 @@ mod tests {
             ]
         );
         assert_eq!(picture.panels[2].series[0].points[0], Point::new(2.0, 250.0));
-        assert!(lines(&picture).len() >= 3 * ROWS);
+        let axes: Vec<_> = picture.panels.iter().map(|panel| panel.x.range).collect();
+        assert_eq!(axes, [Some((0.0, 4.0)); 3], "one time axis");
+        for (size, least) in [((80, 24), 20), ((80, 30), 20), ((200, 50), 35)] {
+            let lines = lines(&picture, size);
+            assert!(
+                (least..usize::from(size.1)).contains(&lines.len()),
+                "{size:?}: {}",
+                lines.len()
+            );
+            let widest = lines.iter().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(usize::from(size.0)), "{size:?}: {widest:?}");
+        }
     }
 }

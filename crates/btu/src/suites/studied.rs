@@ -7,8 +7,9 @@ use btu_report::html::Page;
 use btu_report::{RawRow, Reported, TextOptions, page_text};
 use btu_store::{RunRow, Store};
 use btu_suite::compare::{PlanDifference, Run, StudyRow, study_differences, study_readings};
-use btu_suite::experiment::{AnyExperiment, Measured, any};
+use btu_suite::experiment::{AnyExperiment, Facts, Measured, any};
 use btu_suite::history::Study;
+use btu_units::Span;
 use serde_json::Value;
 
 use super::{Suite, first_values, json, lines, refuse_studies, value};
@@ -49,16 +50,16 @@ impl<E: Reported> Suite for Studied<E> {
 
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String> {
         let plan: E = resume::plan(row)?;
-        let head = format!("in block {:<38} {:>12} {:>15}", "cell", "duration", "goodput");
-        lines(&store.records::<Measured<E::Cell>>(row.summary.id)?, is_json, &head, |cell| {
-            line(&plan, cell)
-        })
+        let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
+        let columns = Columns::of(&plan, &cells);
+        lines(&cells, is_json, &columns.head(), |cell| columns.line(&plan, cell))
     }
 
     fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>> {
         let plan: E = resume::plan(row)?;
         let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
-        cells.iter().map(|cell| raw_cell(&plan, row, cell)).collect()
+        let columns = Columns::of(&plan, &cells);
+        cells.iter().map(|cell| columns.raw(&plan, row, cell)).collect()
     }
 
     fn compare(
@@ -114,31 +115,93 @@ fn judged<E: Reported>(store: &Store, row: &RunRow) -> anyhow::Result<(E, E::Ver
     Ok((plan, verdict))
 }
 
-/// The levels of every factor as the plan stores them, then the results of a cell.
-fn raw_cell<E: Reported>(
-    plan: &E,
-    row: &RunRow,
-    cell: &Measured<E::Cell>,
-) -> anyhow::Result<RawRow> {
-    let mut raw = first_values(row, cell.is_valid());
-    raw.extend([
-        value("block", cell.block + 1),
-        value("position", cell.position + 1),
-        value("cell", &cell.cell),
-    ]);
-    flatten("", &serde_json::to_value(&cell.cell)?, &mut raw);
-    let facts = plan.facts(&cell.cell, &cell.seen);
-    raw.push(value(
-        "duration_seconds",
-        facts.duration.map_or_else(String::new, |span| span.seconds().to_string()),
-    ));
-    let goodput = facts.goodput_bits_per_second;
-    raw.push(value(
-        "goodput_bits_per_second",
-        goodput.map_or_else(String::new, |rate| rate.to_string()),
-    ));
-    raw.push(value("faults", cell.faults.join("; ")));
-    Ok(raw)
+/// The columns for what not every study has.
+struct Columns {
+    durations: bool,
+    round_trips: bool,
+    both_ways: bool,
+}
+
+impl Columns {
+    /// Those that a cell of the run has a value for.
+    fn of<E: Reported>(plan: &E, cells: &[Measured<E::Cell>]) -> Self {
+        let facts: Vec<Facts> =
+            cells.iter().map(|cell| plan.facts(&cell.cell, &cell.seen)).collect();
+        let round_trips = facts.iter().any(|facts| facts.round_trip.is_some());
+        Self {
+            durations: !round_trips || facts.iter().any(|facts| facts.duration.is_some()),
+            round_trips,
+            both_ways: facts.iter().any(|facts| facts.both_ways.is_some()),
+        }
+    }
+
+    /// The times of a cell in their columns, with their names.
+    fn times(&self, facts: &Facts) -> Vec<(&'static str, Option<Span>)> {
+        let times = [
+            (self.durations, "duration", facts.duration),
+            (self.round_trips, "round trip", facts.round_trip),
+        ];
+        times
+            .into_iter()
+            .filter(|(is_there, ..)| *is_there)
+            .map(|(_, name, time)| (name, time))
+            .collect()
+    }
+
+    fn head(&self) -> String {
+        let times = self.times(&Facts::default());
+        let times: Vec<String> = times.iter().map(|(name, _)| format!(" {name:>12}")).collect();
+        format!("in block {:<38}{} {:>15}", "cell", times.concat(), "goodput")
+    }
+
+    fn line<E: Reported>(&self, plan: &E, cell: &Measured<E::Cell>) -> String {
+        let facts = plan.facts(&cell.cell, &cell.seen);
+        let times = self.times(&facts).into_iter().map(|(_, time)| {
+            format!(" {:>12}", time.map_or_else(String::new, |time| time.to_string()))
+        });
+        let rate = |rate: f64| format!("{:.2} Mb/s", rate / 1e6);
+        let goodput = match (facts.goodput_bits_per_second, facts.both_ways) {
+            (Some(goodput), _) => rate(goodput),
+            (None, Some([up, down])) => format!("{} up, {} down", rate(up), rate(down)),
+            (None, None) => String::new(),
+        };
+        let (block, name) = (cell.block + 1, cell.cell.to_string());
+        let times = times.collect::<Vec<_>>().concat();
+        let line = format!("{block:>2} {name:<44}{times} {goodput:>15}");
+        let faults = cell.faults.iter().map(|fault| format!("      INVALID: {fault}"));
+        std::iter::once(line.trim_end().to_owned()).chain(faults).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The levels of every factor as the plan stores them, then the results of a cell.
+    fn raw<E: Reported>(
+        &self,
+        plan: &E,
+        row: &RunRow,
+        cell: &Measured<E::Cell>,
+    ) -> anyhow::Result<RawRow> {
+        let mut raw = first_values(row, cell.is_valid());
+        raw.extend([
+            value("block", cell.block + 1),
+            value("position", cell.position + 1),
+            value("cell", &cell.cell),
+        ]);
+        flatten("", &serde_json::to_value(&cell.cell)?, &mut raw);
+        let facts = plan.facts(&cell.cell, &cell.seen);
+        let number =
+            |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+        for (name, time) in self.times(&facts) {
+            let name = format!("{}_seconds", name.replace(' ', "_"));
+            raw.push(value(&name, number(time.map(Span::seconds))));
+        }
+        raw.push(value("goodput_bits_per_second", number(facts.goodput_bits_per_second)));
+        if self.both_ways {
+            let [up, down] = [0, 1].map(|way| facts.both_ways.map(|both| both[way]));
+            raw.push(value("goodput_up_bits_per_second", number(up)));
+            raw.push(value("goodput_down_bits_per_second", number(down)));
+        }
+        raw.push(value("faults", cell.faults.join("; ")));
+        Ok(raw)
+    }
 }
 
 /// Every scalar of `from` under its name, those of nested objects under both names.
@@ -156,14 +219,22 @@ fn flatten(name: &str, from: &Value, raw: &mut RawRow) {
     }
 }
 
-fn line<E: Reported>(plan: &E, cell: &Measured<E::Cell>) -> String {
-    let facts = plan.facts(&cell.cell, &cell.seen);
-    let duration = facts.duration.map_or_else(String::new, |duration| duration.to_string());
-    let goodput = facts
-        .goodput_bits_per_second
-        .map_or_else(String::new, |rate| format!("{:10.2} Mb/s", rate / 1e6));
-    let line =
-        format!("{:>2} {:<44} {duration:>12} {goodput}", cell.block + 1, cell.cell.to_string());
-    let faults = cell.faults.iter().map(|fault| format!("      INVALID: {fault}"));
-    std::iter::once(line.trim_end().to_owned()).chain(faults).collect::<Vec<_>>().join("\n")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A study of round trips has no column of durations, and others none of round trips.
+    #[test]
+    fn columns_are_those_that_have_values() {
+        let of = |durations, round_trips| Columns { durations, round_trips, both_ways: false };
+        let facts = Facts { round_trip: Some(Span::from_milliseconds(1870)), ..Facts::default() };
+        let names = |columns: &Columns| -> Vec<&str> {
+            columns.times(&facts).into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(&of(false, true)), ["round trip"]);
+        assert_eq!(names(&of(true, true)), ["duration", "round trip"]);
+        assert_eq!(names(&of(true, false)), ["duration"]);
+        let head = of(false, true).head();
+        assert!(head.contains("round trip") && !head.contains("duration"), "{head}");
+    }
 }

@@ -36,7 +36,7 @@ impl<E: Experiment> Study for Scripted<E> {
             return String::new();
         };
         let facts = self.plan.facts(&last.cell, &last.seen);
-        let took = facts.duration.map(|duration| duration.to_string());
+        let took = facts.duration.or(facts.round_trip).map(|duration| duration.to_string());
         let rate = facts.goodput_bits_per_second.map(|rate| format!("{:.3} Mb/s", rate / 1e6));
         let known: Vec<String> = took.into_iter().chain(rate).collect();
         format!("last: {}: {}", last.cell, known.join(", "))

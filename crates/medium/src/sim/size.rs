@@ -18,7 +18,7 @@ pub(super) fn draw(sizes: &Sizes, random: &mut Stream) -> Bytes {
             Bytes::new(least.count() + (random.share() * choices as f64) as u64)
         }
         Sizes::Exponential(mean) => {
-            let octets = exponential(random) * mean.count() as f64;
+            let octets = random.exponential() * mean.count() as f64;
             Bytes::new(octets.round().clamp(1.0, LONGEST) as u64)
         }
     }
@@ -35,11 +35,6 @@ fn mixed(parts: &[(Bytes, f64)], share: f64) -> Bytes {
     }
     // Only rounding leads here.
     parts.last().map_or(Bytes::ZERO, |&(size, _)| size)
-}
-
-/// Exponential with mean 1, by inversion; `share` is below 1, so the logarithm is finite.
-pub(super) fn exponential(random: &mut Stream) -> f64 {
-    -(1.0 - random.share()).ln()
 }
 
 #[cfg(test)]

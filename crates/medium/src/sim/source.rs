@@ -3,7 +3,7 @@
 use btu_network::{Arrivals, Drawing, Flow, StationId, Target};
 use btu_units::{Bytes, Span, Time};
 
-use super::size::{draw, exponential};
+use super::size::draw;
 use crate::frame::Address;
 use crate::random::Stream;
 
@@ -90,13 +90,13 @@ impl Source {
     pub(super) fn first(&mut self, start: Time) -> Option<Time> {
         let random = &mut self.random;
         let at = match &mut self.pace {
-            Pace::Poisson { gap } => after(start, exponential(random) * *gap),
+            Pace::Poisson { gap } => after(start, random.exponential() * *gap),
             Pace::Periodic { period, first, .. } => {
                 *first = after(start, random.share() * *period);
                 *first
             }
             Pace::Saturated => start,
-            Pace::Closed { think, .. } => after(start, exponential(random) * *think),
+            Pace::Closed { think, .. } => after(start, random.exponential() * *think),
         };
         self.before_stop(at)
     }
@@ -124,7 +124,7 @@ impl Source {
         }
         let parcel = self.parcel(flow);
         let next = match &mut self.pace {
-            Pace::Poisson { gap } => Some(after(now, exponential(&mut self.random) * *gap)),
+            Pace::Poisson { gap } => Some(after(now, self.random.exponential() * *gap)),
             Pace::Periodic { period, first, next } => {
                 *next += 1;
                 Some(after(*first, *next as f64 * *period))
@@ -183,7 +183,7 @@ impl Source {
     fn think(&mut self, now: Time) -> Time {
         let Pace::Closed { think, phase, .. } = &mut self.pace else { return NEVER };
         *phase = Phase::Thinking;
-        let at = after(now, exponential(&mut self.random) * *think);
+        let at = after(now, self.random.exponential() * *think);
         self.before_stop(at).unwrap_or(NEVER)
     }
 

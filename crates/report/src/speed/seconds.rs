@@ -48,10 +48,18 @@ pub(super) fn section(verdict: &SpeedVerdict, hosts: &[String; 2]) -> Option<Sec
         layout: Layout::Below,
         table: table(&rows, hosts),
     };
-    let note = "rate by the receiver's count; resent segments and congestion window of the sender's kernel (TCP_INFO), of all \
-                connections together; round trip of requests as their kernel smooths it, so that it follows a long queue late; of \
-                several blocks the first";
-    Section::of("Second by second", note, vec![Block::Figure(figure)])
+    let has_times =
+        rows.iter().flat_map(|row| &row.course).any(|interval| interval.requests.is_some());
+    let of_requests = if has_times {
+        "the median of those whose answers came in that second"
+    } else {
+        "as their kernel smoothed it, which follows a long queue late (measured by an older version)"
+    };
+    let note = format!(
+        "rate by the receiver's count; resent segments and congestion window of the sender's kernel (TCP_INFO), of all \
+         connections together; round trip of requests: {of_requests}; of several blocks the first"
+    );
+    Section::of("Second by second", &note, vec![Block::Figure(figure)])
 }
 
 fn panel((title, unit): (&str, &str), series: Vec<Series>) -> Panel {

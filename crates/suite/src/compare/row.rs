@@ -81,6 +81,12 @@ pub enum Quantity {
     Goodput,
     /// The time that it took: less is better, and its speed is one over it.
     Time,
+    /// Payload from the near host to the far one over time, while data goes both ways.
+    GoodputUp,
+    /// Like `GoodputUp`, from the far host to the near one.
+    GoodputDown,
+    /// The median round trip of requests: less is better, as of times.
+    RoundTrip,
 }
 
 /// A quantity of a cell of a study.
@@ -96,7 +102,10 @@ impl fmt::Display for StudyRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.quantity {
             Quantity::Goodput => "goodput",
+            Quantity::GoodputUp => "goodput up",
+            Quantity::GoodputDown => "goodput down",
             Quantity::Time => "time",
+            Quantity::RoundTrip => "round trip",
         };
         f.pad(&format!("{} {what}", self.cell))
     }
@@ -107,8 +116,8 @@ impl ComparedRow for StudyRow {
 
     fn unit(&self) -> Unit {
         match self.quantity {
-            Quantity::Goodput => Unit::Bits,
-            Quantity::Time => Unit::Times,
+            Quantity::Goodput | Quantity::GoodputUp | Quantity::GoodputDown => Unit::Bits,
+            Quantity::Time | Quantity::RoundTrip => Unit::Times,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use btu_units::Span;
 use serde_json::Value;
 
 use super::{Aspect, PlanDifference, Quantity, Reading, StudyRow};
@@ -13,8 +14,15 @@ const PROFILE: [&str; 5] = ["profile", "blocks", "budget_ns", "deadline_ns", "le
 /// The speeds of a cell: its goodput, and one over the time that it took. Empty for a void cell.
 pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<Reading<StudyRow>> {
     let facts = plan.facts(&cell.cell, &cell.seen);
-    let time = facts.duration.map(|duration| 1.0 / duration.seconds());
-    let speeds = [(Quantity::Goodput, facts.goodput_bits_per_second), (Quantity::Time, time)];
+    let speed = |time: Option<Span>| time.map(|time| 1.0 / time.seconds());
+    let [up, down] = [0, 1].map(|way| facts.both_ways.map(|both| both[way]));
+    let speeds = [
+        (Quantity::Goodput, facts.goodput_bits_per_second),
+        (Quantity::GoodputUp, up),
+        (Quantity::GoodputDown, down),
+        (Quantity::Time, speed(facts.duration)),
+        (Quantity::RoundTrip, speed(facts.round_trip)),
+    ];
     let reading = |(quantity, per_second): (Quantity, Option<f64>)| {
         let row = StudyRow { cell: cell.cell.to_string(), quantity };
         let reading = Reading { row, block: cell.block, per_second: per_second? };
@@ -72,8 +80,6 @@ fn words(name: &str, value: Option<&Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use btu_units::Span;
-
     use super::*;
     use crate::activity::Receiving;
     use crate::experiment::{Field, Frame, Raised};
@@ -100,6 +106,7 @@ mod tests {
             },
             phases: vec![Phase::Idle, Phase::Up],
             time: Span::from_seconds(3),
+            requests: None,
             idle: Span::from_seconds(1),
             streams: 1,
             offered: None,

@@ -398,7 +398,7 @@ impl Experiment for CopyPlan {
         let durable = ends(cell.direction, seen).map(|ends| ends.marks.durable);
         let duration = durable.filter(|span| *span > Span::ZERO);
         let goodput_bits_per_second = duration.map(|span| cell.size.bits() / span.seconds());
-        Facts { message: cell.size, goodput_bits_per_second, duration }
+        Facts { message: cell.size, goodput_bits_per_second, duration, ..Facts::default() }
     }
 
     fn judge(&self, cells: &[Measured<CopyCell>]) -> CopyVerdict {

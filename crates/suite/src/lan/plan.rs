@@ -231,6 +231,7 @@ impl Experiment for LanPlan {
             message: self.work.record().unwrap_or_default(),
             goodput_bits_per_second: goodput,
             duration: Some(all),
+            ..Facts::default()
         }
     }
 

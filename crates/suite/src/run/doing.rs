@@ -6,8 +6,8 @@ use btu_units::{BitRate, Bytes, Span, hexadecimal};
 use serde::{Deserialize, Serialize};
 
 use crate::activity::{
-    Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Receiving, Rendezvous, Request, Respond,
-    Rounds, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
+    Activity, Cpu, Disk, FtpFetch, FtpServe, OpenLoop, Order, Receiving, Rendezvous, Request,
+    Respond, Rounds, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
 };
 use crate::experiment::CellSetting;
 use crate::network::HostName;
@@ -88,7 +88,8 @@ pub enum Doing {
         #[serde(rename = "time_ns")]
         time: Span,
     },
-    /// Requests to the other end, each after the answer to the one before.
+    /// Requests to the other end, on time at random moments, or each after the answer to the one
+    /// before.
     Requests {
         /// The transport of the activity.
         transport: Transport,
@@ -98,8 +99,14 @@ pub enum Doing {
         /// The duration of the activity.
         #[serde(rename = "time_ns")]
         time: Span,
-        /// From one request to the next at least.
-        #[serde(rename = "every_ns", default, skip_serializing_if = "Option::is_none")]
+        /// The mean time between random moments. Plans of older versions call it `every_ns`, and
+        /// meant the least time from one request to the next, one at a time.
+        #[serde(
+            rename = "mean_interval_ns",
+            alias = "every_ns",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
         every: Option<Span>,
     },
 }
@@ -189,11 +196,11 @@ impl ActivityStep {
                 udp_stream(token, *message, *rate, long(*time))
             }
             Doing::Requests { transport, message, time, every } => {
-                let (transport, message, duration, every) =
-                    (*transport, *message, long(*time), *every);
+                let (transport, message, duration) = (*transport, *message, long(*time));
+                let open_loop = every.map(OpenLoop::every);
                 let respond = Respond { on: UNSET, transport, token, message };
                 let request =
-                    Request { to: UNSET_PEER, transport, token, message, duration, every };
+                    Request { to: UNSET_PEER, transport, token, message, duration, open_loop };
                 (Some(Activity::Respond(respond)), Activity::Request(request))
             }
         }

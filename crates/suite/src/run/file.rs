@@ -7,7 +7,6 @@
 
 mod activity;
 mod factor;
-mod lead;
 mod order;
 mod program;
 mod setup;

@@ -156,7 +156,7 @@ impl Value {
             return None;
         }
         match &row.reports(&self.of, seen).last()?.result.as_ref().ok()?.outcome {
-            Outcome::Requested(requested) => Some(requested.round_trip.count()),
+            Outcome::Requested(requested) => Some(requested.samples()),
             _ => None,
         }
     }

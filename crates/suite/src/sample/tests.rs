@@ -6,8 +6,8 @@ use btu_units::BitRate;
 
 use super::*;
 use crate::activity::{
-    Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive,
-    UdpSend, Work,
+    OpenLoop, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport,
+    UdpReceive, UdpSend, Work,
 };
 use crate::network::Impairments;
 use crate::script::{Role, Step};
@@ -33,7 +33,7 @@ fn script() -> Script {
         token,
         message,
         duration,
-        every: None,
+        open_loop: Some(OpenLoop::every(Span::from_milliseconds(20))),
     };
     let receive = |meeting| {
         Activity::TcpReceive(TcpReceive {
@@ -84,7 +84,15 @@ fn sample(milliseconds: u64, bytes: u64) -> Sample {
         bytes: Bytes::new(bytes),
         missing: None,
         tcp: None,
+        requests: None,
     }
+}
+
+/// Seven requests were answered since the last sample, with a median of 1.87 s.
+fn answered(milliseconds: u64) -> Sample {
+    let [median, longest] = [1870, 1900].map(Span::from_milliseconds);
+    let requests = Some(Answered { count: 7, median, longest });
+    Sample { requests, ..sample(milliseconds, 0) }
 }
 
 fn sent(milliseconds: u64, total_retransmits: u32, rtt_us: u32) -> Sample {
@@ -107,7 +115,7 @@ fn all_tell(
     missing: u64,
 ) {
     for (step, sample) in [
-        (1, sent(milliseconds, 0, 900)),
+        (1, answered(milliseconds)),
         (2, sample(milliseconds, bytes)),
         (3, sent(milliseconds, sent_again, 40_000)),
         (4, sample(milliseconds, bytes)),
@@ -126,8 +134,8 @@ fn connections_of_one_direction_are_one_flow() {
     all_tell(&mut intervals, 1000, 125_000, 2, 3);
     let first = intervals.ready().expect("all have told");
     assert_eq!(
-        (first.from_seconds, first.to_seconds, first.request_seconds),
-        (0.0, 1.0, Some(0.0009))
+        (first.from_seconds, first.to_seconds, first.request_seconds, first.requests),
+        (0.0, 1.0, Some(1.87), Some(7))
     );
     let [up, down] = &first.flows[..] else { panic!("two directions: {first:?}") };
     assert_eq!((up.from.as_str(), up.to.as_str(), down.from.as_str()), ("near", "far", "far"));
@@ -190,4 +198,25 @@ fn a_sample_from_far_ahead_is_one_interval() {
     assert!(intervals.ready().is_some_and(|second| second.to_seconds > 1e10));
     intervals.add(2, sample(5000, 3000));
     assert_eq!(intervals.ready(), None, "what comes after its time is late");
+}
+
+/// A gap that is filled brings the application in one second what crossed the line in five; drawn is
+/// what reached the receiver's kernel.
+#[test]
+fn a_gap_that_is_filled_is_no_fast_stream() {
+    let mut intervals = Intervals::of(&script(), EVERY);
+    for step in [1, 3, 4, 5, 7] {
+        intervals.end(step);
+    }
+    let segments = |milliseconds: u64, bytes: u64, data_segments_received: u32| {
+        let tcp = TcpInfo { data_segments_received, receive_mss_bytes: 1448, ..TcpInfo::default() };
+        Sample { tcp: Some(tcp), ..sample(milliseconds, bytes) }
+    };
+    for (second, bytes) in [(1, 115_840), (2, 115_840), (3, 115_840), (4, 463_360)] {
+        intervals.add(2, segments(second * 1000, bytes, 80 * second as u32));
+    }
+    let rates: Vec<f64> = std::iter::from_fn(|| intervals.ready())
+        .map(|interval| interval.flows[0].goodput_bits_per_second)
+        .collect();
+    assert_eq!(rates, [80.0 * 1448.0 * 8.0; 4]);
 }

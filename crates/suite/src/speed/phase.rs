@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
-    /// Only a small request every 20 ms, as in all other phases.
+    /// Only small requests at random moments, as in all other phases but `Connects`.
     Idle,
     /// TCP from the near host to the far one.
     Up,

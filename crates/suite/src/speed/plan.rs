@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::verdict::{SpeedVerdict, judge, received, requested};
+use super::verdict::{Direction, SpeedVerdict, judge, received, requested};
 use super::{Phase, SpeedCell};
 use crate::accounting::flow_faults;
 use crate::activity::{
-    Activity, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport,
-    UdpReceive, UdpSend, Work,
+    Activity, OpenLoop, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend,
+    Transport, UdpReceive, UdpSend, Work,
 };
 use crate::border;
 use crate::dscp::Dscp;
@@ -21,11 +21,12 @@ use crate::script::{Role, Script, Step};
 /// Most TCP connections at a time in one direction.
 pub const MOST_STREAMS: u32 = 64;
 
-/// A request and its answer: as small as a packet may be, so that they take little of a slow line.
-pub(super) const ASKED: Bytes = Bytes::new(16);
+/// A request of a connection and its answer, in octets of TCP's payload.
+pub(super) const CONNECT_ASKED: Bytes = Bytes::new(16);
 
-/// From one request to the next: on a line of 10 Mb/s requests take 0.4 % of its time.
-const ASKED_EVERY: Span = Span::from_milliseconds(20);
+/// A request and its answer: the smallest datagrams of btu's, so that they take little of a slow
+/// line.
+pub(super) const ASKED: Bytes = Bytes::new(32);
 
 /// Payload of a datagram: with its headers it fits into every Ethernet frame, and into those of
 /// most tunnels.
@@ -44,9 +45,15 @@ pub struct SpeedPlan {
     /// The phases, in this order.
     #[serde(deserialize_with = "border::once")]
     pub phases: Vec<Phase>,
-    /// The time for which the network is full in each phase.
+    /// The time for which the network is full and measured in each phase; streams begin earlier, by
+    /// the lead.
     #[serde(rename = "time_ns")]
     pub time: Span,
+    /// The moments of requests, and the time in which a stream fills the queues of the network
+    /// first. Absent in plans of version 1, which sent one request at a time over TCP, at most one in
+    /// 20 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<OpenLoop>,
     /// The time with requests only.
     #[serde(rename = "idle_ns")]
     pub idle: Span,
@@ -114,10 +121,11 @@ impl<'a> Pairs<'a> {
         self.steps.extend([there, here]);
     }
 
-    /// Requests over one connection, or each over a new one.
-    fn ask(&mut self, duration: Span, transport: Transport) {
-        let (token, message) = (self.setting.token, ASKED);
-        let every = (transport == Transport::Tcp).then_some(ASKED_EVERY);
+    /// Requests as datagrams at random moments, or one after the other.
+    fn ask(&mut self, duration: Span, in_turn: Transport, open_loop: Option<OpenLoop>) {
+        let token = self.setting.token;
+        let (transport, message) =
+            if open_loop.is_some() { (Transport::Udp, ASKED) } else { (in_turn, CONNECT_ASKED) };
         self.add(
             Activity::Respond(Respond { on: UNSET, transport, token, message }),
             Activity::Request(Request {
@@ -126,7 +134,7 @@ impl<'a> Pairs<'a> {
                 token,
                 message,
                 duration,
-                every,
+                open_loop,
             }),
         );
     }
@@ -157,14 +165,24 @@ impl<'a> Pairs<'a> {
 
 /// A TCP connection from the near host to the far one for this time, and requests meanwhile, as in
 /// [`Phase::Up`] of a plan.
-pub fn upload(hosts: [&HostName; 2], time: Span, setting: &CellSetting) -> Script {
+pub fn upload(hosts: [&HostName; 2], time: Span, interval: Span, setting: &CellSetting) -> Script {
     let mut pairs = Pairs::between(hosts, setting);
-    pairs.ask(time, Transport::Tcp);
+    pairs.ask(time, Transport::Tcp, Some(OpenLoop::every(interval)));
     pairs.stream(time, true);
     pairs.script()
 }
 
 impl SpeedPlan {
+    /// How long a stream sends: until the queues are full, and then for the plan's time.
+    fn streaming(&self) -> Span {
+        self.lead() + self.time
+    }
+
+    /// The time in which a stream fills the queues of the network.
+    pub fn lead(&self) -> Span {
+        self.requests.map_or(Span::ZERO, |requests| requests.lead)
+    }
+
     /// The near host and the far one.
     pub fn hosts(&self) -> [Option<&HostName>; 2] {
         self.frame.network.ends()
@@ -172,7 +190,7 @@ impl SpeedPlan {
 
     fn datagrams(&self, pairs: &mut Pairs<'_>, is_up: bool) {
         let Some(offered) = self.offered else { return };
-        let (token, message, duration) = (pairs.setting.token, DATAGRAM, self.time);
+        let (token, message, duration) = (pairs.setting.token, DATAGRAM, self.streaming());
         let expected = offered.bits_per_second() as f64 * duration.seconds() / message.bits();
         // A margin for rounding; more than this is not sent.
         let expected_datagrams = (expected as u64).saturating_add(16);
@@ -202,7 +220,7 @@ impl SpeedPlan {
 impl Experiment for SpeedPlan {
     const SUITE: &'static str = "speed";
     const COMMAND: &'static str = "btu speed";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     type Cell = SpeedCell;
     type Verdict = SpeedVerdict;
@@ -230,14 +248,18 @@ impl Experiment for SpeedPlan {
         };
         let (dscp, receiving) = (self.dscp, self.receiving);
         let mut pairs = Pairs { dscp, receiving, ..Pairs::between([near, far], setting) };
-        let time = if cell.phase == Phase::Idle { self.idle } else { self.time };
-        let transport =
-            if cell.phase == Phase::Connects { Transport::TcpConnect } else { Transport::Tcp };
-        pairs.ask(time, transport);
+        match cell.phase {
+            Phase::Idle => {
+                let at_once = |requests| OpenLoop { lead: Span::ZERO, ..requests };
+                pairs.ask(self.idle, Transport::Tcp, self.requests.map(at_once));
+            }
+            Phase::Connects => pairs.ask(self.time, Transport::TcpConnect, None),
+            _ => pairs.ask(self.streaming(), Transport::Tcp, self.requests),
+        }
         for is_up in [true, false] {
             match (cell.phase, is_up) {
                 (Phase::Up | Phase::Both, true) | (Phase::Down | Phase::Both, false) => {
-                    (0..self.streams).for_each(|_| pairs.stream(self.time, is_up));
+                    (0..self.streams).for_each(|_| pairs.stream(self.streaming(), is_up));
                 }
                 (Phase::DatagramsUp, true) | (Phase::DatagramsDown, false) => {
                     self.datagrams(&mut pairs, is_up);
@@ -261,13 +283,20 @@ impl Experiment for SpeedPlan {
     }
 
     fn facts(&self, cell: &SpeedCell, seen: &Observation) -> Facts {
-        let flows: Vec<_> = received(seen).collect();
-        let goodput = flows.iter().map(|flow| flow.bits_per_second).sum::<f64>();
+        let goodput = [Direction::Up, Direction::Down].map(|direction| {
+            let flows = received(seen).filter(|flow| flow.direction == direction);
+            flows.map(|flow| flow.bits_per_second).reduce(|sum, rate| sum + rate)
+        });
         let typical = requested(seen).and_then(|requested| requested.round_trip.quantile(0.5));
+        let typical = typical.map(Span::from_nanoseconds);
+        let connects = cell.phase == Phase::Connects;
         Facts {
             message: if cell.phase.is_of_requests() { ASKED } else { MESSAGE },
-            goodput_bits_per_second: (!flows.is_empty()).then_some(goodput),
-            duration: typical.map(Span::from_nanoseconds),
+            goodput_bits_per_second: goodput[0].xor(goodput[1]),
+            both_ways: goodput[0].zip(goodput[1]).map(|(up, down)| [up, down]),
+            // A connection with its request is no round trip: it takes two.
+            duration: typical.filter(|_| connects),
+            round_trip: typical.filter(|_| !connects),
         }
     }
 

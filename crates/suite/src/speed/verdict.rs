@@ -1,18 +1,28 @@
 //! The verdict over a run of `btu speed`.
 
+mod bloat;
+mod filling;
+
 use btu_network::{Drawing, StationId};
 use btu_stats::{Estimate, Histogram, Level, geometric_interval};
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 
-use super::plan::ASKED;
+pub use bloat::{Bloat, BloatWord, Wait};
+
+use self::bloat::bloat;
+use self::filling::still_filling;
+use super::plan::{ASKED, CONNECT_ASKED};
 use super::{Phase, SpeedCell, SpeedPlan};
 use crate::activity::Token;
 use crate::experiment::{
-    AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings,
+    AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings,
 };
 use crate::record::{CpuTime, Outcome, Report, Requested, TcpInfo};
 use crate::sample::Interval;
+
+/// A hundredth of fewer requests is less than one of them.
+const LEAST_OF_P99: u64 = 100;
 
 /// The number of parts in a flow's progress.
 const PARTS: usize = 20;
@@ -31,6 +41,8 @@ const LONGER_HEADER: usize = 20;
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpeedVerdict {
+    /// How long requests wait in queues, in one word; `None` where no phase can say it.
+    pub bloat: Option<Bloat>,
     /// One for each phase of the plan, in its order.
     pub rows: Vec<SpeedRow>,
     /// The closed form's time of a request on the idle network of the file, in seconds.
@@ -90,8 +102,16 @@ pub struct Connects {
 /// The times of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RoundTrip {
-    /// Their number.
+    /// The number of requests in the distribution: those that left after the lead and were answered.
     pub count: u64,
+    /// All requests that were sent, those of the lead too.
+    pub sent: u64,
+    /// Those without an answer, of `sent`.
+    pub lost: u64,
+    /// Whether slow requests count more than once: a run of an older version sent one request at a
+    /// time, and counted it once for each 20 ms that passed meanwhile.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_weighted: bool,
     /// The shortest, in seconds.
     pub least_seconds: f64,
     /// The median: of all, with an interval (95 %) where there were several blocks.
@@ -158,7 +178,7 @@ pub struct FlowSpeed {
 /// One flow of a cell, or several together.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Arrived {
-    direction: Direction,
+    pub(super) direction: Direction,
     /// Payload over the time until its last byte had arrived.
     pub(super) bits_per_second: f64,
     /// That time, in seconds.
@@ -305,8 +325,9 @@ pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVer
         row.buffer_delay =
             both.map(|(loaded, idle)| loaded.mean_seconds / idle.least_seconds - 1.0);
     }
-    let expected = way.as_ref().and_then(Way::round_trip);
-    SpeedVerdict { rows, expected_round_trip_seconds: expected, warnings: warnings(cells) }
+    let expected_round_trip_seconds = way.as_ref().and_then(Way::round_trip);
+    let warnings = warnings(cells).into_iter().chain(still_filling(plan, &rows)).collect();
+    SpeedVerdict { bloat: bloat(&rows), rows, expected_round_trip_seconds, warnings }
 }
 
 /// The closed forms for the path between the two hosts.
@@ -328,7 +349,7 @@ impl<'a> Way<'a> {
 
     /// The time of a request and its answer, in seconds.
     fn round_trip(&self) -> Option<f64> {
-        let octets = ASKED.count() as usize + AROUND_SEGMENT + self.longer_header;
+        let octets = ASKED.count() as usize + AROUND_DATAGRAM + self.longer_header;
         let one =
             |from, to| passage(self.drawing, from, to, octets).map(|way| way.occupied + way.beyond);
         Some(one(self.near, self.far)? + one(self.far, self.near)?)
@@ -340,9 +361,10 @@ impl<'a> Way<'a> {
     /// does so at once on a new connection), answers, and sends its FIN; the near host acknowledges
     /// that and sends its own before the next SYN.
     fn connect_seconds(&self) -> Option<f64> {
-        let request = Token::default().len() + ASKED.count() as usize;
+        let request = Token::default().len() + CONNECT_ASKED.count() as usize;
         let forth = self.crossings(self.near, self.far, [SYN_OPTIONS, request], 3)?;
-        let back = self.crossings(self.far, self.near, [SYN_OPTIONS, ASKED.count() as usize], 2)?;
+        let back =
+            self.crossings(self.far, self.near, [SYN_OPTIONS, CONNECT_ASKED.count() as usize], 2)?;
         Some(forth + back)
     }
 
@@ -413,25 +435,33 @@ fn connects(valid: &[&Observation], way: Option<&Way<'_>>) -> Option<Connects> {
 fn round_trip(valid: &[&Observation]) -> Option<RoundTrip> {
     let mut all = Histogram::new();
     let mut medians = Vec::new();
+    let (mut count, mut sent, mut lost, mut is_weighted) = (0_u64, 0_u64, 0_u64, false);
     for requested in valid.iter().filter_map(|seen| requested(seen)) {
         all.merge(&requested.round_trip);
         medians.extend(requested.round_trip.quantile(0.5).map(seconds));
+        count = count.saturating_add(requested.samples());
+        sent = sent.saturating_add(requested.requests);
+        lost = lost.saturating_add(requested.lost);
+        is_weighted |= requested.is_weighted();
     }
     let interval = geometric_interval(&medians, Level::P95).and_then(|estimate| estimate.interval);
     Some(RoundTrip {
-        count: all.count(),
+        count,
+        sent,
+        lost,
+        is_weighted,
         least_seconds: seconds(all.min()?),
         median: Estimate { value: seconds(all.quantile(0.5)?), interval },
-        median_uncertainty_seconds: median_uncertainty(&all)?,
-        p99_seconds: all.known_quantile(0.99).map(seconds),
+        median_uncertainty_seconds: median_uncertainty(&all, count)?,
+        p99_seconds: all.known_quantile(0.99).filter(|_| count >= LEAST_OF_P99).map(seconds),
         mean_seconds: all.mean()? / 1e9,
     })
 }
 
 /// Half of the distance between the ranks that contain the median of all possible requests with
 /// 95 %: the number of requests below it is binomial.
-fn median_uncertainty(all: &Histogram) -> Option<f64> {
-    let ranks = 1.96 * 0.5 / (all.count() as f64).sqrt();
+fn median_uncertainty(all: &Histogram, count: u64) -> Option<f64> {
+    let ranks = 1.96 * 0.5 / (count as f64).sqrt();
     let at = |quantile: f64| all.quantile(quantile.clamp(0.0, 1.0)).map(seconds);
     Some((at(0.5 + ranks)? - at(0.5 - ranks)?) / 2.0)
 }

@@ -16,13 +16,14 @@ use std::sync::atomic::AtomicBool;
 use btu_stats::Histogram;
 use btu_suite::activity::{Order, Performance, Request, Respond, Token};
 use btu_suite::peers::Callers;
+use btu_suite::poisson::Poisson;
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
 use super::acceptor::{Acceptor, Waiting};
 use super::line::{Line, SocketConfig};
 use super::request::stamp;
-use crate::clock::{Limit, cpu, cpu_since, now, stands_for};
+use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::responding::respond;
@@ -43,7 +44,9 @@ pub(crate) struct Connector {
     opening: Vec<u8>,
     answer: Vec<u8>,
     duration: Span,
-    every: Option<Span>,
+    /// Moments at which a connection may begin, after the start; without them each follows the one
+    /// before at once.
+    moments: Option<Poisson>,
     deadline: Span,
 }
 
@@ -69,7 +72,7 @@ impl Connector {
             opening: [&part.token[..], &request].concat(),
             answer: vec![0; message],
             duration: part.duration,
-            every: part.every,
+            moments: part.open_loop.map(|open_loop| open_loop.moments(order.seed)),
             deadline: order.deadline,
         })
     }
@@ -77,7 +80,7 @@ impl Connector {
     fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
-        let opened = self.open_until(started + self.duration, &limit)?;
+        let opened = self.open_until(started, &limit)?;
         let finished = now();
         // The far end learns that all is done; it has not ended before, or has said why itself.
         let _ = self.guide.finish_sending();
@@ -94,27 +97,27 @@ impl Connector {
         Ok(Report { started, finished, cpu: cpu_since(before), outcome })
     }
 
-    fn open_until(&mut self, end: Time, limit: &Limit<'_>) -> Result<Opened, TrafficError> {
-        let mut opened = Opened::default();
+    /// One connection at a time: a moment at which another one is still open is left out.
+    fn open_until(&mut self, started: Time, limit: &Limit<'_>) -> Result<Opened, TrafficError> {
+        let (mut opened, end) = (Opened::default(), started + self.duration);
         loop {
+            let gone = now().since(started);
+            if let Some(due) = self.moments.as_mut().and_then(|all| all.find(|due| *due > gone)) {
+                limit.sleep_until((started + due).min(end));
+            }
             let began = now();
             if began >= end || limit.stopped() {
                 return Ok(opened);
             }
             match self.ask(opened.all, limit) {
                 Ok(true) => {
-                    let time = now().since(began);
-                    let times = stands_for(time, self.every);
-                    opened.times.record_times(time.nanoseconds(), times);
+                    opened.times.record(now().since(began).nanoseconds());
                 }
                 Ok(false) => opened.wrong += 1,
                 Err(error) if is_refused(&error) => opened.refused += 1,
                 Err(error) => return Err(error),
             }
             opened.all += 1;
-            if let Some(every) = self.every {
-                limit.sleep_until((began + every).min(end));
-            }
         }
     }
 
@@ -216,7 +219,7 @@ impl Performance for Answerer {
 mod tests {
     use std::net::IpAddr;
 
-    use btu_suite::activity::Transport;
+    use btu_suite::activity::{OpenLoop, Transport};
     use btu_units::Bytes;
 
     use super::*;
@@ -233,7 +236,7 @@ mod tests {
             token: [7; 16],
             message: Bytes::new(16),
             duration: Span::from_milliseconds(50),
-            every: Some(Span::from_milliseconds(10)),
+            open_loop: Some(OpenLoop::every(Span::from_milliseconds(10))),
         };
         let activity = btu_suite::activity::Activity::Request(part.clone());
         let order = Order::new(1, Span::from_seconds(10), activity);
@@ -243,7 +246,7 @@ mod tests {
         let report = connector.run(&AtomicBool::new(false)).unwrap();
         let Outcome::Requested(requested) = report.outcome else { panic!("{report:?}") };
         assert_eq!((requested.answers, requested.wrong), (0, 0), "{requested:?}");
-        assert!((1..=6).contains(&requested.requests), "{requested:?}");
+        assert!(requested.requests <= 50, "{requested:?}");
         assert_eq!(requested.lost, requested.requests);
     }
 

@@ -38,6 +38,7 @@ fn parse(raw: &[u8]) -> TcpInfo {
     TcpInfo {
         rto_us: half(raw, 8),
         send_mss_bytes: half(raw, 16),
+        receive_mss_bytes: half(raw, 20),
         rtt_us: half(raw, 68),
         rtt_variance_us: half(raw, 72),
         ssthresh_segments: half(raw, 76),
@@ -46,6 +47,7 @@ fn parse(raw: &[u8]) -> TcpInfo {
         bytes_acked: whole(raw, 120),
         bytes_received: whole(raw, 128),
         min_rtt_us: half(raw, 148),
+        data_segments_received: half(raw, 152),
         delivery_rate_bytes_per_second: whole(raw, 160),
         busy_us: whole(raw, 168),
         receiver_limited_us: whole(raw, 176),

@@ -243,12 +243,12 @@ impl Line {
         info::of(&self.stream).map_err(TrafficError::socket("read TCP_INFO", self.peer))
     }
 
-    /// The progress data of an outgoing stream, or of requests.
+    /// The progress data of an outgoing stream.
     pub(crate) fn seen(&self) -> io::Result<Seen> {
         let tcp = info::of(&self.stream)?;
         // The token was acknowledged, too.
         let bytes = tcp.bytes_acked.saturating_sub(Token::default().len() as u64);
-        Ok(Seen { bytes, missing: None, tcp: Some(tcp) })
+        Ok(Seen { bytes, tcp: Some(tcp), ..Seen::default() })
     }
 
     /// The path as a receiver sees it.

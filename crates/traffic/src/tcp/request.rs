@@ -1,24 +1,33 @@
-//! The end that sends requests, over TCP: a closed loop of one user who waits for each answer.
+//! The end that sends requests, over TCP: an open loop on one connection, or a closed loop of one
+//! user who waits for each answer.
 
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Order, Request, Tell};
+use btu_suite::activity::{OpenLoop, Order, Request, Tell};
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
 use super::line::{Line, SocketConfig};
 use super::watch::watched;
-use crate::clock::{Limit, cpu, cpu_since, now, stands_for};
+use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
+use crate::open_loop::{self, Carrier, Heard, Ledger, Recent};
 use crate::payload::Payload;
 use crate::sampling::{Sampling, Seen, Telling};
 use crate::size;
+use crate::sys::stream;
 
 const KIND: &str = "request over TCP";
 const ASK: &str = "send a request";
 const WAIT: &str = "wait for the answer";
+
+/// Octets of requests that wait for room in the socket; what is due beyond is lost.
+const MOST_UNSENT: usize = 1 << 20;
 
 /// A requester that is connected.
 pub(crate) struct Requester {
@@ -27,9 +36,9 @@ pub(crate) struct Requester {
     /// payload.
     request: Vec<u8>,
     answer: Vec<u8>,
-    round_trip: Histogram,
     duration: Span,
-    every: Option<Span>,
+    open_loop: Option<OpenLoop>,
+    seed: u64,
     deadline: Span,
     sample_every: Option<Span>,
 }
@@ -47,12 +56,133 @@ impl Requester {
             )?,
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             answer: vec![0; message],
-            round_trip: Histogram::new(),
             duration: part.duration,
-            every: part.every,
+            open_loop: part.open_loop,
+            seed: order.seed,
             deadline: order.deadline,
             sample_every: order.sample_every,
         })
+    }
+
+    /// Asks at random moments from `started` on.
+    fn ask_on_time(
+        self,
+        started: Time,
+        open_loop: OpenLoop,
+        limit: &Limit<'_>,
+        tell: Tell<'_>,
+    ) -> Result<Requested, TrafficError> {
+        let recent = Recent::new(self.sample_every.is_some());
+        let ledger = Ledger::new(started + open_loop.lead, &recent);
+        let mut carrier = Connection {
+            line: &self.line,
+            request: self.request,
+            answer: self.answer,
+            filled: 0,
+            unsent: VecDeque::new(),
+            asked: VecDeque::new(),
+        };
+        let sampling = Sampling { every: self.sample_every, started, tell };
+        let look = || Ok(Seen { requests: recent.take(), ..Seen::default() });
+        let (draw, time) = ((open_loop, self.seed), (started, self.duration));
+        sampling.during(look, || open_loop::run(&mut carrier, draw, time, ledger, limit))
+    }
+
+    /// Asks again after each answer.
+    fn ask_in_turn(self, started: Time, limit: &Limit<'_>) -> Result<Requested, TrafficError> {
+        let mut user = User {
+            line: &self.line,
+            request: self.request,
+            answer: self.answer,
+            round_trip: Histogram::new(),
+        };
+        let end = started + self.duration;
+        let ask = || user.ask_until(end, limit);
+        let (requests, wrong) = watched(&self.line, limit, ASK, ask)?;
+        let answers = requests - wrong;
+        Ok(Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: user.round_trip })
+    }
+}
+
+/// Requests and answers of an open loop on one connection: answers come in the order of requests.
+struct Connection<'a> {
+    line: &'a Line,
+    request: Vec<u8>,
+    answer: Vec<u8>,
+    /// Octets of the next answer so far.
+    filled: usize,
+    unsent: VecDeque<u8>,
+    /// The numbers of requests without an answer.
+    asked: VecDeque<u64>,
+}
+
+impl Connection<'_> {
+    /// Writes what the socket has room for.
+    fn flush(&mut self) -> Result<(), TrafficError> {
+        while !self.unsent.is_empty() {
+            let (first, _) = self.unsent.as_slices();
+            match stream::send(self.line.socket(), first, libc::MSG_DONTWAIT) {
+                Ok(sent) => drop(self.unsent.drain(..sent)),
+                Err(error) if is_pause(&error) => return Ok(()),
+                Err(error) => return Err(TrafficError::socket(ASK, self.peer())(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+impl Carrier for Connection<'_> {
+    const LOSES: bool = false;
+
+    fn peer(&self) -> SocketAddr {
+        self.line.peer()
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.line.socket()
+    }
+
+    fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    fn send(&mut self, number: u64) -> Result<bool, TrafficError> {
+        if self.unsent.len() >= MOST_UNSENT {
+            return Ok(false);
+        }
+        stamp(&mut self.request, number);
+        self.unsent.extend(&self.request);
+        self.asked.push_back(number);
+        self.flush()?;
+        Ok(true)
+    }
+
+    fn receive(&mut self) -> Result<Option<Heard>, TrafficError> {
+        self.flush()?;
+        let room = &mut self.answer[self.filled..];
+        match stream::receive(self.line.socket(), room, libc::MSG_DONTWAIT) {
+            Ok(0) => {
+                return Err(TrafficError::Closed {
+                    peer: self.peer(),
+                    when: "instead of answering",
+                });
+            }
+            Ok(read) => self.filled += read,
+            Err(error) if is_pause(&error) => return Ok(None),
+            Err(error) => return Err(TrafficError::socket(WAIT, self.peer())(error)),
+        }
+        if self.filled < self.answer.len() {
+            return Ok(Some(Heard::Aside));
+        }
+        self.filled = 0;
+        let Some(number) = self.asked.pop_front() else { return Ok(Some(Heard::Wrong)) };
+        stamp(&mut self.request, number);
+        let is_right = self.answer == self.request;
+        Ok(Some(if is_right { Heard::Answer(number) } else { Heard::Wrong }))
     }
 }
 
@@ -62,7 +192,6 @@ struct User<'a> {
     request: Vec<u8>,
     answer: Vec<u8>,
     round_trip: Histogram,
-    every: Option<Span>,
 }
 
 impl User<'_> {
@@ -77,9 +206,6 @@ impl User<'_> {
             let is_right = self.ask(requests, asked, limit)?;
             requests += 1;
             wrong += u64::from(!is_right);
-            if let Some(every) = self.every {
-                limit.sleep_until((asked + every).min(end));
-            }
         }
     }
 
@@ -96,8 +222,7 @@ impl User<'_> {
         let round_trip = now().since(asked);
         let is_right = self.answer == self.request;
         if is_right {
-            self.round_trip
-                .record_times(round_trip.nanoseconds(), stands_for(round_trip, self.every));
+            self.round_trip.record(round_trip.nanoseconds());
         }
         Ok(is_right)
     }
@@ -117,27 +242,12 @@ impl Telling for Requester {
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
-        let end = started + self.duration;
-        let mut user = User {
-            line: &self.line,
-            request: self.request,
-            answer: self.answer,
-            round_trip: self.round_trip,
-            every: self.every,
+        let account = match self.open_loop {
+            Some(open_loop) => self.ask_on_time(started, open_loop, &limit, tell)?,
+            None => self.ask_in_turn(started, &limit)?,
         };
-        let sampling = Sampling { every: self.sample_every, started, tell };
-        let ask = || watched(&self.line, &limit, ASK, || user.ask_until(end, &limit));
-        let (requests, wrong) =
-            sampling.during(|| Ok(Seen { bytes: 0, ..self.line.seen()? }), ask)?;
-        let answers = requests - wrong;
-        let requested =
-            Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: user.round_trip };
-        Ok(Report {
-            started,
-            finished: now(),
-            cpu: cpu_since(before),
-            outcome: Outcome::Requested(requested),
-        })
+        let outcome = Outcome::Requested(account);
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome })
     }
 }
 

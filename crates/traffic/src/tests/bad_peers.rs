@@ -230,7 +230,7 @@ fn an_exchange_that_stalls_ends_at_its_deadline_on_both_sides() {
                 token: TOKEN,
                 message,
                 duration,
-                every: None,
+                open_loop: None,
             })
         }
         Rendezvous::Listen(_) => panic!("requesters connect"),
@@ -255,7 +255,7 @@ fn a_requester_counts_wrong_answers_and_names_who_hung_up() {
             token: TOKEN,
             message,
             duration,
-            every: None,
+            open_loop: None,
         })
     };
     let listener = TcpListener::bind((HERE, 0)).unwrap();
@@ -289,7 +289,7 @@ fn a_udp_requester_loses_late_and_wrong_answers_apart() {
     let to = responder.local_addr().unwrap();
     let (message, duration) = (Bytes::new(100), Span::from_milliseconds(250));
     let part =
-        Request { to, transport: Transport::Udp, token: TOKEN, message, duration, every: None };
+        Request { to, transport: Transport::Udp, token: TOKEN, message, duration, open_loop: None };
     let asking = prepare(&order(Activity::Request(part)));
     let thread = thread::spawn(move || {
         let mut room = [0; 200];
@@ -337,7 +337,7 @@ fn datagram_ends_without_a_peer_give_up() {
             token: TOKEN,
             message,
             duration,
-            every: None,
+            open_loop: None,
         }),
         Activity::UdpSend(UdpSend {
             meeting: Rendezvous::Connect(to),

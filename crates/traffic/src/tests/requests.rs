@@ -1,16 +1,19 @@
 //! Request and response between our own two ends.
 
+use std::collections::VecDeque;
 use std::io::Write;
-use std::net::TcpStream;
+use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use btu_suite::activity::{Activity, Request, Respond, Transport};
+use btu_suite::activity::{Activity, OpenLoop, Request, Respond, Transport};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Requested};
 use btu_units::{Bytes, Span};
+
+use crate::udp::{Header, Kind};
 
 use super::{HERE, NEVER, TOKEN, order, outcome, perform, prepare};
 
@@ -26,7 +29,7 @@ fn exchange(transport: Transport, message: u64) -> (u64, Requested) {
                 token: TOKEN,
                 message,
                 duration,
-                every: None,
+                open_loop: None,
             })
         },
     );
@@ -65,22 +68,80 @@ fn every_request_is_answered_once_on_all_transports() {
     }
 }
 
-/// One at a time, and no more than one in 20 ms.
+/// Requests at random moments over all transports: every one is answered, and the number of requests
+/// is that of moments, unless connections take longer than the time between two of them.
 #[test]
-fn requests_keep_their_distance() {
+fn requests_leave_at_random_moments() {
     for transport in [Transport::Tcp, Transport::TcpConnect, Transport::Udp] {
         let message = Bytes::new(100);
+        let (duration, open_loop) =
+            (Span::from_milliseconds(500), OpenLoop::every(Span::from_milliseconds(5)));
         let (_, requested) = perform(
             |_| Activity::Respond(Respond { on: HERE, transport, token: TOKEN, message }),
             |to| {
-                let (duration, every) =
-                    (Span::from_milliseconds(200), Some(Span::from_milliseconds(20)));
-                Activity::Request(Request { to, transport, token: TOKEN, message, duration, every })
+                let open_loop = Some(open_loop);
+                Activity::Request(Request {
+                    to,
+                    transport,
+                    token: TOKEN,
+                    message,
+                    duration,
+                    open_loop,
+                })
             },
         );
         let requested = outcome!(requested, Requested);
-        assert!((2..=10).contains(&requested.requests), "{transport:?}: {requested:?}");
+        let moments = open_loop.moments(42).take_while(|moment| *moment < duration).count();
+        assert!((1..=moments as u64).contains(&requested.requests), "{transport:?}: {requested:?}");
+        assert_eq!((requested.lost, requested.wrong, requested.late), (0, 0, 0), "{transport:?}");
+        assert_eq!(requested.answers, requested.requests);
+        assert_eq!(requested.round_trip.count(), requested.answers);
     }
+}
+
+/// A peer that holds each answer back for 300 ms: requests leave without waiting for it, and each
+/// has its own time. Of six one is never answered.
+#[test]
+fn requests_do_not_wait_for_answers() {
+    let responder = UdpSocket::bind((HERE, 0)).unwrap();
+    let to = responder.local_addr().unwrap();
+    responder.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+    let thread = thread::spawn(move || {
+        let (mut room, mut held) = ([0; 200], VecDeque::new());
+        loop {
+            if let Ok((length, peer)) = responder.recv_from(&mut room) {
+                let (header, _) = Header::decode(&room[..length]).expect("only ours comes here");
+                let mut answer = room[..length].to_vec();
+                let (kind, wait) = match header.kind {
+                    Kind::Hello => (Kind::Welcome, 0),
+                    Kind::Farewell => (Kind::Goodbye, 0),
+                    _ if header.number % 6 == 5 => continue,
+                    _ => (Kind::Answer, 300),
+                };
+                answer[4] = kind as u8;
+                held.push_back((Instant::now() + Duration::from_millis(wait), answer, peer, kind));
+            }
+            held.make_contiguous().sort_by_key(|(due, ..)| *due);
+            while held.front().is_some_and(|(due, ..)| *due <= Instant::now()) {
+                let (_, answer, peer, kind) = held.pop_front().expect("one is due");
+                responder.send_to(&answer, peer).unwrap();
+                if kind == Kind::Goodbye {
+                    return;
+                }
+            }
+        }
+    });
+    let (message, duration) = (Bytes::new(100), Span::from_milliseconds(600));
+    let open_loop = Some(OpenLoop::every(Span::from_milliseconds(10)));
+    let part =
+        Request { to, transport: Transport::Udp, token: TOKEN, message, duration, open_loop };
+    let requested = outcome!(prepare(&order(Activity::Request(part))).perform(&NEVER), Requested);
+    thread.join().unwrap();
+    // One at a time would be two requests in this time.
+    assert!(requested.requests > 20, "{requested:?}");
+    assert_eq!(requested.lost, requested.requests / 6, "{requested:?}");
+    assert_eq!(requested.requests, requested.answers + requested.lost);
+    assert!(requested.round_trip.min().unwrap() >= 300_000_000, "{requested:?}");
 }
 
 #[test]
@@ -114,7 +175,7 @@ fn connections_of_strangers_do_not_count() {
     let responder = prepare(&order(Activity::Respond(respond)));
     let to = responder.endpoint().expect("it listens");
     let duration = Span::from_milliseconds(100);
-    let ask = Request { to, transport, token: TOKEN, message, duration, every: None };
+    let ask = Request { to, transport, token: TOKEN, message, duration, open_loop: None };
     let asking = prepare(&order(Activity::Request(ask)));
     let ending = Arc::new(AtomicBool::new(false));
     let (seen, stranger) = (Arc::clone(&ending), move || {

@@ -117,7 +117,7 @@ impl Telling for Receiver {
             Ok(sampling::Seen {
                 bytes: arrived.bytes(),
                 missing: Some(arrived.missing()),
-                tcp: None,
+                ..sampling::Seen::default()
             })
         };
         let mut received = sampling.during(look, || stream.run(&mut self.room, &limit))?;

@@ -1,26 +1,33 @@
-//! The end that sends requests, over UDP: a closed loop of one user, with a timeout for each
-//! request.
+//! The end that sends requests, over UDP: an open loop, or a closed loop of one user with a timeout
+//! for each request.
 
-use std::error::Error;
 use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Order, Performance, Rendezvous, Request};
+use btu_suite::activity::{OpenLoop, Order, Rendezvous, Request, Tell};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
 use super::header::{HEADER, Header, Kind};
 use super::post::{Exchange, Post, is_pause};
-use crate::clock::{Limit, cpu, cpu_since, now, stands_for};
+use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
+use crate::open_loop::{self, Carrier, GivenUp, Heard, Ledger, Recent};
 use crate::payload::Payload;
+use crate::sampling::{Sampling, Seen, Telling};
 use crate::size;
+use crate::sys::stream;
 
 const KIND: &str = "request over UDP";
 const ASK: &str = "send a request";
 const WAIT: &str = "wait for the answer";
+
+/// Longest wait for an answer to greetings. Behind a queue of several seconds a greeting takes two
+/// round trips.
+const GREETING: Span = Span::from_seconds(20);
 
 /// A request is given up after 100 ms or four times the longest round trip so far, whichever is
 /// longer, and after two seconds in any case. Other arrivals meanwhile can at most double one wait.
@@ -33,8 +40,10 @@ pub(crate) struct Requester {
     request: Vec<u8>,
     room: Vec<u8>,
     duration: Span,
-    accounts: Accounts,
+    open_loop: Option<OpenLoop>,
+    seed: u64,
     deadline: Span,
+    sample_every: Option<Span>,
 }
 
 impl Requester {
@@ -51,15 +60,38 @@ impl Requester {
             request: Payload::new(order.seed, message).at(0, message).to_vec(),
             room: vec![0; message + 1],
             duration: part.duration,
-            accounts: Accounts::new(part.every),
+            open_loop: part.open_loop,
+            seed: order.seed,
             deadline: order.deadline,
+            sample_every: order.sample_every,
         })
     }
 
-    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
-        let limit = Limit::new(started, self.deadline, stop);
-        let exchange = self.post.meet(&limit)?;
+    /// Asks at random moments from `started` on.
+    fn ask_on_time(
+        mut self,
+        started: Time,
+        open_loop: OpenLoop,
+        limit: &Limit<'_>,
+        tell: Tell<'_>,
+    ) -> Result<Requested, TrafficError> {
+        let exchange = self.post.meet(&limit.within(started, self.duration + GREETING))?;
+        let recent = Recent::new(self.sample_every.is_some());
+        let ledger = Ledger::new(started + open_loop.lead, &recent);
+        let mut carrier =
+            Datagrams { exchange: &exchange, request: &mut self.request, room: &mut self.room };
+        let sampling = Sampling { every: self.sample_every, started, tell };
+        let look = || Ok(Seen { requests: recent.take(), ..Seen::default() });
+        let (draw, time) = ((open_loop, self.seed), (started, self.duration));
+        let account =
+            sampling.during(look, || open_loop::run(&mut carrier, draw, time, ledger, limit))?;
+        exchange.part(account.requests)?;
+        Ok(account)
+    }
+
+    /// Asks again after each answer, for the duration from the greeting on.
+    fn ask_in_turn(mut self, limit: &Limit<'_>) -> Result<Requested, TrafficError> {
+        let exchange = self.post.meet(limit)?;
         let mut user = User {
             exchange: &exchange,
             request: &mut self.request,
@@ -67,31 +99,77 @@ impl Requester {
             timeout: Span::ZERO,
         };
         user.bear(exchange.round_trip())?;
-        let end = now() + self.duration;
+        let (end, mut accounts) = (now() + self.duration, Accounts::default());
         loop {
             let asked = now();
             if asked >= end || limit.stopped() {
                 break;
             }
             limit.check_time(asked, ASK, exchange.peer())?;
-            user.ask(&mut self.accounts, asked)?;
-            if let Some(every) = self.accounts.every {
-                limit.sleep_until((asked + every).min(end));
-            }
+            user.ask(&mut accounts, asked)?;
         }
-        exchange.part(self.accounts.account.requests)?;
-        let outcome = Outcome::Requested(self.accounts.account);
-        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome })
+        exchange.part(accounts.account.requests)?;
+        Ok(accounts.account)
     }
 }
 
-impl Performance for Requester {
+impl Telling for Requester {
     fn endpoint(&self) -> Option<SocketAddr> {
         None
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
-        Ok(self.run(stop)?)
+    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
+        let (started, before) = (now(), cpu());
+        let limit = Limit::new(started, self.deadline, stop);
+        let account = match self.open_loop {
+            Some(open_loop) => self.ask_on_time(started, open_loop, &limit, tell)?,
+            None => self.ask_in_turn(&limit)?,
+        };
+        let outcome = Outcome::Requested(account);
+        Ok(Report { started, finished: now(), cpu: cpu_since(before), outcome })
+    }
+}
+
+/// Requests and answers of an open loop, each a datagram.
+struct Datagrams<'a> {
+    exchange: &'a Exchange,
+    request: &'a mut [u8],
+    room: &'a mut [u8],
+}
+
+impl Carrier for Datagrams<'_> {
+    const LOSES: bool = true;
+
+    fn peer(&self) -> SocketAddr {
+        self.exchange.peer()
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.exchange.socket()
+    }
+
+    fn has_unsent(&self) -> bool {
+        false
+    }
+
+    fn send(&mut self, number: u64) -> Result<bool, TrafficError> {
+        let header = Header { kind: Kind::Request, token: self.exchange.token(), number };
+        self.request[..HEADER].copy_from_slice(&header.encode());
+        match stream::send(self.exchange.socket(), self.request, libc::MSG_DONTWAIT) {
+            Ok(_) => Ok(true),
+            Err(error) if is_pause(&error) || error.raw_os_error() == Some(libc::ENOBUFS) => {
+                Ok(false)
+            }
+            Err(error) => Err(TrafficError::socket(ASK, self.peer())(error)),
+        }
+    }
+
+    fn receive(&mut self) -> Result<Option<Heard>, TrafficError> {
+        match self.exchange.receive_now(self.room) {
+            Ok(length) => Ok(Some(judge(self.exchange, self.request, &self.room[..length]))),
+            Err(error) if is_pause(&error) => Ok(None),
+            Err(error) => Err(TrafficError::socket(WAIT, self.peer())(error)),
+        }
     }
 }
 
@@ -139,20 +217,18 @@ impl User<'_> {
             let heard = self.exchange.receive(self.room);
             let waited = now().since(asked);
             match heard {
-                Ok(length) => {
-                    match judge(self.exchange, self.request, &self.room[..length], number) {
-                        Judgement::Right => {
-                            accounts.answered(waited);
-                            return self.bear(waited);
-                        }
-                        Judgement::Wrong => {
-                            accounts.account.wrong += 1;
-                            return Ok(());
-                        }
-                        Judgement::Old(old) => accounts.came_late(old),
-                        Judgement::Aside => {}
+                Ok(length) => match judge(self.exchange, self.request, &self.room[..length]) {
+                    Heard::Answer(same) if same == number => {
+                        accounts.answered(waited);
+                        return self.bear(waited);
                     }
-                }
+                    Heard::Answer(old) if old < number => accounts.came_late(old),
+                    Heard::Answer(_) | Heard::Wrong => {
+                        accounts.account.wrong += 1;
+                        return Ok(());
+                    }
+                    Heard::Aside => {}
+                },
                 Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(TrafficError::socket(WAIT, self.exchange.peer())(error)),
             }
@@ -164,31 +240,15 @@ impl User<'_> {
     }
 }
 
-/// The meaning of a datagram for a user who waits for the answer to a request.
-#[derive(Debug, PartialEq, Eq)]
-enum Judgement {
-    /// The datagram is the right answer.
-    Right,
-    /// An impossible answer.
-    Wrong,
-    /// The answer to an earlier request.
-    Old(u64),
-    /// A repeated challenge or welcome: no answer at all.
-    Aside,
-}
-
-/// Compares an answer with the request it must echo.
-fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8], number: u64) -> Judgement {
+/// Compares an answer with the request that it must echo but for its number; a repeated challenge
+/// or welcome is no answer at all.
+fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8]) -> Heard {
     match exchange.header(datagram) {
-        Some((Header { kind: Kind::Challenge | Kind::Welcome, .. }, [])) => Judgement::Aside,
+        Some((Header { kind: Kind::Challenge | Kind::Welcome, .. }, [])) => Heard::Aside,
         Some((header, payload)) if header.kind == Kind::Answer && payload == &request[HEADER..] => {
-            match header.number {
-                old if old < number => Judgement::Old(old),
-                same if same == number => Judgement::Right,
-                _ => Judgement::Wrong,
-            }
+            Heard::Answer(header.number)
         }
-        _ => Judgement::Wrong,
+        _ => Heard::Wrong,
     }
 }
 
@@ -196,11 +256,10 @@ fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8], number: u64) -> J
 struct Accounts {
     account: Requested,
     given_up: GivenUp,
-    every: Option<Span>,
 }
 
-impl Accounts {
-    fn new(every: Option<Span>) -> Self {
+impl Default for Accounts {
+    fn default() -> Self {
         let account = Requested {
             requests: 0,
             answers: 0,
@@ -209,14 +268,14 @@ impl Accounts {
             wrong: 0,
             round_trip: Histogram::new(),
         };
-        Self { account, given_up: GivenUp::default(), every }
+        Self { account, given_up: GivenUp::default() }
     }
+}
 
+impl Accounts {
     fn answered(&mut self, round_trip: Span) {
         self.account.answers += 1;
-        self.account
-            .round_trip
-            .record_times(round_trip.nanoseconds(), stands_for(round_trip, self.every));
+        self.account.round_trip.record(round_trip.nanoseconds());
     }
 
     fn gave_up(&mut self, number: u64) {
@@ -231,51 +290,17 @@ impl Accounts {
     }
 }
 
-/// The last 64 requests that were given up.
-struct GivenUp {
-    numbers: [Option<u64>; 64],
-    next: usize,
-}
-
-impl Default for GivenUp {
-    fn default() -> Self {
-        Self { numbers: [None; 64], next: 0 }
-    }
-}
-
-impl GivenUp {
-    fn add(&mut self, number: u64) {
-        self.numbers[self.next] = Some(number);
-        self.next = (self.next + 1) % self.numbers.len();
-    }
-
-    /// Whether `number` was given up and its answer has not come yet.
-    fn take(&mut self, number: u64) -> bool {
-        self.numbers
-            .iter_mut()
-            .any(|given_up| given_up.take_if(|given_up| *given_up == number).is_some())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn an_answer_is_late_once_and_only_after_its_request_was_given_up() {
-        let mut accounts = Accounts::new(None);
+        let mut accounts = Accounts::default();
         accounts.gave_up(3);
         for number in [2, 3, 3] {
             accounts.came_late(number);
         }
         assert_eq!((accounts.account.lost, accounts.account.late), (1, 1));
-    }
-
-    #[test]
-    fn only_the_last_64_are_remembered() {
-        let mut given_up = GivenUp::default();
-        (0..65).for_each(|number| given_up.add(number));
-        assert!(!given_up.take(0));
-        assert!(given_up.take(1) && given_up.take(64));
     }
 }

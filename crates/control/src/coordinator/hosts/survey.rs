@@ -114,7 +114,7 @@ fn asking([asker, called]: [&HostName; 2], token: Token) -> Script {
         token,
         message,
         duration: REACH_PROBE,
-        every: None,
+        open_loop: None,
     });
     // The content of the requests has no effect.
     let order = |activity| Order::new(0, DEADLINE, activity);

@@ -9,7 +9,7 @@ use btu_units::Span;
 use super::super::doing::ActivityStep;
 use super::super::plan::MOST_VALUES;
 use super::super::value::Value;
-use super::{Asked, Found, activity, lead, program, value};
+use super::{Asked, Found, activity, program, value};
 use crate::network::HostName;
 use crate::program::{Part, ProgramStep};
 
@@ -70,7 +70,7 @@ impl Setup {
             programs: Vec::new(),
             activities: Vec::new(),
             values: Vec::new(),
-            lead: asked.unwrap_or_else(|| lead::usual(context.drawing)),
+            lead: asked.unwrap_or_else(|| crate::lead::of(context.drawing)),
         };
         for (group, part) in
             [("service", Part::Service), ("load", Part::Load), ("measure", Part::Measured)]

@@ -4,7 +4,7 @@ use btu_network::library_text;
 use btu_units::Time;
 
 use super::*;
-use crate::activity::Receiving;
+use crate::activity::{OpenLoop, Receiving};
 use crate::experiment::{CellSetting, Field, Frame, Raised};
 use crate::network::HostName;
 use crate::record::{DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent};
@@ -38,6 +38,10 @@ fn plan(phases: &[Phase]) -> SpeedPlan {
         },
         phases: phases.to_vec(),
         time: Span::from_seconds(2),
+        requests: Some(OpenLoop {
+            interval: Span::from_milliseconds(20),
+            lead: Span::from_seconds(1),
+        }),
         idle: Span::from_seconds(1),
         streams: 2,
         offered: Some(btu_units::BitRate::from_megabits_per_second(1)),
@@ -52,9 +56,11 @@ fn an_upload_is_the_phase_with_one_connection() {
     let plan = SpeedPlan { streams: 1, ..plan(&[Phase::Up]) };
     let setting = CellSetting::unplayed(&plan.frame);
     let [near, far] = plan.hosts().map(|host| host.expect("a host"));
+    let interval = Span::from_milliseconds(20);
+    let plan = SpeedPlan { requests: Some(OpenLoop::every(interval)), ..plan.clone() };
     let played = plan.script(&SpeedCell { phase: Phase::Up }, &setting);
     assert_eq!(played.steps.len(), 4);
-    assert_eq!(upload([near, far], plan.time, &setting), played);
+    assert_eq!(upload([near, far], plan.time, interval, &setting), played);
 }
 
 fn report(outcome: Outcome) -> Report {
@@ -136,8 +142,11 @@ fn a_queue_is_what_requests_wait_longer_than_on_the_idle_network() {
     near(up.queue_uncertainty_seconds.unwrap(), 0.05f64.hypot(0.0005));
     // The mean of 110 ms over the shortest of 10.
     near(up.buffer_delay.unwrap(), 10.0);
-    // Each way 5 ms and a frame of 86 octets behind a preamble of 8.
-    near(verdict.expected_round_trip_seconds.unwrap(), 2.0 * (0.005 + 94.0 * 8.0 / 1e7));
+    // Each way 5 ms and a frame of 78 octets behind a preamble of 8.
+    near(verdict.expected_round_trip_seconds.unwrap(), 2.0 * (0.005 + 86.0 * 8.0 / 1e7));
+    // 100 ms of 110, which three requests know to 50 ms: certainly more than 20 ms.
+    let bloat = verdict.bloat.expect("a verdict");
+    assert_eq!((bloat.word, bloat.waits.len()), (BloatWord::Bloated, 1));
 }
 
 #[test]
@@ -309,6 +318,7 @@ fn what_was_reported_under_way_is_kept() {
         from_seconds: 0.0,
         to_seconds: 1.0,
         request_seconds: Some(0.01),
+        requests: Some(50),
         flows: Vec::new(),
     };
     let mut faulty = cell(Phase::Idle, 0, vec![asked(&[10])]);
@@ -320,4 +330,82 @@ fn what_was_reported_under_way_is_kept() {
     assert_eq!(plan.judge(&[faulty, good]).rows[0].course, [second]);
     let older = cell(Phase::Idle, 0, vec![asked(&[10])]);
     assert!(!serde_json::to_string(&older).unwrap().contains("course"));
+}
+
+/// The word is certain where the uncertainty leaves the bound of 20 ms on one side of all waits.
+#[test]
+fn the_word_is_that_of_the_longest_wait() {
+    let plan = plan(&[Phase::Idle, Phase::Up, Phase::Down]);
+    let word = |up: &[u64], down: &[u64]| {
+        let cells = [
+            cell(Phase::Idle, 0, vec![asked(&[10; 40])]),
+            cell(Phase::Up, 0, vec![asked(up), turned(stream(1000))]),
+            cell(Phase::Down, 0, vec![asked(down), stream(1000)]),
+        ];
+        plan.judge(&cells).bloat.map(|bloat| bloat.word)
+    };
+    let around = |middle: u64| (0..40).map(|place| middle - 10 + place / 2).collect::<Vec<_>>();
+    assert_eq!(word(&[12; 40], &[29; 40]), Some(BloatWord::Fine));
+    assert_eq!(word(&[12; 40], &[31; 40]), Some(BloatWord::Bloated));
+    assert_eq!(word(&[12; 40], &around(30)), Some(BloatWord::Borderline));
+    assert_eq!(plan.judge(&[cell(Phase::Up, 0, vec![asked(&[9]), turned(stream(9))])]).bloat, None);
+}
+
+/// An older version sent one request at a time and weighted it by the time that it took: the number
+/// of requests is that of the answers, and no percentile is taken from weights.
+#[test]
+fn weighted_requests_of_older_runs_are_counted_once() {
+    let [responded, mut requested] = asked(&[37, 37, 37, 37]);
+    if let Outcome::Requested(requested) = &mut requested {
+        requested.round_trip.record_times(1_870_000_000, 183);
+        (requested.requests, requested.answers) = (5, 5);
+    }
+    let plan = SpeedPlan { requests: None, ..plan(&[Phase::Idle]) };
+    let stored = serde_json::to_string(&plan).expect("a plan");
+    assert!(!stored.contains("requests"), "{stored}");
+    let trip = plan.judge(&[cell(Phase::Idle, 0, vec![[responded, requested]])]).rows[0].round_trip;
+    let trip = trip.expect("requests");
+    assert_eq!((trip.count, trip.sent, trip.p99_seconds, trip.is_weighted), (5, 5, None, true));
+}
+
+/// Requests that become slower until the end say that a queue still fills.
+#[test]
+fn a_queue_that_still_fills_is_a_warning() {
+    let plan = SpeedPlan { time: Span::from_seconds(3), ..plan(&[Phase::Up]) };
+    let course = |last: f64| {
+        // The lead is one second, and a request takes half a second: of the first answers most left
+        // before.
+        let second = |number: u32| Interval {
+            from_seconds: f64::from(number),
+            to_seconds: f64::from(number + 1),
+            request_seconds: Some([0.1, 0.3, 0.5, last][number as usize]),
+            requests: Some(50),
+            flows: Vec::new(),
+        };
+        let mut measured = cell(Phase::Up, 0, vec![asked(&[500; 9]), turned(stream(3000))]);
+        measured.seen.course = (0..4).map(second).collect();
+        plan.judge(&[measured]).warnings
+    };
+    assert!(course(0.6).is_empty() && course(0.4).is_empty());
+    let warnings = course(0.7);
+    assert_eq!(warnings[0].cause, "a queue that still fills");
+    assert!(warnings[0].observed.contains("500 ms") && warnings[0].observed.contains("700 ms"));
+}
+
+/// A round trip is no duration, and two directions are two numbers.
+#[test]
+fn the_columns_of_a_cell_are_what_it_measured() {
+    let plan = plan(&[Phase::Up, Phase::Both, Phase::Connects]);
+    let facts = |phase, pairs: Vec<[Outcome; 2]>| {
+        let measured = cell(phase, 0, pairs);
+        plan.facts(&measured.cell, &measured.seen)
+    };
+    let up = facts(Phase::Up, vec![asked(&[1870]), turned(stream(1000))]);
+    near(up.round_trip.expect("requests").seconds(), 1.87);
+    assert_eq!((up.duration, up.goodput_bits_per_second, up.both_ways), (None, Some(8e6), None));
+    let both = facts(Phase::Both, vec![asked(&[9]), turned(stream(1000)), stream(4000)]);
+    assert_eq!((both.goodput_bits_per_second, both.both_ways), (None, Some([8e6, 2e6])));
+    let connects = facts(Phase::Connects, vec![asked(&[21])]);
+    near(connects.duration.expect("connections").seconds(), 0.021);
+    assert_eq!(connects.round_trip, None);
 }

@@ -67,8 +67,9 @@ impl Experiment for AskPlan {
         let (transport, token, message) = (Transport::Udp, setting.token, cell.message);
         let respond = Activity::Respond(Respond { on: unset, transport, token, message });
         let to = SocketAddr::new(unset, 0);
-        let (duration, every) = (self.duration, None);
-        let request = Activity::Request(Request { to, transport, token, message, duration, every });
+        let (duration, open_loop) = (self.duration, None);
+        let request =
+            Activity::Request(Request { to, transport, token, message, duration, open_loop });
         let step = |station: usize, peer, activity| Step {
             host: self.frame.network.hosts()[station].clone(),
             role: Role::Network,

@@ -1,4 +1,4 @@
-//! How long loads are at work before what is measured begins, where the file does not say.
+//! How long loads are at work before what is measured begins, where a user does not say.
 
 use btu_medium::Limit;
 use btu_network::{Direction, Discipline, Drawing, Rate};
@@ -21,7 +21,7 @@ const STEP_NS: u64 = 100_000_000;
 /// a bulk stream fills the slowest queue. In slow start each acknowledgement releases two segments
 /// (RFC 5681, section 3.1), so the sender offers twice the rate of the line, and the queue grows by
 /// the rate of the line: it is full after its size over that rate.
-pub(super) fn usual(drawing: Option<&Drawing>) -> Span {
+pub fn of(drawing: Option<&Drawing>) -> Span {
     let links = drawing.map_or(&[][..], |drawing| &drawing.links).iter();
     let sides = links.flat_map(|link| [&link.forth, &link.back]);
     let fill = sides.map(fill_time).max().unwrap_or(Span::ZERO);
@@ -48,7 +48,7 @@ mod tests {
 
     fn of(name: &str) -> Span {
         let text = btu_network::library_text(name).expect("a network of the library");
-        usual(Some(&Drawing::read(text, name).expect("a drawing")))
+        super::of(Some(&Drawing::read(text, name).expect("a drawing")))
     }
 
     #[test]
@@ -60,6 +60,6 @@ mod tests {
         // fq-codel keeps its delay short; the Ethernet behind it is fast.
         assert_eq!(of("home-fq-codel"), Span::from_milliseconds(600));
         assert_eq!(of("veth"), BEGIN);
-        assert_eq!(usual(None), BEGIN);
+        assert_eq!(super::of(None), BEGIN);
     }
 }

@@ -1,0 +1,39 @@
+//! The verdict in a sentence: how much longer requests wait while the network is full.
+
+use btu_suite::speed::{Bloat, BloatWord, Phase, SpeedVerdict, Wait};
+
+use super::MILLI;
+use crate::unit::time;
+
+/// The sentence; `None` where no phase can say it.
+pub(super) fn sentence(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<String> {
+    let bloat = verdict.bloat.as_ref()?;
+    let (word, end) = match bloat.word {
+        BloatWord::Fine => ("Fine", ""),
+        BloatWord::Borderline => ("Borderline", ""),
+        BloatWord::Bloated => ("Bloated", "; a router with fq_codel or cake cures it"),
+    };
+    let waits = waits(bloat);
+    let bound = bloat.bound_seconds * MILLI;
+    Some(format!(
+        "{word}: requests from {near} to {far} wait {waits}; calls suffer above {bound:.0} ms{end}"
+    ))
+}
+
+/// `1.83 s longer while you upload, 86.1 ms while you download`.
+fn waits(bloat: &Bloat) -> String {
+    let longer = |wait: &Wait| if wait.is_seen() { time(wait.seconds) } else { "no".to_owned() };
+    let each = bloat.waits.iter().enumerate().map(|(place, wait)| {
+        let longer = longer(wait) + if place == 0 || !wait.is_seen() { " longer" } else { "" };
+        format!("{longer} {}", meanwhile(wait.phase))
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn meanwhile(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Up => "while you upload",
+        Phase::Down => "while you download",
+        _ => "while you do both",
+    }
+}
