@@ -28,9 +28,9 @@ pub fn section_text(report: &Page, title: &str, options: &TextOptions) -> Option
 fn headline(report: &Page, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
     let remarks = report.remarks.iter().flat_map(|remark| wrap(remark, options.columns(), 0));
-    std::iter::once(paint.strong(&report.headline))
-        .chain(remarks.map(|line| paint.quiet(&line)))
-        .collect()
+    let headline = wrap(&report.headline, options.columns(), 2);
+    let headline = headline.into_iter().map(|line| paint.strong(&line));
+    headline.chain(remarks.map(|line| paint.quiet(&line))).collect()
 }
 
 /// One line that names the warnings, near the top.

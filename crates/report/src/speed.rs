@@ -46,7 +46,7 @@ impl Reported for SpeedPlan {
 
 /// The verdict in a sentence; where none is possible both rates, and the time of a request.
 fn headline(verdict: &SpeedVerdict, hosts: &[String; 2]) -> String {
-    verdict::sentence(verdict, hosts).unwrap_or_else(|| numbers(verdict, hosts))
+    verdict::sentence(verdict).unwrap_or_else(|| numbers(verdict, hosts))
 }
 
 /// Both rates, and the time of a request with and without them.
@@ -707,8 +707,7 @@ mod tests {
         verdict.bloat = Some(Bloat { word: BloatWord::Fine, bound_seconds: 0.02, waits });
         assert_eq!(
             paged(&verdict).headline,
-            "Fine: requests from laptop to server wait no longer while you upload, 3.10 ms while you download; \
-             calls suffer above 20 ms"
+            "Fine: requests wait no longer while you upload, 3.10 ms while you download; calls suffer above 20 ms"
         );
     }
 

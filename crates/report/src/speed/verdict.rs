@@ -6,18 +6,16 @@ use super::MILLI;
 use crate::unit::time;
 
 /// The sentence; `None` where no phase can say it.
-pub(super) fn sentence(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<String> {
+pub(super) fn sentence(verdict: &SpeedVerdict) -> Option<String> {
     let bloat = verdict.bloat.as_ref()?;
     let (word, end) = match bloat.word {
         BloatWord::Fine => ("Fine", ""),
         BloatWord::Borderline => ("Borderline", ""),
-        BloatWord::Bloated => ("Bloated", "; a router with fq_codel or cake cures it"),
+        BloatWord::Bloated => ("Bloated", "; fq_codel or cake cures it"),
     };
     let waits = waits(bloat);
     let bound = bloat.bound_seconds * MILLI;
-    Some(format!(
-        "{word}: requests from {near} to {far} wait {waits}; calls suffer above {bound:.0} ms{end}"
-    ))
+    Some(format!("{word}: requests wait {waits}; calls suffer above {bound:.0} ms{end}"))
 }
 
 /// `1.83 s longer while you upload, 86.1 ms while you download`.
@@ -34,6 +32,6 @@ fn meanwhile(phase: Phase) -> &'static str {
     match phase {
         Phase::Up => "while you upload",
         Phase::Down => "while you download",
-        _ => "while you do both",
+        _ => "with both",
     }
 }

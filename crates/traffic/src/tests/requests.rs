@@ -141,7 +141,9 @@ fn requests_do_not_wait_for_answers() {
     assert!(requested.requests > 20, "{requested:?}");
     assert_eq!(requested.lost, requested.requests / 6, "{requested:?}");
     assert_eq!(requested.requests, requested.answers + requested.lost);
-    assert!(requested.round_trip.min().unwrap() >= 300_000_000, "{requested:?}");
+    // A bucket of the histogram begins up to 0.1 % below its values.
+    let shortest = requested.round_trip.min().unwrap();
+    assert!(shortest >= 299_700_000, "{shortest}");
 }
 
 #[test]
