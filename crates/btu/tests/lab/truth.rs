@@ -1,8 +1,8 @@
 //! Known truth: the results of the whole program for networks with given properties.
 
 use crate::common::Laboratory;
-use btu_conditions::judge;
 use crate::recompute_cells::check;
+use btu_conditions::judge;
 
 /// TCP with time stamps in full frames: 1448 bytes of payload in 1538 bytes on the line.
 const TCP_SHARE: f64 = 1448.0 / 1538.0;
