@@ -66,7 +66,9 @@ mod tests {
     fn compared(stations: &[Vec<f64>]) -> Option<Spread> {
         let recorded = |times: &Vec<f64>| {
             let mut histogram = Histogram::new();
-            times.iter().for_each(|seconds| histogram.record((seconds * 1e9) as u64));
+            for seconds in times {
+                histogram.record((seconds * 1e9) as u64);
+            }
             (arithmetic_mean(times), histogram)
         };
         let recorded: Vec<_> = stations.iter().map(recorded).collect();
