@@ -298,7 +298,9 @@ fn what_was_found_is_stored_with_the_cell() {
     );
     let judged = |change: fn(&mut Observation)| {
         let mut changed = all.clone();
-        changed.iter_mut().for_each(|one| change(&mut one.seen));
+        for one in &mut changed {
+            change(&mut one.seen);
+        }
         serde_json::to_string(&plan.judge(&changed)).expect("a verdict has a JSON form")
     };
     let as_it_is = judged(|_| {});
