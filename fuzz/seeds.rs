@@ -618,6 +618,7 @@ fn samples() -> Vec<u8> {
         at,
         bytes: Bytes::new(bytes),
         missing: Some(2),
+        requests: None,
         tcp: Some(TcpInfo::default()),
     };
     let told = |at, bytes| Word::Sample(Box::new(sample(at, bytes)));

@@ -171,7 +171,7 @@ impl Source {
 
     /// The text of a file that draws this network: that of a line has its rate.
     pub(crate) fn as_file(&self) -> String {
-        let own = self.settings.iter().find(|(key, _)| key.ends_with(".rate"));
+        let own = self.settings.iter().find(|(key, _)| key.rsplit('.').next() == Some("rate"));
         let rate = own.map(|(_, rate)| rate.as_str());
         rate.map_or_else(|| self.text.clone(), |rate| self.text.replace(LINE_RATE, rate))
     }

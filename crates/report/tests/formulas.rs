@@ -44,7 +44,7 @@ fn is_kept_busy(kilometres: f64, stations: u32, octets: f64, megabits: f64) -> b
 
 /// What the form says of a full ring, unless it is saturated and frames' own bits are within this
 /// share of the simulator's.
-fn misses(drawing: &Drawing, tolerance: f64, what: String) -> Option<String> {
+fn misses(drawing: &Drawing, tolerance: f64, what: &str) -> Option<String> {
     let flow = &predict(drawing).flows[0];
     let form = flow.carried_bits_per_second.value.unwrap_or(f64::NAN);
     let simulated = simulated(drawing, 4000, 1).flows[0].goodput_bits_per_second.value;
@@ -71,7 +71,7 @@ fn a_full_fddi_ring_follows_the_holding_time() {
                     format!("\"fddi\"\nlength = \"{kilometres} km\"\nttrt = \"{target} ms\"");
                 let tolerance = (longest * 8.0 / 100e6 / (target * 1e-3) / 4.0).max(5e-3);
                 let what = format!("{kilometres} km, {target} ms, {stations} stations, {size}");
-                missed.extend(misses(&full(stations, &medium, size), tolerance, what));
+                missed.extend(misses(&full(stations, &medium, size), tolerance, &what));
             }
         }
     }
@@ -96,7 +96,7 @@ fn a_full_token_ring_follows_its_service() {
                 );
                 let what =
                     format!("{rate} Mb/s, {kilometres} km, {service}, {stations} stations, {size}");
-                missed.extend(misses(&full(stations, &medium, size), 5e-3, what));
+                missed.extend(misses(&full(stations, &medium, size), 5e-3, &what));
             }
         }
     }
