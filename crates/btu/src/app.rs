@@ -13,7 +13,7 @@ use btu_suite::app::{
 };
 use btu_suite::experiment::{Experiment, Field, Frame, LeftOut};
 use btu_suite::network::HostName;
-use btu_units::{BitRate, Bytes, Span};
+use btu_units::{BitRate, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
@@ -52,7 +52,7 @@ fn run(app: &App, common: &Common) -> anyhow::Result<()> {
         return Err(usage(problem.to_owned()).into());
     }
     let watch = if app.watch { Watch::Picture } else { Watch::Never };
-    study::run(&app.study, common, watch, || plan(app), |_| Bytes::ZERO)?;
+    study::run(&app.study, common, watch, || plan(app), AppPlan::scratch)?;
     app.picture.as_ref().map_or(Ok(()), |path| save_picture(app, path))
 }
 

@@ -69,7 +69,7 @@ pub(crate) use run::RunStudy;
 pub(crate) use secret::Secret;
 pub(crate) use sim::Sim;
 pub(crate) use speed::{INTRODUCTION, Speed};
-pub(crate) use study::{StudyOptions, TimeLimit, or_usual};
+pub(crate) use study::{StudyOptions, TimeLimit, measuring_time, or_usual};
 pub(crate) use subject::{Subject, Subjects};
 
 use crate::exit::Refusal;

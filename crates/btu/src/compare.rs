@@ -14,7 +14,7 @@ use btu_report::{
 use btu_stats::Level;
 use btu_store::{RunRow, Store};
 use btu_suite::compare::{
-    ComparedRow, Comparison, Gate, Group, PlanDifference, Question, Run, compare,
+    ComparedRow, ComparedSide, Comparison, Gate, Group, PlanDifference, Question, Run, compare,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -118,12 +118,12 @@ fn explain<C: Compared>(
 }
 
 fn gates<R>(comparison: &Comparison<R>, slower: f64) -> Vec<Gate> {
-    let gate = |overall| Gate::of(overall, slower, comparison.level);
-    comparison
-        .others
-        .iter()
-        .map(|other| other.overall.as_ref().map_or(Gate::Unsure, gate))
-        .collect()
+    let level = comparison.level;
+    let gate = |other: &ComparedSide<R>| match &other.overall {
+        Some(overall) => Gate::of(overall, slower, level),
+        None => Gate::of_cells(&other.cells, slower, level),
+    };
+    comparison.others.iter().map(gate).collect()
 }
 
 fn show<R: ComparedRow + Serialize>(

@@ -23,7 +23,7 @@ use clap_complete::engine::{
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::archive::TAG;
-use crate::cli::Arguments;
+use crate::cli::{Arguments, congestion};
 use crate::files;
 
 /// The variable by which a shell's script asks.
@@ -70,6 +70,8 @@ enum Values {
     Tags,
     Networks,
     Stations,
+    /// Those that stations may use on this machine.
+    CongestionControls,
     Fixed(fn() -> Vec<&'static str>),
 }
 
@@ -94,7 +96,7 @@ fn values(arg: &Arg) -> Option<Values> {
         }
         "task" => Values::Fixed(|| Task::ALL.iter().map(|task| task.name()).collect()),
         "storage" => Values::Fixed(|| Storage::ALL.iter().map(|storage| storage.name()).collect()),
-        "congestion_control" => Values::Fixed(|| vec!["cubic", "bbr", "reno"]),
+        "congestion_control" => Values::CongestionControls,
         "run" | "runs" | "resume" => Values::Runs,
         _ if takes("RUN") => Values::Runs,
         _ if takes("SIDE") => Values::Sides,
@@ -171,6 +173,7 @@ impl ValueCompleter for Values {
             ),
             Self::Tags => fitting(tags()),
             Self::Stations => fitting(plain(stations())),
+            Self::CongestionControls => fitting(plain(congestion::allowed())),
             Self::Fixed(names) => fitting(plain(names().into_iter().map(str::to_owned).collect())),
             Self::Networks => {
                 let files = PathCompleter::file().filter(|path| {

@@ -54,8 +54,9 @@ const EVERY: Span = Span::from_seconds(1);
 /// The interval of pictures.
 const PICTURE_EVERY: Span = Span::from_milliseconds(100);
 
-/// Lines of a terminal that tells no size.
+/// Lines and columns of a terminal that tells no size.
 const USUAL_LINES: u16 = 24;
+const USUAL_COLUMNS: u16 = 80;
 
 /// Lines of the screen that are not of the picture: progress, and the cursor's line.
 const OTHER_LINES: u16 = 3;
@@ -130,15 +131,8 @@ impl Observer for Bar {
     fn progress(&mut self, progress: &Progress) {
         self.drawn.set_length(progress.expected as u64);
         self.drawn.set_position(progress.done as u64);
-        let left = clock(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
-        let so_far = if progress.so_far.is_empty() {
-            String::new()
-        } else {
-            format!("\n{}", progress.so_far)
-        };
-        let cell = &progress.cell;
-        let block = progress.block.map(|block| format!("block {}  ", block + 1));
-        self.message = format!("{left} left  {}{cell}{so_far}", block.unwrap_or_default());
+        let size = terminal_size::terminal_size_of(stderr());
+        self.message = message(progress, size.map_or(USUAL_COLUMNS, |(columns, _)| columns.0));
         self.drawn.set_message(self.message.clone());
         self.cell = (progress.cell.clone(), progress.block.unwrap_or_default());
     }
@@ -182,6 +176,32 @@ impl Observer for Bar {
             }
         }
     }
+}
+
+/// What follows the bar and its counts, in lines of at most so many columns: a longer one would take two
+/// lines of the terminal, of which one would be left behind.
+fn message(progress: &Progress, columns: u16) -> String {
+    let columns = usize::from(columns);
+    let left = clock(Duration::from_secs_f64(progress.seconds_left.max(0.0)));
+    let block = progress.block.map(|block| format!("block {}  ", block + 1)).unwrap_or_default();
+    let line = format!("{left} left  {block}{}", progress.cell);
+    let counts = format!("{}/{}", progress.done, progress.expected).len();
+    let line = cut(&line, columns.saturating_sub(BAR + counts + 3));
+    if progress.so_far.is_empty() {
+        return line;
+    }
+    format!("{line}\n{}", cut(&progress.so_far, columns))
+}
+
+/// Columns of the bar.
+const BAR: usize = 24;
+
+/// As much of a text as fits.
+fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    text.chars().take(columns.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// The time after which a simulation's progress is shown: short waits need none.
@@ -268,6 +288,26 @@ fn clock(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_progress_fits() {
+        let progress = Progress {
+            block: Some(1),
+            cell: "structured-rectangles stop-and-wait tcp-nagle".repeat(2),
+            done: 44,
+            expected: 405,
+            seconds_left: 3.0,
+            so_far: "x".repeat(200),
+        };
+        for columns in [50, 80] {
+            let message = message(&progress, columns);
+            let lines: Vec<usize> = message.lines().map(|line| line.chars().count()).collect();
+            let bar = format!("{:BAR$} 44/405  ", "").len();
+            let most = usize::from(columns);
+            assert!(bar + lines[0] <= most && lines[1] <= most, "{message}");
+            assert!(message.starts_with("0:03 left"), "{message}");
+        }
+    }
 
     #[test]
     fn time_left_reads_like_a_clock() {

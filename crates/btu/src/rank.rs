@@ -19,7 +19,11 @@ use crate::terminal::{print, print_json, text_options};
 pub(crate) fn run(asked: &Rank, common: &Common) -> anyhow::Result<()> {
     let store = preflight::stored(common)?;
     let page = page(&store, asked)?;
-    if common.json { print_json(&page) } else { print(&rank_text(&page, &text_options())) }
+    if common.json {
+        print_json(&page)
+    } else {
+        print(&rank_text(&page, asked.all, &text_options()))
+    }
 }
 
 fn page(store: &Store, asked: &Rank) -> anyhow::Result<RankPage> {

@@ -7,7 +7,7 @@ mod short;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, Raised};
+use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, MOST_BLOCKS, Raised};
 use btu_suite::program::Part;
 use btu_suite::run::{
     EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, inventory_of, read,
@@ -165,7 +165,9 @@ fn planned(
     elsewhere: Option<Field>,
 ) -> anyhow::Result<RunPlan> {
     let study = &options.study;
-    let everywhere = study.congestion.checked()?;
+    // Several are a factor of the short form.
+    let is_factor = options.file.is_none() && !study.congestion.compared().is_empty();
+    let everywhere = if is_factor { None } else { study.congestion.checked()? };
     let found = std::mem::take(&mut file.networks);
     if everywhere.is_some() && found.iter().any(|one| one.raised.congestion_control.is_some()) {
         let problem = "-C and congestion_control in the file both name one: leave one of them out";
@@ -180,9 +182,10 @@ fn planned(
         Some(field) => field,
         None => Field::Drawing(networks.next().ok_or_else(|| usage("there is no network"))?),
     };
-    let (least_blocks, blocks) = match options.blocks {
-        Some(blocks) => (blocks, blocks),
-        None => (file.order.blocks, file.order.at_most_blocks),
+    let (least_blocks, blocks) = match (options.blocks, options.time) {
+        (Some(blocks), _) => (blocks, blocks),
+        (None, Some(_)) => (file.order.blocks, MOST_BLOCKS),
+        (None, None) => (file.order.blocks, file.order.at_most_blocks),
     };
     let measured =
         file.rows.iter().flat_map(|row| &row.programs).filter(|step| step.part != Part::Service);

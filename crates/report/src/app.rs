@@ -7,14 +7,18 @@ mod shape;
 mod way;
 mod x11perf;
 
-use btu_suite::app::{AppPlan, AppRow, AppVerdict, Slowing};
+use btu_stats::Estimate;
+use btu_suite::app::{AppPlan, AppRow, AppVerdict, Carrier, Slowing};
 
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
 };
-use crate::number::{percent, three_digits};
+use crate::number::{ends, percent, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
+use crate::summary::KeyFigure;
+use crate::unit::time;
+use crate::versus::Order;
 use way::{Columns, way};
 
 /// Milliseconds in a second, microseconds in a second.
@@ -50,6 +54,9 @@ impl Reported for AppPlan {
         let mut page = stored
             .page(headline(verdict), warned(&verdict.warnings), sections)
             .limited_by(limit(verdict));
+        if verdict.factors.is_none() {
+            page.summary.figures = figures(verdict);
+        }
         // What was asked comes first.
         page.summary.figures.splice(..0, backwards::answers(&self.questions, verdict));
         page
@@ -68,29 +75,49 @@ fn headline(verdict: &AppVerdict) -> String {
     let (Some((best, most)), Some((worst, least))) = (rows.first(), rows.last()) else {
         return "No picture was drawn".to_owned();
     };
+    let (picture, rate) = (best.cell.workload, three_digits(most.value));
     if rows.len() == 1 {
-        let (picture, rate, way) = (best.cell.workload, three_digits(*most), way(&best.cell));
-        return format!("{picture}: {rate} items/s by {way}");
+        return format!("{picture}: {rate} items/s by {}", way(&best.cell));
     }
+    let times = format!("{} times as many", three_digits(most.value / least.value));
     format!(
-        "{}: {} items/s by {}, {} by {}: {} times as many",
-        best.cell.workload,
-        three_digits(*most),
+        "{picture}: {rate} items/s by {}, {} by {}: {}",
         way(&best.cell),
-        three_digits(*least),
+        three_digits(least.value),
         way(&worst.cell),
-        three_digits(most / least)
+        Order::of(most, least).claim(times)
     )
 }
 
-/// The ways of drawing the first picture with their items per second, the fastest first.
-fn ranked(verdict: &AppVerdict) -> Vec<(&AppRow, f64)> {
-    let first = verdict.rows.first().map(|row| row.cell.workload);
-    let own = verdict.rows.iter().filter(|row| Some(row.cell.workload) == first);
-    let mut rows: Vec<(&AppRow, f64)> =
-        own.filter_map(|row| Some((row, row.items_per_second?.value))).collect();
-    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+/// The ways of drawing the first picture with their items per second, the fastest first. x11perf's
+/// pace is not btu's, and has a table of its own: it is here only where nothing else drew.
+fn ranked(verdict: &AppVerdict) -> Vec<(&AppRow, Estimate)> {
+    let is_ours = |row: &AppRow| row.cell.carrier != Carrier::X11perf;
+    let has_ours = verdict.rows.iter().any(is_ours);
+    let mut rows_of = verdict.rows.iter().filter(|row| is_ours(row) || !has_ours).peekable();
+    let first = rows_of.peek().map(|row| row.cell.workload);
+    let own = rows_of.filter(|row| Some(row.cell.workload) == first);
+    let mut rows: Vec<(&AppRow, Estimate)> =
+        own.filter_map(|row| Some((row, row.items_per_second?))).collect();
+    rows.sort_by(|(_, one), (_, other)| other.value.total_cmp(&one.value));
     rows
+}
+
+/// The ways of drawing the first picture: the two of the headline, then the others, the fastest first.
+fn figures(verdict: &AppVerdict) -> Vec<KeyFigure> {
+    let mut rows = ranked(verdict);
+    if let Some(last) = rows.pop() {
+        rows.insert(rows.len().min(1), last);
+    }
+    let figure = |(row, rate): (&AppRow, Estimate)| KeyFigure {
+        name: way(&row.cell),
+        value: format!("{} items/s", three_digits(rate.value)),
+        interval: ends(&rate, 1.0).unwrap_or_default(),
+        note: row
+            .seconds
+            .map_or_else(String::new, |took| format!("{} a picture", time(took.value))),
+    };
+    rows.into_iter().map(figure).collect()
 }
 
 /// The largest part of the time of the slowest row, and of the fastest if it is another one, by the

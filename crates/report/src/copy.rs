@@ -14,6 +14,7 @@ use crate::number::{NOTHING, ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
+use crate::versus::Order;
 use effects::{chains, fits, storage};
 use packets::{modelled, packets};
 
@@ -105,13 +106,19 @@ fn headline(verdict: &CopyVerdict) -> String {
         });
         return format!("{size}: {} s by {}{line}", three_digits(*least), way(best));
     }
+    let claim = format!("{} times as long", three_digits(most / least));
+    let medians = [best, worst].map(|row| row.seconds.map(|summary| summary.median));
+    let order = match medians {
+        [Some(best), Some(worst)] => Order::of(&best, &worst),
+        _ => Order::Unknown,
+    };
     format!(
-        "{size}: {} s by {}, {} s by {}: {} times as long",
+        "{size}: {} s by {}, {} s by {}: {}",
         three_digits(*least),
         way(best),
         three_digits(*most),
         way(worst),
-        three_digits(most / least)
+        order.claim(claim)
     )
 }
 

@@ -113,7 +113,7 @@ fn header(page: &Page) -> Markup {
                 }
             }
             @for remark in &page.remarks { p.remark { (remark) } }
-            @if !page.summary.limit.is_empty() { p.remark { "Limited by " (page.summary.limit) "." } }
+            @if !page.summary.limit_sentence().is_empty() { p.remark { (page.summary.limit_sentence()) "." } }
         }
         nav aria-label="Contents" {
             @for (place, section) in page.sections.iter().enumerate() {

@@ -11,6 +11,7 @@ use btu_suite::run::{RowVerdict, RunPlan, RunVerdict, ValueVerdict};
 use btu_units::controls;
 
 use crate::number::three_digits;
+use crate::run::in_times;
 
 /// The document; `gates` has for each value and row whether it is slower than allowed.
 pub fn junit(plan: &RunPlan, verdict: &RunVerdict, gates: &[Vec<Option<Gate>>]) -> String {
@@ -26,7 +27,7 @@ pub fn junit(plan: &RunPlan, verdict: &RunVerdict, gates: &[Vec<Option<Gate>>]) 
 fn suite(plan: &RunPlan, value: &ValueVerdict, gates: &[Option<Gate>], text: &mut String) {
     let gate = |place: usize| gates.get(place).copied().flatten();
     let failed = (0..value.rows.len())
-        .filter(|&place| failure(&value.rows[place], gate(place)).is_some())
+        .filter(|&place| failure(value, &value.rows[place], gate(place)).is_some())
         .count();
     let _ = writeln!(
         text,
@@ -55,7 +56,7 @@ fn case(
         quoted(&class),
         quoted(&name)
     );
-    if let Some(why) = failure(row, gate) {
+    if let Some(why) = failure(value, row, gate) {
         let _ = writeln!(text, "      <failure message={}/>", quoted(&why));
     }
     let _ = writeln!(text, "      <system-out>{}</system-out>", escaped(&in_words(value, row)));
@@ -63,12 +64,12 @@ fn case(
 }
 
 /// Why a row fails, if so.
-fn failure(row: &RowVerdict, gate: Option<Gate>) -> Option<String> {
+fn failure(value: &ValueVerdict, row: &RowVerdict, gate: Option<Gate>) -> Option<String> {
     if row.count == 0 {
         return Some("no repetition counts".to_owned());
     }
-    let slowdown = row.slowdown.filter(|_| gate == Some(Gate::Fail))?;
-    Some(format!("{} times worse than the baseline", three_digits(slowdown.value)))
+    let times = in_times(value, row).filter(|_| gate == Some(Gate::Fail))?;
+    Some(format!("{times} than the baseline"))
 }
 
 fn in_words(value: &ValueVerdict, row: &RowVerdict) -> String {
@@ -81,13 +82,9 @@ fn in_words(value: &ValueVerdict, row: &RowVerdict) -> String {
             format!("{} {}{ends}", three_digits(estimate.value), value.unit)
         },
     );
-    let against = row.slowdown.map_or_else(String::new, |slowdown| {
+    let against = in_times(value, row).map_or_else(String::new, |times| {
         let finding = row.finding.map_or("", |finding| finding.name());
-        let (times, direction) = match slowdown.value {
-            worse if worse >= 1.0 => (worse, "worse"),
-            better => (1.0 / better, "better"),
-        };
-        format!("; {} times {direction} than the baseline: {finding}", three_digits(times))
+        format!("; {times} than the baseline: {finding}")
     });
     format!("{number}, {} repetitions{against}", row.count)
 }

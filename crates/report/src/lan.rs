@@ -10,6 +10,7 @@ use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
 use crate::unit::time;
+use crate::versus::Order;
 
 /// Milliseconds in a second.
 const MILLI: f64 = 1e-3;
@@ -78,7 +79,15 @@ fn headline(verdict: &LanVerdict) -> String {
         "With {count} stations at work {most} takes {} times as long",
         three_digits(*worst)
     );
-    if slowdowns.len() == 1 { all } else { format!("{all}, {least} {} times", three_digits(*best)) }
+    if slowdowns.len() == 1 {
+        return all;
+    }
+    let ends = [ranked(verdict).first(), ranked(verdict).last()]
+        .map(|end| end.and_then(|(row, _)| row.slowdown));
+    let are_equal =
+        matches!(ends, [Some(one), Some(other)] if Order::of(&one, &other) == Order::Overlap);
+    let doubt = if are_equal { ": no difference seen between them" } else { "" };
+    format!("{all}, {least} {} times{doubt}", three_digits(*best))
 }
 
 /// The resource that an operation occupies longest, the server or the medium, and the number of

@@ -42,6 +42,7 @@ mod study;
 mod summary;
 mod text;
 mod unit;
+mod versus;
 mod xlsx;
 mod xlsx_page;
 

@@ -9,8 +9,8 @@ pub fn markdown(page: &Page) -> String {
     let marks: Vec<&str> = page.marks.iter().map(|mark| mark.word.as_str()).collect();
     let marks = if marks.is_empty() { String::new() } else { format!("**{}**", marks.join(", ")) };
     let head = [format!("# {}", escaped(&page.headline)), escaped(&page.title), marks].into_iter();
-    let limit = &page.summary.limit;
-    let limit = (!limit.is_empty()).then(|| format!("Limited by {}.", escaped(limit)));
+    let limit = page.summary.limit_sentence();
+    let limit = (!limit.is_empty()).then(|| format!("{}.", escaped(&limit)));
     let remarks = page.remarks.iter().map(|remark| escaped(remark)).chain(limit);
     let sections = page.sections.iter().flat_map(section);
     let footer = page.footer.iter().map(|line| escaped(line));

@@ -46,23 +46,48 @@ pub struct RankPage {
     pub machines_of_1995: Vec<Corrected>,
 }
 
-/// The whole page; lines end with `\n`.
-pub fn rank_text(rank: &RankPage, options: &TextOptions) -> String {
+/// The whole suite, and with `all`, or if there is no such list, its parts; lines end with `\n`.
+pub fn rank_text(rank: &RankPage, all: bool, options: &TextOptions) -> String {
     let paint = Paint(options.colour);
     if rank.ranking.lists.is_empty() {
         let why = paint.quiet("`btu rate --profile standard` makes a run that can be.");
         let nothing = vec![format!("No run to be ranked. {why}")];
         return page(vec![nothing, left_out(rank, options)]);
     }
-    let lists = rank.ranking.lists.iter().map(|list| one_list(rank, list, options));
-    let rest = [configurations(rank, options), notes(rank, options), left_out(rank, options)];
+    let all = all || whole(rank).is_none();
+    let shown = rank.ranking.lists.iter().filter(|list| all || list.title == Title::BtuRating);
+    let lists = shown.map(|list| one_list(rank, list, options));
+    let rest = [configurations(rank, options), notes(rank, options), more(rank, all, options)];
     page(lists.chain(rest).collect())
+}
+
+/// Runs that were left out, or how many, and parts that are not shown.
+fn more(rank: &RankPage, all: bool, options: &TextOptions) -> Vec<String> {
+    if all {
+        return left_out(rank, options);
+    }
+    let parts = rank.ranking.lists.iter().filter(|list| list.title != Title::BtuRating).count();
+    let counts = [
+        (parts, "list of a part of the suite", "lists of parts of the suite"),
+        (rank.ranking.left_out.len(), "run that cannot be ranked", "runs that cannot be ranked"),
+    ];
+    let counts = counts.into_iter().filter(|(number, ..)| *number > 0);
+    let words: Vec<String> = counts
+        .map(|(number, one, several)| {
+            format!("{number} {}", if number == 1 { one } else { several })
+        })
+        .collect();
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let text = format!("Not shown: {}. btu rank --all shows them.", words.join(", and "));
+    wrap(&text, options.columns(), 0).iter().map(|line| Paint(options.colour).quiet(line)).collect()
 }
 
 fn one_list(rank: &RankPage, list: &List, options: &TextOptions) -> Vec<String> {
     let is_whole = list.title == Title::BtuRating;
     let btu = if is_whole { "BTU, Mb/s" } else { "part of a BTU, Mb/s" };
-    let head = ["rank", "machine", btu, "95 %", "runs", "cpu, rounds/s", "price", "Mb/s per 1000"];
+    let head = ["rank", "machine", btu, "95 %", "runs", "cpu, rounds/s", "price", "per Mb/s"];
     let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), 2);
     for place in &list.places {
         sheet.row(place_cells(place, rank.machines.get(&place.machine)));
@@ -89,7 +114,7 @@ fn place_cells(place: &Place, card: Option<&MachineCard>) -> Vec<String> {
         place.runs.len().to_string(),
         or_dash(place.cpu_rounds_per_second),
         price.map_or_else(|| NOTHING.to_owned(), ToString::to_string),
-        or_dash(price.map(|price| price.megabits_per_thousand(btu.value))),
+        or_dash(price.map(|price| price.per_megabit(btu.value))),
     ]
 }
 
@@ -108,7 +133,7 @@ fn old_cells(machine: &Corrected) -> Vec<String> {
         dash(),
         dash(),
         format!("{price} USD"),
-        three_digits(machine.bits_per_second / 1e6 / (price / 1000.0)),
+        three_digits(price / (machine.bits_per_second / 1e6)),
     ]
 }
 

@@ -2,9 +2,12 @@
 
 mod effects;
 mod limit;
+mod versus;
+
+pub(crate) use versus::in_times;
 
 use btu_stats::Estimate;
-use btu_suite::run::{Better, Factor, ProgramUse, RowVerdict, RunPlan, RunVerdict, ValueVerdict};
+use btu_suite::run::{Better, Factor, ProgramUse, RunPlan, RunVerdict, ValueVerdict};
 
 use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::three_digits;
@@ -17,9 +20,14 @@ impl Reported for RunPlan {
             verdict.values.iter().map(|value| result(self, verdict, value)).collect();
         sections.extend(verdict.values.iter().map(|value| effects::section(self, value)));
         sections.push(taken(self, verdict));
-        stored
+        let mut page = stored
             .page(headline(self, verdict), warned(&verdict.warnings), sections)
-            .limited_by(limit::limit(self, verdict))
+            .limited_by(limit::limit(self, verdict));
+        page.summary.decided = limit::decided(self, verdict);
+        for (figure, note) in page.summary.figures.iter_mut().zip(notes(verdict)) {
+            figure.note = note;
+        }
+        page
     }
 }
 
@@ -42,7 +50,7 @@ fn unit_of(value: &ValueVerdict) -> (String, f64) {
     shown(&value.unit, typical.unwrap_or(1.0))
 }
 
-/// The baseline's value, and the row that is farthest from it.
+/// Of two rows which is better; of more the baseline's value and the row that differs most from it.
 fn headline(plan: &RunPlan, verdict: &RunVerdict) -> String {
     let Some(value) = verdict.values.first() else {
         return format!("{}: nothing was measured", plan.name);
@@ -56,21 +64,25 @@ fn headline(plan: &RunPlan, verdict: &RunVerdict) -> String {
         return format!("{}: no repetition of the baseline counts{why}", plan.name);
     };
     let (unit, size) = unit_of(value);
-    let here =
-        if plan.factors.is_empty() { String::new() } else { format!(" with {}", base.0.cell) };
-    let text = format!("{}: {}{here}", value.name, quantity(&base.1, size, &unit));
-    let far = |row: &&RowVerdict| row.slowdown.map_or(0.0, |slowdown| slowdown.value.ln().abs());
-    let worst = value
-        .rows
-        .iter()
-        .filter(|row| row.slowdown.is_some())
-        .max_by(|a, b| far(a).total_cmp(&far(b)));
-    match worst.and_then(|row| Some((row, row.slowdown?))) {
-        None => text,
-        Some((row, slowdown)) => {
-            format!("{text}; {} with {}", times(&slowdown, value.better), row.cell)
+    let quantity = quantity(&base.1, size, &unit);
+    match versus::most_different(value.rows.iter()) {
+        None if plan.factors.is_empty() => format!("{}: {quantity}", value.name),
+        None => format!("{}: {quantity} with {}", value.name, base.0.cell),
+        Some(row) if value.rows.len() == 2 => {
+            versus::of_row(&versus::sides(plan, value, verdict.values.len() > 1), value, row)
+        }
+        Some(_) => {
+            let others = versus::of_many(value);
+            format!("{}: {quantity} with {}; {others}", value.name, base.0.cell)
         }
     }
+}
+
+/// What was found of each row that has a value, as a note next to that value.
+fn notes(verdict: &RunVerdict) -> Vec<String> {
+    let Some(value) = verdict.values.first() else { return Vec::new() };
+    let measured = value.rows.iter().filter(|row| row.value.is_some());
+    measured.map(|row| versus::in_words(value, row)).collect()
 }
 
 fn quantity(estimate: &Estimate, size: f64, unit: &str) -> String {
@@ -78,15 +90,6 @@ fn quantity(estimate: &Estimate, size: f64, unit: &str) -> String {
         format!(" ({} .. {})", three_digits(ends.low / size), three_digits(ends.high / size))
     });
     format!("{} {unit}{ends}", three_digits(estimate.value / size))
-}
-
-/// The ratio to the baseline's value, in words.
-fn times(slowdown: &Estimate, better: Better) -> String {
-    let ratio = match better {
-        Better::Lower => slowdown.value,
-        Better::Higher => 1.0 / slowdown.value,
-    };
-    format!("{} times as much", three_digits(ratio))
 }
 
 /// The levels of a row, a cell each.
@@ -118,7 +121,7 @@ fn result(plan: &RunPlan, verdict: &RunVerdict, value: &ValueVerdict) -> Option<
     columns.extend(is_quantile.then_some("n"));
     let is_compared = value.rows.len() > 1;
     if is_compared {
-        columns.extend(["times worse", "against the baseline"]);
+        columns.extend(["times the baseline", "verdict"]);
     }
     let head = head(plan, &columns);
     let mut table = Table::new(
@@ -134,13 +137,13 @@ fn result(plan: &RunPlan, verdict: &RunVerdict, value: &ValueVerdict) -> Option<
             cells.push(row.least_samples.map_or(Cell::Nothing, Cell::count));
         }
         if is_compared {
-            cells.push(Cell::estimate(row.slowdown.as_ref(), 1.0));
-            let word = if place == 0 {
-                "the baseline"
+            cells.push(Cell::estimate(row.ratio(value.better).as_ref(), 1.0));
+            let is_baseline = place == 0;
+            cells.push(Cell::text(if is_baseline {
+                "the baseline".to_owned()
             } else {
-                row.finding.map_or("", |finding| finding.name())
-            };
-            cells.push(Cell::text(word));
+                versus::in_words(value, row)
+            }));
         }
         table.rows.push(cells);
     }
@@ -149,7 +152,7 @@ fn result(plan: &RunPlan, verdict: &RunVerdict, value: &ValueVerdict) -> Option<
         Better::Higher => "more is better",
     };
     let note = format!(
-        "{better}; means over the repetitions with their 95 % intervals; times worse from pairs of the same block{}{}",
+        "{better}; means over the repetitions with their 95 % intervals; times the baseline from pairs of the same block{}{}",
         if is_quantile { "; n is the smallest number of answers of a repetition" } else { "" },
         loads(verdict)
     );

@@ -40,6 +40,8 @@ pub struct Summary {
     pub figures: Vec<KeyFigure>,
     /// The limit of the result, in one short sentence; empty if it is not known.
     pub limit: String,
+    /// What decides the result of an experiment, where that is known instead of a limit.
+    pub decided: String,
     /// The measured path, and the meaning of the intervals: short phrases.
     pub setting: Vec<String>,
     /// The next commands; the first one shows all tables.
@@ -75,6 +77,17 @@ impl Next {
     }
 }
 
+impl Summary {
+    /// The sentence about the limit, or about what decides, without a full stop; may be empty.
+    pub(crate) fn limit_sentence(&self) -> String {
+        match (self.limit.as_str(), self.decided.as_str()) {
+            ("", "") => String::new(),
+            ("", decided) => format!("Decided by {decided}"),
+            (limit, _) => format!("Limited by {limit}"),
+        }
+    }
+}
+
 impl Page {
     /// Returns this page with `limit`, the sentence about the limit of the result.
     pub(crate) fn limited_by(mut self, limit: String) -> Self {
@@ -87,14 +100,11 @@ impl Page {
 /// `\n`.
 pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let (width, paint) = (options.columns(), Paint(options.colour));
-    let Summary { addition, figures, limit, setting, next } = &page.summary;
+    let Summary { addition, figures, setting, next, .. } = &page.summary;
     let headline = format!("{}{addition}", page.headline);
     let headline = at_most(wrap(&headline, width, 2), MOST_OF_HEADLINE, width);
-    let limit: Vec<String> = if limit.is_empty() {
-        Vec::new()
-    } else {
-        vec![cut(&format!("Limited by {limit}"), width)]
-    };
+    let limit = page.summary.limit_sentence();
+    let limit: Vec<String> = if limit.is_empty() { Vec::new() } else { vec![cut(&limit, width)] };
     let setting = wrap(&setting.join("; "), width, 0);
     let taken = headline.len()
         + figures.len().min(KEY_FIGURES)

@@ -1,11 +1,14 @@
 //! The output of a comparison, word for word.
 
 use btu_report::html::{Block, Figure, html};
-use btu_report::{TextOptions, comparison_markdown, comparison_page, comparison_text};
+use btu_report::{
+    TextOptions, comparison_markdown, comparison_page, comparison_text, first_screen,
+};
 use btu_stats::Level;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::{
-    Aspect, Comparison, Group, Matter, PlanDifference, Question, Reading, Run, compare,
+    Aspect, Comparison, Group, Matter, PlanDifference, Quantity, Question, Reading, Run, StudyRow,
+    compare,
 };
 use btu_units::Bytes;
 
@@ -59,6 +62,7 @@ fn single_runs() {
     let mut found = comparison(&single("r1", 1.0), &[single("r2", 0.93)], &[]);
     let difference = PlanDifference {
         aspect: Aspect::Network,
+        setting: "network".to_owned(),
         base: "veth".to_owned(),
         other: "10 Mb/s".to_owned(),
     };
@@ -97,6 +101,100 @@ fn nothing_in_common_and_nothing_repeated() {
     };
     let found = comparison(&lone("r1", 0..2), &[lone("r2", 2..5), lone("r3", 0..1)], &[]);
     insta::assert_snapshot!(comparison_text(&found, true, &WIDE));
+}
+
+/// A run of `btu speed` by seconds of requests idle and while uploading, and b/s up, for each block.
+fn speed(name: &str, blocks: &[[f64; 3]]) -> Group<StudyRow> {
+    let row = |cell: &str, quantity, name: &str| StudyRow {
+        cell: cell.to_owned(),
+        quantity,
+        name: name.to_owned(),
+    };
+    let rows = [
+        row("idle", Quantity::Time, "request time idle"),
+        row("up", Quantity::Time, "request time while uploading"),
+        row("up", Quantity::Goodput, "goodput up"),
+    ];
+    let speeds = |[idle, loaded, up]: [f64; 3]| [1.0 / idle, 1.0 / loaded, up];
+    let readings = blocks.iter().zip(0u32..).flat_map(|(values, block)| {
+        let speeds = speeds(*values).into_iter().zip(rows.clone());
+        speeds.map(move |(per_second, row)| Reading { row, block, per_second })
+    });
+    let run = Run { name: name.to_owned(), readings: readings.collect() };
+    Group { name: name.to_owned(), network: "a home".to_owned(), runs: vec![run] }
+}
+
+fn studied(base: &Group<StudyRow>, others: &[Group<StudyRow>]) -> Comparison<StudyRow> {
+    compare(&Question { base, others, history: &[], level: Level::P95, matter: Matter::DEFAULT })
+}
+
+/// The queue of the first is 49 times as long, which three blocks that differ by two do not make
+/// certain; a goodput that is a little smaller is certain. The first comes first all the same, and
+/// there is no mean over times and rates.
+#[test]
+fn the_largest_change_leads_certain_or_not() {
+    let bloated =
+        speed("r6", &[[0.037, 1.87, 9.40e5], [0.037, 0.873, 9.41e5], [0.037, 2.87, 9.39e5]]);
+    let fair =
+        speed("r7", &[[0.037, 0.0378, 8.0e5], [0.037, 0.0379, 8.01e5], [0.037, 0.0377, 7.99e5]]);
+    let found = studied(&bloated, &[fair]);
+    assert_eq!(found.others[0].overall, None);
+    let page = comparison_page(&found, "btu compare r6 r7");
+    assert!(
+        page.headline.starts_with("r7 compared with r6: request time while uploading 1.67 s -> 37.8 ms, 44.3 times shorter ("),
+        "{}",
+        page.headline
+    );
+    assert!(
+        page.headline.ends_with("cannot tell yet, measure 2 more runs of each"),
+        "{}",
+        page.headline
+    );
+    let figures: Vec<(&str, &str)> =
+        page.summary.figures.iter().map(|one| (one.name.as_str(), one.note.as_str())).collect();
+    assert_eq!(
+        figures,
+        [
+            ("cells", "1 slower, 1 no difference seen, 1 cannot tell"),
+            ("goodput up", "slower"),
+            ("request time idle", "no difference")
+        ]
+    );
+    insta::assert_snapshot!(
+        "of_a_study",
+        [80, 50]
+            .map(|width| {
+                let options = TextOptions { colour: false, width };
+                first_screen(&page, &options) + &comparison_text(&found, true, &options)
+            })
+            .join("\n")
+    );
+}
+
+#[test]
+fn of_equal_runs_it_is_said_how_much_they_differ_at_most() {
+    let same = |name: &str| {
+        speed(name, &[[0.037, 0.0378, 8.0e5], [0.0371, 0.0379, 8.01e5], [0.037, 0.0378, 7.99e5]])
+    };
+    let page = comparison_page(&studied(&same("r1"), &[same("r2")]), "btu compare r1 r2");
+    let (said, most) = page.headline.split_once(", at most ").expect("a bound");
+    assert_eq!(said, "r2 compared with r1: no difference seen in any of 3 cells");
+    let most: f64 = most.trim_end_matches(" %").parse().expect("a number");
+    assert!((0.1..2.0).contains(&most), "{most}");
+}
+
+/// Rates alone have a mean.
+#[test]
+fn cells_of_one_unit_have_a_mean() {
+    let rates = |name: &str, factor: f64| {
+        let mut group = speed(name, &[[1.0, 1.0, 8.0e5 * factor], [1.0, 1.0, 8.01e5 * factor]]);
+        let run = &mut group.runs[0];
+        run.readings.retain(|reading| reading.row.quantity == Quantity::Goodput);
+        group
+    };
+    let found = studied(&rates("r1", 1.0), &[rates("r2", 0.5)]);
+    let ratio = found.others[0].overall.as_ref().expect("a mean").ratio.value;
+    assert!((ratio - 0.5).abs() < 1e-9, "{ratio}");
 }
 
 #[test]

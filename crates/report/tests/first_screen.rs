@@ -204,6 +204,7 @@ fn twelve_lines_hold_whatever_there_is() {
             summary: Summary {
                 addition: String::new(),
                 figures: (0..figures).map(figure).collect(),
+                decided: String::new(),
                 limit: long.clone(),
                 setting: vec![long.clone(); 3],
                 next: vec![

@@ -20,8 +20,11 @@ const MOST_CELLS: usize = 100_000;
 /// Most levels of a factor that is crossed with several others.
 pub(crate) const MOST_LEVELS: usize = 20;
 
+/// Most blocks of a plan.
+pub const MOST_BLOCKS: u32 = 1000;
+
 /// More blocks than any plan has; a full profile has 30.
-const BLOCKS: RangeInclusive<u32> = 1..=1000;
+const BLOCKS: RangeInclusive<u32> = 1..=MOST_BLOCKS;
 
 /// More signatures than any set has.
 const MOST_SERIES: usize = 16;

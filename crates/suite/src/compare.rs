@@ -29,6 +29,7 @@
 //! matters; *no difference seen* when the whole interval lies within that effect; else *cannot
 //! tell*.
 
+mod difference;
 mod finding;
 mod guard;
 mod logs;
@@ -100,7 +101,7 @@ pub struct Side {
 pub struct ComparedSide<R = Row> {
     /// The side that is compared with the base.
     pub side: Side,
-    /// Over many cells; absent when both sides have no cell in common.
+    /// Over many cells; absent when both sides have no cell in common, or cells of several units.
     pub overall: Option<Overall>,
     /// Cell by cell, in the order of the table of rates.
     pub cells: Vec<ComparedCell<R>>,
@@ -123,7 +124,7 @@ pub enum Over {
     Part,
     /// The rated components alone, when no loaded row is common.
     Idle,
-    /// Every common row, when no rated one is.
+    /// Every common row, when no rated one is and all are of one unit.
     Further,
 }
 
@@ -135,7 +136,7 @@ pub struct Overall {
     /// The number of these cells.
     pub rows: usize,
     /// Geometric mean of the base over these cells, in b/s; absent for [`Over::Further`], because
-    /// its cells have several units.
+    /// its cells may be times.
     pub base_bits_per_second: Option<f64>,
     /// Like `base_bits_per_second`, for the other side.
     pub other_bits_per_second: Option<f64>,

@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::activity::Token;
 use crate::border;
+pub use crate::border::MOST_BLOCKS;
+use crate::compare::Quantity;
 use crate::congestion::CongestionControl;
 use crate::network::{HostName, Machines, read_stored};
 use crate::plan::{name_of, stream};
@@ -391,6 +393,11 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
 
     /// The columns for finding a cell among others.
     fn facts(&self, cell: &Self::Cell, seen: &Observation) -> Facts;
+
+    /// The name of a quantity of a cell in comparisons; unique among a plan's cells.
+    fn quantity_name(&self, cell: &Self::Cell, quantity: Quantity) -> String {
+        format!("{cell} {quantity}")
+    }
 
     /// Judges a run by all its stored data.
     fn judge(&self, cells: &[Measured<Self::Cell>]) -> Self::Verdict;

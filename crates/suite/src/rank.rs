@@ -207,7 +207,7 @@ fn particulars(plan: &Plan) -> Vec<String> {
     let differences = crate::compare::plan_differences(&whole, plan);
     differences
         .into_iter()
-        .map(|difference| format!("{}: {}", difference.aspect, difference.other))
+        .map(|difference| format!("{}: {}", difference.setting, difference.other))
         .collect()
 }
 

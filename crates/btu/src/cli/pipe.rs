@@ -8,7 +8,7 @@ use btu_suite::pipe::{Kind, Pattern, Pin, Sizes};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
 
-use super::{Congestion, Reaching, quantity};
+use super::{Congestion, Reaching, measuring_time, quantity};
 use crate::files;
 
 const EXAMPLES: &str = "\
@@ -70,7 +70,7 @@ pub(crate) struct Pipe {
     pub(crate) precision: PrecisionName,
     /// How long to measure in all, instead of the profile's time: on a slow network fewer sizes
     /// and trials, spread over the range
-    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>, conflicts_with_all = ["target_time", "hint"])]
+    #[arg(long, value_name = "TIME", value_parser = measuring_time, conflicts_with_all = ["target_time", "hint"])]
     pub(crate) time: Option<Span>,
     /// Number of trials of each size
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]

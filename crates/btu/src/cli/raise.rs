@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use btu_units::Span;
 use clap::Args;
 
-use super::{Congestion, Subject, quantity};
+use super::{Congestion, Subject, measuring_time};
 use crate::files;
 
 pub(super) const RUN_EXAMPLES: &str = "\
@@ -86,7 +86,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) watch: bool,
     /// Duration of that stream and those requests, if no command is given
-    #[arg(long, short, value_name = "TIME", default_value = "20 s", value_parser = quantity::<Span>, conflicts_with = "command")]
+    #[arg(long, short, value_name = "TIME", default_value = "20 s", value_parser = measuring_time, conflicts_with = "command")]
     pub(crate) time: Span,
     /// Print no accounts of the emulator at the end
     #[arg(long, short)]

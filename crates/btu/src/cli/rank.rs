@@ -6,7 +6,8 @@ use super::ProfileName;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  btu rank                       every machine with complete runs, a list for each plan
+  btu rank                       every machine with complete runs of the whole suite
+  btu rank --all                 and of parts of it, a list for each plan
   btu rank --profile full        only runs to publish
   btu rank --tag fair            only runs with this tag
   btu rank --with btu95          with the machines of 1995
@@ -22,6 +23,9 @@ pub(crate) struct Rank {
     /// Rank only runs of this profile
     #[arg(long, value_enum)]
     pub(crate) profile: Option<ProfileName>,
+    /// Also rank by parts of the suite, and say which runs cannot be ranked
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Also show older machines
     #[arg(long, value_enum, value_name = "STUDY")]
     pub(crate) with: Option<ComparedStudy>,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use btu_units::Span;
 use clap::Args;
 
-use super::{StudyOptions, quantity, share};
+use super::{StudyOptions, measuring_time, quantity, share};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -13,6 +13,10 @@ Examples:
           --service 'server=python3 -m http.server 80' -- curl -so /dev/null http://server/
                                     one command, alone and under each load
   btu run --network '10 Mb/s' --delay '20 ms' -- ./client --once
+  btu run -C reno,bbr --network '10 Mb/s' --service 'active=iperf3 -s' -- iperf3 -c active -n 1M
+                                    two congestion controls, in turns: which is faster, how sure
+  btu run --factor network=home-bloated,home-fq-codel -- ping -c 3 server
+  btu run --factor seconds=0.1,0.11 -- sleep {seconds}
   btu run experiment.toml           services, factors and values from a file
   btu run --example                 list the examples
   btu run --example queue > queue.toml; btu run queue.toml
@@ -47,6 +51,10 @@ pub(crate) struct RunStudy {
     /// Loads; the command also runs under each of them: cpu, disk, transfer, upload, download
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "command", value_parser = load)]
     pub(crate) load: Vec<String>,
+    /// Compare values of a key: `network`, a key of the network's file, or a word `{KEY}` of the
+    /// command; the first value is the baseline
+    #[arg(long, value_name = "KEY=VALUE,VALUE", requires = "command", value_parser = factor)]
+    pub(crate) factor: Vec<(String, Vec<String>)>,
     /// Shell command of a server in a station; it is ready when it listens on a TCP port
     #[arg(long, value_name = "STATION=COMMAND", requires = "command", value_parser = service)]
     pub(crate) service: Vec<(String, String)>,
@@ -54,9 +62,10 @@ pub(crate) struct RunStudy {
     /// file, what it says]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,
-    /// How long to measure: btu begins repetitions while time is left, at most as many as --blocks or
-    /// the file say; refused if one of each row takes longer [default: `at_most` of the file]
-    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    /// How long to measure: btu begins repetitions while time is left, until all intervals are as narrow
+    /// as `until` says, or as many as --blocks; refused if one of each row takes longer [default:
+    /// `at_most` of the file]
+    #[arg(long, value_name = "TIME", value_parser = measuring_time)]
     pub(crate) time: Option<Span>,
     /// Time after which btu ends the command with all its processes [default: 60 s]
     #[arg(long, value_name = "TIME", requires = "command", value_parser = quantity::<Span>)]
@@ -87,6 +96,20 @@ fn load(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!("there is no load `{text}`; there are {}", LOADS.join(", ")))
+}
+
+fn factor(text: &str) -> Result<(String, Vec<String>), String> {
+    let parts = text.split_once('=').filter(|(key, _)| !key.trim().is_empty());
+    let (key, values) = parts.ok_or_else(|| {
+        format!("`{text}` is no factor: write KEY=VALUE,VALUE, such as threads=1,4")
+    })?;
+    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+    if values.len() < 2 || values.iter().any(String::is_empty) {
+        return Err(format!(
+            "`{text}` compares nothing: write two values or more, KEY=VALUE,VALUE"
+        ));
+    }
+    Ok((key.trim().to_owned(), values))
 }
 
 fn service(text: &str) -> Result<(String, String), String> {

@@ -5,7 +5,7 @@ use btu_suite::speed::MOST_STREAMS;
 use btu_units::{BitRate, Span};
 use clap::Args;
 
-use super::{Reading, StudyOptions, quantity};
+use super::{Reading, StudyOptions, measuring_time, quantity};
 
 /// The answer if no hosts are given.
 pub(crate) const INTRODUCTION: &str = "\
@@ -52,7 +52,7 @@ pub(crate) struct Speed {
     pub(crate) to: Option<String>,
     /// How long each phase is measured after its queues are full [default: 3 s; standard profile: 10 s;
     /// full: 30 s]
-    #[arg(long, short, value_name = "TIME", value_parser = quantity::<Span>)]
+    #[arg(long, short, value_name = "TIME", value_parser = measuring_time)]
     pub(crate) time: Option<Span>,
     #[command(flatten)]
     pub(crate) directions: Directions,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use btu_suite::experiment::MOST_BLOCKS;
 use btu_units::Span;
 use clap::Args;
 
@@ -51,22 +52,30 @@ pub(crate) struct StudyOptions {
 pub(crate) struct TimeLimit {
     /// How long to measure, instead of the profile's time; btu begins blocks while time is left,
     /// and always completes the first one, without what takes longer by its closed form
-    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    #[arg(long, value_name = "TIME", value_parser = measuring_time)]
     pub(crate) time: Option<Span>,
 }
 
 impl TimeLimit {
-    /// The profile's blocks and time; or the given time, with more blocks in proportion where it is
-    /// longer.
+    /// The profile's most blocks and its time; or the given time, with as many blocks as fit.
     pub(crate) fn over(&self, (blocks, budget): (u32, Span)) -> (u32, Span) {
-        let Some(time) = self.time else { return (blocks, budget) };
-        let times = time.nanoseconds().div_ceil(budget.nanoseconds().max(1)).clamp(1, MOST_TIMES);
-        (blocks * times as u32, time)
+        self.time.map_or((blocks, budget), |time| (MOST_BLOCKS, time))
     }
 }
 
-/// Largest multiple of a profile's blocks.
-const MOST_TIMES: u64 = 20;
+/// How long to measure: a time above zero.
+pub(crate) fn measuring_time(text: &str) -> Result<Span, String> {
+    let number = text.trim();
+    if number.parse::<f64>().is_ok_and(|number| number >= 0.0) {
+        return Err(format!(
+            "`{number}` has no unit: write '{number} s' for seconds, '{number} min' for minutes"
+        ));
+    }
+    match quantity::<Span>(text)? {
+        Span::ZERO => Err(format!("in `{text}` nothing can be measured: write for example '30 s'")),
+        time => Ok(time),
+    }
+}
 
 /// The named values, each once, in their order; without any, the default.
 pub(crate) fn or_usual<T: Copy + PartialEq>(named: &[T], usual: &[T]) -> Vec<T> {
@@ -83,16 +92,26 @@ pub(crate) fn or_usual<T: Copy + PartialEq>(named: &[T], usual: &[T]) -> Vec<T> 
 mod tests {
     use super::*;
 
+    /// A given time is used up: no number of blocks ends a run before.
     #[test]
-    fn more_time_is_for_more_blocks() {
+    fn a_given_time_has_no_number_of_blocks() {
         let seconds = Span::from_seconds;
         for (time, expected) in [
             (None, (3, seconds(100))),
-            (Some(seconds(10)), (3, seconds(10))),
-            (Some(seconds(250)), (9, seconds(250))),
-            (Some(seconds(1_000_000)), (60, seconds(1_000_000))),
+            (Some(seconds(10)), (MOST_BLOCKS, seconds(10))),
+            (Some(seconds(1_000_000)), (MOST_BLOCKS, seconds(1_000_000))),
         ] {
             assert_eq!(TimeLimit { time }.over((3, seconds(100))), expected);
         }
+    }
+
+    #[test]
+    fn a_time_to_measure_has_a_unit_and_is_above_zero() {
+        assert_eq!(measuring_time("10s"), Ok(Span::from_seconds(10)));
+        for (text, word) in [("10", "'10 s' for seconds"), ("0s", "'30 s'"), ("0 min", "'30 s'")] {
+            let error = measuring_time(text).unwrap_err();
+            assert!(error.contains(word) && !error.contains('\n'), "{error}");
+        }
+        assert!(measuring_time("-3s").unwrap_err().contains("negative"));
     }
 }

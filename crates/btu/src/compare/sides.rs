@@ -16,6 +16,7 @@ use crate::cli::Compare;
 use crate::exit::Refusal;
 use crate::provenance;
 use crate::stored::before;
+use crate::suites;
 
 /// A run without its cells.
 #[derive(Debug)]
@@ -140,9 +141,10 @@ impl<P: DeserializeOwned> Member<P> {
     ) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
         if !suite.is_of(&row.summary.suite) {
-            let (its, commands) = (&row.summary.suite, suite.commands());
+            let command = suites::of(&row)?.resumed_by(&row);
+            let (its, ours) = (command.unwrap_or(&row.summary.suite), suite.commands());
             let problem = format!(
-                "{run} is a run of `{its}`: those of `{commands}` are compared with their like"
+                "{run} is a run of `{its}`, and the first one is of `{ours}`: compare runs of one command"
             );
             return Err(Refusal::Usage(problem).into());
         }
@@ -223,16 +225,24 @@ fn unlike<P: DeserializeOwned>(
     side: &Chosen<P>,
     differences: &[&PlanDifference],
 ) -> String {
-    let what = differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    let aspects =
-        differences.iter().map(|difference| difference.aspect.name()).collect::<Vec<_>>().join(",");
+    let shown = differences.iter().take(MOST_DIFFERENCES).map(ToString::to_string);
+    let rest = differences.len().saturating_sub(MOST_DIFFERENCES);
+    let rest = (rest > 0).then(|| format!("{rest} more"));
+    let what = shown.chain(rest).collect::<Vec<_>>().join("; ");
+    let mut aspects: Vec<&str> =
+        differences.iter().map(|difference| difference.aspect.name()).collect();
+    aspects.dedup();
     format!(
-        "settings of {} and {} differ: {what}. If that is what you compare, add --across {aspects}; --force \
+        "settings differ between {} and {}: {what}. If that is what you compare, add --across {}; --force \
          compares whatever both have",
         base.shown_name(),
-        side.shown_name()
+        side.shown_name(),
+        aspects.join(",")
     )
 }
+
+/// Differences of plans that one sentence names.
+const MOST_DIFFERENCES: usize = 4;
 
 /// Notes about the machines, a sentence each: runs that were resumed on another machine or version,
 /// then every setting in which a machine of `other` differs from that of the base's first run.

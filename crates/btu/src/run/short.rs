@@ -15,7 +15,8 @@ const USUAL: &str = "veth";
 /// The experiment file that corresponds to the command line.
 pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
     let study = &options.study;
-    let asked = study.network.as_deref().unwrap_or(USUAL);
+    let factors = factors(options)?;
+    let asked = network(options, &factors)?;
     let network = NetworkText::of(asked, study.delay, &[], None)?;
     let stations: Vec<&str> =
         network.drawing.stations.iter().map(|station| station.name.as_str()).collect();
@@ -54,10 +55,11 @@ pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
     for load in &options.load {
         let _ = write!(text, "\n[load.{load}]\n{}", at_work(load, from, to));
     }
-    if !options.load.is_empty() {
-        let levels: Vec<String> =
-            std::iter::once("none".to_owned()).chain(options.load.iter().cloned()).collect();
-        let _ = write!(text, "\n[factors]\nload = {}\n", list(&levels));
+    if !factors.is_empty() {
+        text.push_str("\n[factors]\n");
+        for (name, levels) in &factors {
+            let _ = writeln!(text, "{} = {}", quoted(name), list(levels));
+        }
     }
     let blocks = options.blocks.unwrap_or_else(|| usual_blocks(study.profile));
     let _ = write!(text, "\n[order]\nblocks = {blocks}\n");
@@ -65,6 +67,45 @@ pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
         let _ = writeln!(text, "at_most = {}", quoted(&in_words(time)));
     }
     Ok(text)
+}
+
+/// What is varied: each with its levels, the baseline first.
+fn factors(options: &RunStudy) -> Result<Vec<(String, Vec<String>)>, Refusal> {
+    let mut factors = options.factor.clone();
+    let compared = options.study.congestion.compared();
+    if !compared.is_empty() {
+        let names = compared.iter().map(ToString::to_string).collect();
+        factors.push(("congestion_control".to_owned(), names));
+    }
+    if !options.load.is_empty() {
+        let levels = std::iter::once("none".to_owned()).chain(options.load.iter().cloned());
+        factors.push(("load".to_owned(), levels.collect()));
+    }
+    let twice = factors
+        .iter()
+        .enumerate()
+        .find(|(place, (name, _))| factors[..*place].iter().any(|(other, _)| other == name));
+    match twice {
+        None => Ok(factors),
+        Some((_, (name, _))) => Err(Refusal::Usage(format!(
+            "{name} is varied twice: name all its values in one option"
+        ))),
+    }
+}
+
+/// The network that decides the stations: the named one, or the first of those that are compared.
+fn network<'a>(
+    options: &'a RunStudy,
+    factors: &'a [(String, Vec<String>)],
+) -> Result<&'a str, Refusal> {
+    let named = options.study.network.as_deref();
+    let compared = factors.iter().find(|(name, _)| name == "network");
+    let first = compared.and_then(|(_, levels)| levels.first()).map(String::as_str);
+    if named.is_some() && first.is_some() {
+        let problem = "--network and --factor network=... both name networks: leave --network out";
+        return Err(Refusal::Usage(problem.to_owned()));
+    }
+    Ok(named.or(first).unwrap_or(USUAL))
 }
 
 /// A load by its name.

@@ -38,7 +38,7 @@ fn the_four_answers() {
         "{text}"
     );
     let (_, all, _) = shelf.btu(&["compare", "r1", "r3", "--alone", "--all"]);
-    assert!(all.starts_with("r3 compared with r1  slower, -10.0 %"), "{all}");
+    assert!(all.starts_with("r3 compared with r1: slower, -10.0 %"), "{all}");
     let (_, markdown, _) = shelf.btu(&["compare", "r1", "r3", "--alone", "--format", "markdown"]);
     assert!(
         markdown.starts_with("## r3 compared with r1: slower") && markdown.contains("|---|"),
@@ -146,17 +146,55 @@ fn unlike_plans_are_refused_unless_meant() {
     let (code, out, errors) = shelf.btu(&["compare", "r1", "r2"]);
     assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
     assert!(
-        errors.contains("network: 10 Mb/s against 9.5 Mb/s") && errors.contains("--across network"),
+        errors.contains("network from 10 Mb/s to 9.5 Mb/s") && errors.contains("--across network"),
         "{errors}"
     );
     let found = shelf.json(&["compare", "r1", "r2", "--across", "network"]);
     assert_eq!(finding(&found), "slower");
     assert_eq!(found["comparison"]["others"][0]["plan_differences"][0]["aspect"], "network");
     let (code, _, errors) = shelf.btu(&["compare", "r1", "r3", "--across", "network"]);
-    assert!(code == Some(2) && errors.contains("volume: calibrated against 4 MB"), "{errors}");
+    assert!(code == Some(2) && errors.contains("volume from calibrated to 4 MB"), "{errors}");
     let (code, _, errors) = shelf.btu(&["compare", "r1,r2", "r3", "--across", "network,volume"]);
     assert!(code == Some(2) && errors.contains("r2 does not repeat r1"), "{errors}");
     assert_eq!(shelf.btu(&["compare", "r1", "r3", "--force"]).0, Some(0));
+}
+
+/// Plans whose profiles have one name and other times: the settings are named with their units, and each
+/// aspect once.
+#[test]
+fn differences_of_plans_are_sentences() {
+    let mut shelf = Shelf::new();
+    let usual = plan(Network::Veth);
+    let mut longer = usual.clone();
+    (longer.profile.budget, longer.profile.most_blocks) = (Span::from_seconds(60), 30);
+    shelf.run(&usual, &STEADY);
+    shelf.run(&longer, &STEADY);
+    let (code, _, errors) = shelf.btu(&["compare", "r1", "r2"]);
+    assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");
+    for words in [
+        "profile budget from 140 s to 60 s; profile most blocks from 5 to 30",
+        "add --across profile; --force",
+    ] {
+        assert!(errors.contains(words), "{errors}");
+    }
+    assert!(!errors.contains(['{', '"', '_']), "{errors}");
+    let (code, text, _) = shelf.btu(&["compare", "r1", "r2", "--across", "profile"]);
+    assert!(code == Some(0) && text.contains("profile budget from 140 s to 60 s"), "{text}");
+}
+
+/// A run of another command is called by that command.
+#[test]
+fn runs_of_two_commands_are_not_compared() {
+    let mut shelf = Shelf::new();
+    let machine = environment::collect();
+    shelf.run(&plan(Network::Veth), &STEADY);
+    shelf.interrupted("speed", &serde_json::json!({}), "0", &machine);
+    let (code, _, errors) = shelf.btu(&["compare", "r2", "r1"]);
+    assert!(
+        code == Some(2)
+            && errors.contains("r1 is a run of `btu rate`, and the first one is of `btu speed`"),
+        "{errors}"
+    );
 }
 
 #[test]

@@ -95,6 +95,18 @@ fn negative_values() {
         (&["sim", "ethernet-shared-10", "--duration", "-3s"], "length of time: it cannot be"),
         (&["sim", "ethernet-shared-10", "--time", "-3s"], "length of time: it cannot be"),
         (&["run", "x.toml", "--time", "-3s"], "length of time: it cannot be"),
+        (&["rate", "--time", "0s"], "nothing can be measured: write for example '30 s'"),
+        (&["speed", "--network", "veth", "-t", "10"], "write '10 s' for seconds"),
+        (&["pipe", "--time", "10"], "write '10 s' for seconds"),
+        (&["run", "--time", "0s", "--", "true"], "nothing can be measured"),
+        (&["rate", "-C", "reno,bbr"], "`btu run -C reno,bbr -- COMMAND` compares several"),
+        (&["run", "--factor", "threads=1", "--", "true"], "compares nothing: write two values"),
+        (&["run", "--factor", "=1,2", "--", "true"], "write KEY=VALUE,VALUE"),
+        (&["run", "--factor", "a=1,2", "--factor", "a=3,4", "--", "true"], "a is varied twice"),
+        (
+            &["run", "--network", "veth", "--factor", "network=veth,10 Mb/s", "--", "true"],
+            "leave --network out",
+        ),
         (&["pipe", "--network", "-3 Mb/s"], "bit rate: it cannot be"),
     ] {
         let (code, said_here) = refusal(arguments);

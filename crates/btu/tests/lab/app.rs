@@ -480,3 +480,19 @@ fn what_the_display_shows_is_watched_and_the_terminal_is_given_back() {
     assert!(!screen.screen().hide_cursor());
     laboratory.assert_down();
 }
+
+/// A Unix socket needs a directory, which is made although no activity writes a file.
+#[test]
+fn a_unix_socket_is_measured_on_a_network() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let scratch = laboratory.directory.path().join("scratch");
+    assert!(!scratch.exists(), "{}", scratch.display());
+    let line = ["--network", "10 Mb/s", "--transport", "unix", "--workload", "vectors"];
+    app(&laboratory, &[&line[..], &["--protocol", "batched", "--time", "2 s"]].concat());
+    let rows = rows(&laboratory);
+    assert!(
+        rows[0]["items_per_second"]["value"].as_f64().is_some_and(|rate| rate > 0.0),
+        "{rows:?}"
+    );
+    laboratory.assert_down();
+}

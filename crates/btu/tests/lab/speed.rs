@@ -241,7 +241,7 @@ fn runs_of_a_study_are_compared() {
         .command(&["compare", "r1", "r2", "--across", "network"])
         .output()
         .expect("btu starts");
-    assert!(text(&shown.stdout).contains("down goodput"), "{}", text(&shown.stdout));
+    assert!(text(&shown.stdout).contains("goodput down"), "{}", text(&shown.stdout));
     let page = laboratory.directory.path().join("page.html");
     let html =
         ["compare", "r1", "r2", "--force", "--format", "html", "-o", page.to_str().expect("text")];

@@ -5,6 +5,7 @@ use btu_suite::app::{AppVerdict, FactorRow, FactorShares};
 
 use crate::html::{Block, Cell, Section, Table};
 use crate::number::percent;
+use crate::versus::first_of;
 
 /// The factor from a share to per cent.
 const HUNDREDTH: f64 = 0.01;
@@ -12,11 +13,14 @@ const HUNDREDTH: f64 = 0.01;
 /// Pairs that are listed: those that may matter.
 const MOST_PAIRS: usize = 6;
 
-/// The factor that makes most of the variance, and its share.
+/// The factor that makes most of the variance, and its share, if intervals tell which it is.
 pub(super) fn headline(shares: &FactorShares) -> Option<String> {
     let [first, second, ..] = &shares.factors[..] else { return None };
+    let ordered: Vec<(String, Estimate)> =
+        shares.factors.iter().map(|row| (row.factor.to_string(), row.share)).collect();
+    let claim = first_of(&ordered, |factor, _| format!("{factor} matters most"));
     Some(format!(
-        "{} matters most: {} % of the variance of ln(rate), {} {} %",
+        "{claim}: {} {} % of the variance of ln(rate), {} {} %",
         first.factor,
         percent(first.share.value),
         second.factor,

@@ -1,7 +1,7 @@
 //! The first screen of a comparison: both means, the cells that changed most, and possible
 //! explanations.
 
-use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Finding};
+use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Over};
 
 use super::words;
 use crate::html::PageWarning;
@@ -17,14 +17,17 @@ const MOST_CHANGED: usize = 3;
 pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> Summary {
     let figures = match comparison.others.as_slice() {
         [one] => of_one(comparison, one),
-        several => several.iter().map(side).collect(),
+        several => several.iter().map(|compared| side(comparison, compared)).collect(),
     };
     let mut setting: Vec<String> = Vec::new();
     for compared in &comparison.others {
-        let Some(overall) = &compared.overall else { continue };
-        let surer = words::surer_together(overall, &compared.cells).map(str::to_owned);
-        let said =
-            [Some(words::basis(overall, comparison, compared)), surer, words::advice(overall)];
+        let overall = compared.overall.as_ref();
+        let surer = overall.and_then(|overall| words::surer_together(overall, &compared.cells));
+        let said = [
+            words::basis(comparison, compared),
+            surer.map(str::to_owned),
+            overall.and_then(words::advice),
+        ];
         setting.extend(
             said.into_iter().flatten().filter(|text| !setting.contains(text)).collect::<Vec<_>>(),
         );
@@ -60,30 +63,64 @@ fn of_one<R: ComparedRow>(
         note: words::tally(&compared.cells),
         ..KeyFigure::default()
     });
-    base.into_iter().chain(other).chain(cells).chain(changed(&compared.cells)).collect()
+    let figures = base.into_iter().chain(other).chain(cells).chain(changed(compared));
+    figures.chain(of_further(compared)).collect()
 }
 
-fn changed<R: ComparedRow>(cells: &[ComparedCell<R>]) -> Vec<KeyFigure> {
-    let is_told =
-        |cell: &&ComparedCell<R>| matches!(cell.finding, Finding::Faster | Finding::Slower);
-    let mut told: Vec<&ComparedCell<R>> = cells.iter().filter(is_told).collect();
-    told.sort_by(|a, b| b.ratio.value.ln().abs().total_cmp(&a.ratio.value.ln().abs()));
-    let figure = |cell: &&ComparedCell<R>| KeyFigure {
-        name: cell.row.to_string(),
-        value: words::change(cell.ratio.value),
-        interval: words::ends(&cell.ratio).unwrap_or_default(),
-        note: String::new(),
-    };
-    told.iter().take(MOST_CHANGED).map(figure).collect()
+/// The cell that changed most, unless the headline has it; then all that changed beyond chance, and
+/// the others, the largest change first.
+fn changed<R: ComparedRow>(compared: &ComparedSide<R>) -> Vec<KeyFigure> {
+    let is_rated = words::of_rating(compared).is_some();
+    let cells = words::by_change(&compared.cells);
+    let Some((first, rest)) = cells.split_first() else { return Vec::new() };
+    let (differ, others): (Vec<_>, Vec<_>) =
+        rest.iter().partition(|cell| cell.finding.is_difference());
+    let first = is_rated.then_some(first).into_iter();
+    let all = first.chain(differ).chain(others);
+    all.take(MOST_CHANGED).map(|cell| figure(cell)).collect()
 }
 
-fn side<R: ComparedRow>(compared: &ComparedSide<R>) -> KeyFigure {
-    let ratio = compared.overall.as_ref().map(|overall| &overall.ratio);
-    KeyFigure {
+/// The mean over cells of one unit that are not rated.
+fn of_further<R: ComparedRow>(compared: &ComparedSide<R>) -> Option<KeyFigure> {
+    let overall = compared.overall.as_ref()?;
+    if overall.over != Over::Further || overall.rows < 2 {
+        return None;
+    }
+    Some(KeyFigure { name: "mean".to_owned(), ..of_all(compared)? })
+}
+
+/// The change over all cells.
+fn of_all<R: ComparedRow>(compared: &ComparedSide<R>) -> Option<KeyFigure> {
+    let (overall, change) = (compared.overall.as_ref()?, words::of_all(compared)?);
+    Some(KeyFigure {
         name: words::cut(&compared.side.name),
-        value: ratio.map_or_else(String::new, |ratio| words::change(ratio.value)),
-        interval: ratio.and_then(words::ends).unwrap_or_default(),
-        note: words::headline(compared),
+        value: words::change(&change),
+        interval: words::ends(&change).unwrap_or_default(),
+        note: overall.finding.to_string(),
+    })
+}
+
+fn figure<R: ComparedRow>(cell: &ComparedCell<R>) -> KeyFigure {
+    let change = words::of_cell(cell);
+    KeyFigure {
+        name: cell.row.to_string(),
+        value: words::change(&change),
+        interval: words::ends(&change).unwrap_or_default(),
+        note: words::short(cell.finding).to_owned(),
+    }
+}
+
+fn side<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -> KeyFigure {
+    let rated = of_all(compared).filter(|_| words::of_rating(compared).is_some());
+    let name = words::cut(&compared.side.name);
+    match (rated, words::by_change(&compared.cells).first()) {
+        (Some(figure), _) => figure,
+        (None, Some(cell)) => {
+            KeyFigure { name, note: format!("{}, {}", cell.row, cell.finding), ..figure(cell) }
+        }
+        (None, None) => {
+            KeyFigure { name, note: words::answer(comparison, compared), ..KeyFigure::default() }
+        }
     }
 }
 

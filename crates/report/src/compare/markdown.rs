@@ -18,19 +18,15 @@ pub fn comparison_markdown<R: ComparedRow>(comparison: &Comparison<R>) -> String
 fn one<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -> Vec<String> {
     let (base, other) = (safe(&comparison.base.name), safe(&compared.side.name));
     let mut lines = vec![
-        format!("## {other} compared with {base}: {}", safe(&words::headline(compared))),
+        format!("## {other} compared with {base}: {}", safe(&words::answer(comparison, compared))),
         String::new(),
     ];
-    if let Some(overall) = &compared.overall {
+    lines.extend(words::basis(comparison, compared).map(|basis| format!("- {basis}")));
+    if let Some((overall, found)) = compared.overall.as_ref().zip(words::of_all(compared)) {
         let interval =
-            words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
-        lines.push(format!(
-            "**{}**{interval}, {}",
-            words::change(overall.ratio.value),
-            words::over(overall)
-        ));
-        lines.push(String::new());
-        lines.push(format!("- {}", words::basis(overall, comparison, compared)));
+            words::ends(&found).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
+        let (change, over) = (words::change(&found), words::over(overall));
+        lines.push(format!("- **{change}**{interval}, {over}"));
         lines.extend(words::advice(overall).map(|advice| format!("- {advice}")));
     }
     let plans = compared.plan_differences.iter().map(ToString::to_string);
@@ -52,12 +48,13 @@ fn one<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -
 
 fn row<R: ComparedRow>(cell: &ComparedCell<R>) -> String {
     let [base, other] = words::speeds(cell);
-    let interval = words::ends(&cell.ratio).unwrap_or_default();
+    let change = words::of_cell(cell);
+    let interval = words::ends(&change).unwrap_or_default();
     let p = cell.adjusted_p.map_or_else(String::new, |p| format!("{p:.3}"));
-    let (name, unit) = (safe(&cell.row.to_string()), words::unit(cell));
+    let (name, unit) = (safe(&cell.row.to_string()), words::unit_of(cell));
     format!(
         "| {name} | {unit} | {base} | {other} | {} | {interval} | {p} | {} |",
-        words::change(cell.ratio.value),
+        words::change(&change),
         cell.finding
     )
 }

@@ -16,20 +16,26 @@ const MEGABIT: f64 = 1e6;
 pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> Page {
     let base = &comparison.base.name;
     let headline = match comparison.others.as_slice() {
-        [one] => format!("{} compared with {base}: {}", cut(&one.side.name), said(one)),
+        [one] => {
+            let answer = words::answer(comparison, one);
+            format!("{} compared with {base}: {answer}", cut(&one.side.name))
+        }
         all => format!("{} sides compared with {base}", all.len()),
     };
     let mut remarks: Vec<String> = if comparison.others.len() > 1 {
+        let named = |one: &ComparedSide<R>| {
+            format!("{}: {}", one.side.name, words::answer(comparison, one))
+        };
         comparison.others.iter().map(named).collect()
     } else {
         Vec::new()
     };
     for compared in &comparison.others {
-        let Some(overall) = &compared.overall else { continue };
+        let overall = compared.overall.as_ref();
         let sentences = [
-            Some(words::over(overall)),
-            Some(words::basis(overall, comparison, compared)),
-            words::advice(overall),
+            overall.map(words::over),
+            words::basis(comparison, compared),
+            overall.and_then(words::advice),
         ];
         let name = &compared.side.name;
         remarks
@@ -58,19 +64,6 @@ fn names<R: ComparedRow>(comparison: &Comparison<R>) -> String {
         .join(", ")
 }
 
-/// `slower, -5.0 % (95 %: -6.9 .. -3.1 %)`.
-fn said<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
-    let word = words::headline(compared);
-    let Some(overall) = &compared.overall else { return word };
-    let interval =
-        words::ends(&overall.ratio).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
-    format!("{word}, {}{interval}", words::change(overall.ratio.value))
-}
-
-fn named<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
-    format!("{}: {}", compared.side.name, said(compared))
-}
-
 /// The overall ratios of all sides.
 fn overall<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
     let head = ["side", "finding", "runs", "base, Mb/s", "side, Mb/s", "change, %"];
@@ -81,7 +74,9 @@ fn overall<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
         let [base, other] = rates.map(|rate| Cell::number(rate.map(|rate| rate / MEGABIT)));
         let (name, finding) = (Cell::text(&compared.side.name), Cell::text(overall.finding.name()));
         let runs = Cell::count(compared.side.runs.len() as u64);
-        table.rows.push(vec![name, finding, runs, base, other, change_cell(&overall.ratio)]);
+        let change =
+            words::of_all(compared).map_or(Cell::Nothing, |(ratio, _)| change_cell(&ratio));
+        table.rows.push(vec![name, finding, runs, base, other, change]);
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
     Section::of("Over all", "", blocks)
@@ -125,7 +120,7 @@ fn further<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
     let [title, caption] = R::FURTHER;
     let figure = Figure {
         name: "further".to_owned(),
-        title: format!("{title}, change of their speed"),
+        title: format!("{title}, change"),
         panels: vec![panel("change, %", false, &names, changes(comparison, &rows))],
         layout: Layout::Below,
         table: table(comparison, caption, &rows),
@@ -192,7 +187,7 @@ fn speeds<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series>
 fn changes<R: ComparedRow>(comparison: &Comparison<R>, rows: &[R]) -> Vec<Series> {
     let series = |(compared, place): (&ComparedSide<R>, usize)| {
         let point = |(at, row): (usize, &R)| {
-            let ratio = find(compared, row)?.ratio;
+            let (ratio, _) = words::of_cell(find(compared, row)?);
             Some(Point {
                 x: at as f64,
                 y: per_cent(ratio.value),
@@ -221,7 +216,7 @@ fn ends_in_per_cent(ratio: &Estimate) -> Option<(f64, f64)> {
 
 fn change_cell(ratio: &Estimate) -> Cell {
     let value = per_cent(ratio.value);
-    Cell::Number { value, shown: format!("{value:+.1}"), interval: ends_in_per_cent(ratio) }
+    Cell::Number { value, shown: words::signed(ratio.value), interval: ends_in_per_cent(ratio) }
 }
 
 /// Every cell: base, side, change with interval, finding.
@@ -243,7 +238,7 @@ fn table<R: ComparedRow>(comparison: &Comparison<R>, caption: &str, rows: &[R]) 
                 shown: format!("{p:.3}"),
                 interval: None,
             });
-            let change = change_cell(&cell.ratio);
+            let change = change_cell(&words::of_cell(cell).0);
             table.rows.push(labels.into_iter().chain(speeds).chain([change, p]).collect());
         }
     }

@@ -1,12 +1,12 @@
 //! A comparison for a terminal.
 
-use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Finding};
+use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison};
 
 use super::words::{self, cut, cut_to};
 use crate::head::TextOptions;
 use crate::number::count;
 use crate::paint::Paint;
-use crate::sheet::{Sheet, columns, page, section, wrap};
+use crate::sheet::{Sheet, page, section, wrap};
 
 /// Up to this number of cells, all are shown.
 const FEW: usize = 20;
@@ -43,35 +43,21 @@ fn headline<R: ComparedRow>(
 ) -> Vec<String> {
     let paint = Paint(options.colour);
     let [base, side] = [&comparison.base.name, &compared.side.name].map(|name| cut(name));
-    let said = words::headline(compared);
-    let finding = compared.overall.as_ref().map(|overall| overall.finding);
-    let said = match finding {
-        Some(Finding::Faster | Finding::NoDifferenceSeen) => paint.strong(&said),
-        _ => paint.warning(&said),
-    };
-    let sides = format!("{side} compared with {base}");
-    let first = format!("{}  {said}", paint.title(&sides));
-    let Some(overall) = &compared.overall else { return vec![first] };
-    let ratio = words::change(overall.ratio.value);
-    let first = format!("{first}, {}", paint.title(&ratio));
-    let interval =
-        words::ends(&overall.ratio).map_or_else(String::new, |ends| format!("  (95 %: {ends})"));
-    let taken = [&sides, &words::headline(compared), &ratio, &interval]
-        .map(|text| columns(text))
-        .iter()
-        .sum::<usize>()
-        + 4;
-    let mut lines = if taken <= options.columns() {
-        vec![format!("{first}{interval}")]
-    } else {
-        vec![first, interval]
-    };
-    let surer = words::surer_together(overall, &compared.cells).map(str::to_owned);
+    let answer = words::answer(comparison, compared);
+    let is_certain = words::is_certain(compared);
+    let first = wrap(&format!("{side} compared with {base}: {answer}"), options.columns(), 2);
+    let painted = |line: &String| if is_certain { paint.strong(line) } else { paint.warning(line) };
+    let first = first.iter().map(painted);
+    let mut lines: Vec<String> = first.collect();
+    let overall = compared.overall.as_ref();
+    let surer = overall
+        .and_then(|overall| words::surer_together(overall, &compared.cells))
+        .map(str::to_owned);
     let further = [
-        Some(words::over(overall)),
+        overall.map(words::over),
         surer,
-        Some(words::basis(overall, comparison, compared)),
-        words::advice(overall),
+        words::basis(comparison, compared),
+        overall.and_then(words::advice),
     ];
     for text in further.into_iter().flatten() {
         lines.extend(indented(&text, options).iter().map(|line| paint.quiet(line)));
@@ -108,8 +94,7 @@ fn cells<R: ComparedRow>(
     if compared.cells.is_empty() {
         return Vec::new();
     }
-    let differs =
-        |cell: &&ComparedCell<R>| matches!(cell.finding, Finding::Faster | Finding::Slower);
+    let differs = |cell: &&ComparedCell<R>| cell.finding.is_difference();
     let show_all = all || compared.cells.len() <= FEW;
     let shown: Vec<&ComparedCell<R>> =
         compared.cells.iter().filter(|cell| show_all || differs(cell)).collect();
@@ -138,8 +123,9 @@ fn table<R: ComparedRow>(
     let mut sheet = Sheet::new(head.chain([String::new()]).collect(), 1);
     for cell in cells {
         let [base, other] = words::speeds(cell);
-        let ends = interval(&words::ends(&cell.ratio).unwrap_or_default());
-        let words = [cell.row.to_string(), base, other, words::change(cell.ratio.value)];
+        let change = words::of_cell(cell);
+        let ends = interval(&words::ends(&change).unwrap_or_default());
+        let words = [cell.row.to_string(), base, other, words::change(&change)];
         sheet.row(
             words.into_iter().chain(ends).chain([words::short(cell.finding).to_owned()]).collect(),
         );

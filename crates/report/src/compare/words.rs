@@ -8,37 +8,66 @@ use btu_suite::verdict::Title;
 
 use crate::number::{NOTHING, count, percent, three_digits};
 use crate::sheet::columns;
+use crate::unit;
+use crate::versus::{Directions, HIGHER, LONGER, Said, factor, inverted, times, upwards};
 
 const MEGABIT: f64 = 1e6;
 
 /// Milliseconds in a second.
 const MILLI: f64 = 1e3;
 
-/// A ratio as a change in per cent with its sign: `-5.0 %`; beyond ten times either way as `266
-/// times slower`.
-pub(super) fn change(ratio: f64) -> String {
-    match ratio {
-        _ if ratio > 0.0 && ratio < 0.1 => format!("{} times slower", three_digits(1.0 / ratio)),
-        _ if ratio > 10.0 && ratio.is_finite() => format!("{} times faster", three_digits(ratio)),
-        _ => format!("{} %", signed(ratio)),
-    }
+/// A change, as readers see it: the ratio of the shown quantities, and the words for its directions.
+pub(super) type Change = (Estimate, Directions);
+
+/// The change of a cell: of a time that of the time itself, else that of the speed.
+pub(super) fn of_cell<R: ComparedRow>(cell: &ComparedCell<R>) -> Change {
+    if cell.unit == Unit::Times { (inverted(&cell.ratio), LONGER) } else { (cell.ratio, HIGHER) }
 }
 
-fn signed(ratio: f64) -> String {
+/// The change over all cells: of times that of the times.
+pub(super) fn of_all<R: ComparedRow>(compared: &ComparedSide<R>) -> Option<Change> {
+    let ratio = &compared.overall.as_ref()?.ratio;
+    let are_times = compared.cells.iter().all(|cell| cell.unit == Unit::Times);
+    Some(if are_times { (inverted(ratio), LONGER) } else { (*ratio, HIGHER) })
+}
+
+/// A change in per cent with its sign, `-5.0 %`; from twice on in times, `49.6 times shorter`.
+pub(super) fn change((ratio, directions): &Change) -> String {
+    if is_small(ratio) {
+        return format!("{} %", signed(ratio.value));
+    }
+    times(&Estimate { interval: None, ..*ratio }, *directions)
+}
+
+/// Whether value and interval are best written in per cent: none is twice or half as much.
+fn is_small(ratio: &Estimate) -> bool {
+    let ends = ratio.interval.map_or([ratio.value; 2], |ends| [ends.low, ends.high]);
+    [ratio.value, ends[0], ends[1]].into_iter().all(|value| (0.5..2.0).contains(&value))
+}
+
+/// A change in per cent with its sign, without a unit.
+pub(super) fn signed(ratio: f64) -> String {
     let value = (ratio - 1.0) * 100.0;
     if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
 }
 
-/// The interval in the same way: `-6.9 .. -3.1 %`; as factors if the ratio is given as a factor.
-pub(super) fn ends(ratio: &Estimate) -> Option<String> {
+/// The interval of a change in the same way: `-6.9 .. -3.1 %`, `3.39 .. 726`.
+pub(super) fn ends((ratio, _): &Change) -> Option<String> {
     let Interval { low, high } = ratio.interval?;
-    Some(match ratio.value {
-        value if value > 0.0 && value < 0.1 => {
-            format!("{} .. {}", three_digits(1.0 / high), three_digits(1.0 / low))
-        }
-        value if value > 10.0 => format!("{} .. {}", three_digits(low), three_digits(high)),
-        _ => format!("{} .. {} %", signed(low), signed(high)),
-    })
+    if is_small(ratio) {
+        return Some(format!("{} .. {} %", signed(low), signed(high)));
+    }
+    let Interval { low, high } = upwards(ratio).interval?;
+    Some(format!("{} .. {}", factor(low), factor(high)))
+}
+
+/// A change with its interval in a sentence: `-5.0 % (-6.9 to -3.1 %)`, `49.6 times shorter (3.39 to
+/// 726)`.
+fn in_a_sentence(found: &Change) -> String {
+    match ends(found).filter(|_| is_small(&found.0)) {
+        Some(ends) => format!("{} ({})", change(found), ends.replace(" .. ", " to ")),
+        None => times(&found.0, found.1),
+    }
 }
 
 /// Columns of a side's name in a headline.
@@ -57,10 +86,86 @@ pub(super) fn cut_to(name: &str, most: usize) -> String {
     }
 }
 
-/// The finding about the whole, such as `faster`.
-pub(super) fn headline<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
-    let nothing = || "nothing to compare: both have no cell in common".to_owned();
-    compared.overall.as_ref().map_or_else(nothing, |overall| overall.finding.to_string())
+/// What was found of a side: of a rating its change, else the cell that changed most.
+pub(super) fn answer<R: ComparedRow>(
+    comparison: &Comparison<R>,
+    compared: &ComparedSide<R>,
+) -> String {
+    let Some(finding) = of_rating(compared) else { return lead(comparison, compared) };
+    let Some(found) = of_all(compared) else { return finding.to_string() };
+    let interval = ends(&found).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
+    format!("{finding}, {}{interval}", change(&found))
+}
+
+/// The finding about a rating or a part of it; of other cells a mean answers nothing.
+pub(super) fn of_rating<R>(compared: &ComparedSide<R>) -> Option<Finding> {
+    let rated = compared.overall.as_ref().filter(|overall| overall.over != Over::Further);
+    rated.map(|overall| overall.finding)
+}
+
+/// Whether the answer is one that more runs would hardly change.
+pub(super) fn is_certain<R: ComparedRow>(compared: &ComparedSide<R>) -> bool {
+    let most_changed = || by_change(&compared.cells).first().map(|cell| cell.finding);
+    matches!(
+        of_rating(compared).or_else(most_changed),
+        Some(Finding::Faster | Finding::Slower | Finding::NoDifferenceSeen)
+    )
+}
+
+/// The cell that changed most, certain or not; or that none did, and how much at most.
+fn lead<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -> String {
+    let Some(cell) = by_change(&compared.cells).first().copied() else {
+        return "nothing to compare: both have no cell in common".to_owned();
+    };
+    if let Some(most) = no_difference(&compared.cells) {
+        let count = compared.cells.len();
+        let of = if count == 1 { cell.row.to_string() } else { format!("any of {count} cells") };
+        return format!("no difference seen in {of}, at most {} %", percent(most));
+    }
+    let [base, other] = quantities(cell);
+    let change = in_a_sentence(&of_cell(cell));
+    let doubt = if cell.finding.is_difference() {
+        String::new()
+    } else {
+        format!(": cannot tell yet, {}", more_runs(comparison, compared))
+    };
+    format!("{} {base} -> {other}, {change}{doubt}", cell.row)
+}
+
+/// If no cell shows a difference: how large that of any cell is at most, as a share.
+fn no_difference<R>(cells: &[ComparedCell<R>]) -> Option<f64> {
+    let most = cells.iter().map(|cell| match Said::of(&cell.ratio, cell.finding) {
+        Said::NoDifference(most) => Some(most),
+        Said::Difference | Said::CannotTell => None,
+    });
+    most.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+}
+
+/// The cells, the largest change first.
+pub(super) fn by_change<R>(cells: &[ComparedCell<R>]) -> Vec<&ComparedCell<R>> {
+    let size = |cell: &ComparedCell<R>| cell.ratio.value.ln().abs();
+    let mut cells: Vec<&ComparedCell<R>> = cells.iter().collect();
+    cells.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    cells
+}
+
+/// Runs of a side from which their spread gives an interval of use.
+const ENOUGH_RUNS: usize = 3;
+
+/// The runs that would tell more: three of each side, as docs/compare.md says.
+fn more_runs<R>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -> String {
+    let missing = [&comparison.base, &compared.side]
+        .map(|side| (ENOUGH_RUNS.saturating_sub(side.runs.len()), cut(&side.name)));
+    match missing {
+        [(0, _), (0, _)] => "measure more runs of each".to_owned(),
+        [(one, _), (other, _)] if one == other => {
+            format!("measure {} of each", count(one, "more run"))
+        }
+        [(one, name), (other, _)] if one > other => {
+            format!("measure {} like {name}", count(one, "more run"))
+        }
+        [_, (other, name)] => format!("measure {} like {name}", count(other, "more run")),
+    }
 }
 
 /// The finding, for a narrow column.
@@ -75,7 +180,7 @@ pub(super) fn units<R: ComparedRow>(cells: &[ComparedCell<R>]) -> String {
         (Unit::Bits, "Mb/s"),
         (Unit::Requests, "INTERACTIVE in requests/s"),
         (Unit::Work, "host activities in work/s"),
-        (Unit::Times, "times in ms, whose change is that of their speed"),
+        (Unit::Times, "times in ms, shorter is faster"),
     ];
     let found = all.into_iter().filter(|(unit, _)| occurs(*unit)).map(|(_, name)| name);
     found.collect::<Vec<_>>().join(", ")
@@ -88,7 +193,7 @@ pub(super) fn over(overall: &Overall) -> String {
         Over::Rating => Title::BtuRating.words(),
         Over::Part => Title::Part.words(),
         Over::Idle => "rated components alone",
-        Over::Further => return format!("mean over {rows} of several units"),
+        Over::Further => return format!("geometric mean of {rows}"),
     };
     let rate = |rate: Option<f64>| {
         rate.map_or_else(|| NOTHING.to_owned(), |rate| three_digits(rate / MEGABIT))
@@ -97,26 +202,33 @@ pub(super) fn over(overall: &Overall) -> String {
     format!("{what} {base} -> {other} Mb/s, geometric mean of {rows}")
 }
 
-/// The source of the interval, and its limits.
+/// The source of the intervals, and its limits.
 pub(super) fn basis<R: ComparedRow>(
-    overall: &Overall,
     comparison: &Comparison<R>,
     compared: &ComparedSide<R>,
-) -> String {
+) -> Option<String> {
+    let overall = compared.overall.as_ref();
+    let most_changed = by_change(&compared.cells).first().map(|cell| cell.basis);
+    let basis = overall.map(|overall| overall.basis).or(most_changed)?;
+    let learned_from = overall.map_or(&[][..], |overall| overall.learned_from.as_slice());
     let [base, other] = [&comparison.base, &compared.side].map(|side| side.runs.len());
-    match overall.basis {
+    Some(match basis {
         Basis::Runs => format!("interval from the spread between runs, {base} against {other}"),
+        Basis::EarlierRuns if learned_from.is_empty() => {
+            "interval from the spread between earlier runs of the same plan on the same machine"
+                .to_owned()
+        }
         Basis::EarlierRuns => format!(
             "interval from the spread between {} of the same plan on the same machine: {}",
-            count(overall.learned_from.len(), "earlier run"),
-            overall.learned_from.join(", ")
+            count(learned_from.len(), "earlier run"),
+            learned_from.join(", ")
         ),
         Basis::Blocks => "interval from the spread between the blocks of a run, taken as large as the drift between \
                           two runs in a row: more drift than that is not covered. Three runs of each side, three \
                           earlier ones, or `btu run` with both in turns would tell"
             .to_owned(),
         Basis::Nothing => "no interval: nothing was repeated".to_owned(),
-    }
+    })
 }
 
 /// The effort that would answer an open question.
@@ -125,15 +237,19 @@ pub(super) fn advice(overall: &Overall) -> Option<String> {
         return None;
     }
     let Interval { low, high } = overall.ratio.interval?;
-    let room = (1.0 / low).max(high) - 1.0;
+    let most = (1.0 / low).max(high);
+    let most = if most < 2.0 {
+        format!("{} %", percent(most - 1.0))
+    } else {
+        format!("{} times", factor(most))
+    };
     Some(format!(
-        "differences of up to {} % either way cannot be excluded; more runs narrow that down",
-        percent(room)
+        "differences of up to {most} either way cannot be excluded; more runs narrow that down"
     ))
 }
 
 /// The name of a speed of the cell's kind.
-pub(super) fn unit<R: ComparedRow>(cell: &ComparedCell<R>) -> &'static str {
+pub(super) fn unit_of<R: ComparedRow>(cell: &ComparedCell<R>) -> &'static str {
     match cell.unit {
         Unit::Bits => "Mb/s",
         Unit::Requests => "requests/s",
@@ -154,6 +270,16 @@ pub(super) fn numbers<R: ComparedRow>(cell: &ComparedCell<R>) -> [f64; 2] {
 /// Like `numbers`, as text.
 pub(super) fn speeds<R: ComparedRow>(cell: &ComparedCell<R>) -> [String; 2] {
     numbers(cell).map(three_digits)
+}
+
+/// Both values of a cell with their units.
+fn quantities<R: ComparedRow>(cell: &ComparedCell<R>) -> [String; 2] {
+    [cell.base_per_second, cell.other_per_second].map(|speed| match cell.unit {
+        Unit::Bits => unit::rate(speed),
+        Unit::Times => unit::time(1.0 / speed),
+        Unit::Requests => format!("{} requests/s", three_digits(speed)),
+        Unit::Work => format!("{} work/s", three_digits(speed)),
+    })
 }
 
 /// `2 faster, 1 slower, 30 no difference seen`.

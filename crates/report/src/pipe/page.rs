@@ -14,6 +14,7 @@ use crate::html::{
 use crate::stored_page::{StoredRun, page_warning};
 use crate::summary::Next;
 use crate::unit::{self, time};
+use crate::versus::{first_of, leaders};
 
 /// Bits per second in a megabit per second, and seconds in a microsecond.
 const MEGABIT: f64 = 1e6;
@@ -63,22 +64,34 @@ pub fn several_page(stored: &[StoredRun], verdicts: &[&PipeVerdict]) -> Page {
     }
 }
 
-/// The signature with the shortest latency, or the one with the highest rate.
+/// The signature with the shortest latency, and the one with the highest rate, where their intervals
+/// lie apart from all others'.
 fn quickest(named: &[Named]) -> String {
-    let latency = |verdict: &PipeVerdict| Some(verdict.latency.as_ref()?.median_seconds.value);
-    let rate = |verdict: &PipeVerdict| Some(verdict.maximum.as_ref()?.bits_per_second.value);
-    let least = named.iter().filter_map(|(name, verdict)| Some((name, latency(verdict)?)));
-    let most = named.iter().filter_map(|(name, verdict)| Some((name, rate(verdict)?)));
-    let least = least.min_by(|a, b| a.1.total_cmp(&b.1));
-    let most = most.max_by(|a, b| a.1.total_cmp(&b.1));
-    let is_one = least.zip(most).is_some_and(|((least, _), (most, _))| least == most);
-    let least = least.map(|(name, seconds)| format!("{name} is quickest with {}", time(seconds)));
-    let most = most.map(|(name, rate)| {
-        let who = if is_one { String::new() } else { format!("{name} ") };
-        format!("{who}carries most, {}", unit::rate(rate))
+    let of = |value: fn(&PipeVerdict) -> Option<Estimate>| -> Vec<(&str, Estimate)> {
+        let found = named.iter().map(|(name, verdict)| (name.as_str(), value(verdict)));
+        found.filter_map(|(name, value)| Some((name, value?))).collect()
+    };
+    let mut latencies = of(|verdict| Some(verdict.latency.as_ref()?.median_seconds));
+    let mut rates = of(|verdict| Some(verdict.maximum.as_ref()?.bits_per_second));
+    latencies.sort_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
+    rates.sort_by(|(_, one), (_, other)| other.value.total_cmp(&one.value));
+    if let ([quick], [most]) = (&leaders(&latencies)[..], &leaders(&rates)[..])
+        && quick == most
+    {
+        let (latency, rate) = (latencies[0].1.value, rates[0].1.value);
+        let (latency, rate) = (time(latency), unit::rate(rate));
+        return format!("{quick} is quickest with {latency} and carries most, {rate}");
+    }
+    let quick = first_of(&latencies, |name, latency| {
+        format!("{name} is quickest with {}", time(latency.value))
     });
-    let between = if is_one { " and " } else { ", " };
-    least.into_iter().chain(most).collect::<Vec<_>>().join(between)
+    let most =
+        first_of(&rates, |name, rate| format!("{name} carries most, {}", unit::rate(rate.value)));
+    let parts = [("latency", quick), ("rate", most)].map(|(of, text)| match text.as_str() {
+        none if none.starts_with("no difference") => format!("{of}: {none}"),
+        _ => text,
+    });
+    parts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// The report of several signatures of one run.

@@ -105,19 +105,37 @@ fn page(with_1995: bool) -> RankPage {
 
 #[test]
 fn three_machines() {
-    insta::assert_snapshot!(rank_text(&page(false), &WIDE));
+    insta::assert_snapshot!(rank_text(&page(false), false, &WIDE));
 }
 
 #[test]
 fn with_machines_of_1995() {
-    let text = rank_text(&page(true), &WIDE);
+    let text = rank_text(&page(true), true, &WIDE);
     assert!(text.contains("published as 2.40 and is 2.48"), "{text}");
     insta::assert_snapshot!(text);
 }
 
+/// Parts are behind `--all`, unless there is nothing else.
+#[test]
+fn the_whole_suite_stands_alone() {
+    let part = "a part of the suite, network veth";
+    let first = rank_text(&page(false), false, &WIDE);
+    assert!(!first.contains(part) && !first.contains("r9: it was"), "{first}");
+    assert!(
+        first
+            .contains("Not shown: 1 list of a part of the suite, and 1 run that cannot be ranked."),
+        "{first}"
+    );
+    let all = rank_text(&page(false), true, &WIDE);
+    assert!(all.contains(part) && all.contains("r9: it was"), "{all}");
+    let mut parts = page(false);
+    parts.ranking.lists.retain(|list| list.title == Title::Part);
+    assert!(rank_text(&parts, false, &WIDE).contains(part));
+}
+
 #[test]
 fn lines_fit() {
-    for line in rank_text(&page(true), &WIDE).lines() {
+    for line in rank_text(&page(true), true, &WIDE).lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
 }
@@ -126,7 +144,7 @@ fn lines_fit() {
 fn nothing_to_rank_names_what_is_left_out() {
     let mut empty = page(false);
     empty.ranking.lists.clear();
-    let text = rank_text(&empty, &WIDE);
+    let text = rank_text(&empty, false, &WIDE);
     assert!(
         text.starts_with("No run to be ranked.") && text.contains("r9: it was not completed"),
         "{text}"

@@ -1,30 +1,51 @@
-//! What limits the result of an experiment: the factor that decides most, or the processors of the
-//! programs, or what these wait for.
+//! What decides the result of an experiment: the factor with most of the variance; or what limits it:
+//! the processors of the programs, or what these wait for.
 
+use btu_stats::Estimate;
 use btu_suite::run::{ProgramUse, RunPlan, RunVerdict, ValueVerdict};
 
 use super::effects::words;
+use crate::versus::{leaders, list};
 
 /// A program that uses a processor for so much of its time is limited by that processor.
 const MOST: f64 = 0.9;
 
 const PERCENT: f64 = 100.0;
 
-/// The limit in words; empty where none is known.
-pub(super) fn limit(plan: &RunPlan, verdict: &RunVerdict) -> String {
-    let decisive = verdict.values.first().and_then(|value| decisive(plan, value));
-    decisive.or_else(|| processors(verdict)).unwrap_or_default()
+/// Which factor decides the first value, if several are varied and one has an effect above chance.
+/// One alone makes all of the variance.
+pub(super) fn decided(plan: &RunPlan, verdict: &RunVerdict) -> String {
+    let value = verdict.values.first().filter(|_| plan.factors.len() > 1);
+    value.and_then(|value| decisive(plan, value)).unwrap_or_default()
 }
 
-/// The factor, or the two together, with the largest share, if that is above chance.
+/// What limits the programs, if no factor decides; empty where that is not known.
+pub(super) fn limit(plan: &RunPlan, verdict: &RunVerdict) -> String {
+    let is_decided = !decided(plan, verdict).is_empty();
+    if is_decided { String::new() } else { processors(verdict).unwrap_or_default() }
+}
+
+/// The factor, or the two together, with the largest share, if that is above chance; several if their
+/// intervals overlap.
 fn decisive(plan: &RunPlan, value: &ValueVerdict) -> Option<String> {
     let found = value.effects.as_ref()?;
-    let most = found.effects.terms.iter().max_by(|a, b| a.share.value.total_cmp(&b.share.value))?;
     let chance = found.effects.noise(found.blocks)?;
-    let share = most.share.value;
-    (share > chance).then(|| {
-        let factor = words(&plan.factors, &most.factors);
-        format!("{factor}, which makes {:.0} % of the variance of {}", share * PERCENT, value.name)
+    let mut shares: Vec<(String, Estimate)> = found
+        .effects
+        .terms
+        .iter()
+        .filter(|term| term.share.value > chance)
+        .map(|term| (words(&plan.factors, &term.factors), term.share))
+        .collect();
+    shares.sort_by(|(_, one), (_, other)| other.value.total_cmp(&one.value));
+    let (name, share) = shares.first()?;
+    Some(match leaders(&shares).as_slice() {
+        [_] => format!(
+            "{name}, which makes {:.0} % of the variance of {}",
+            share.value * PERCENT,
+            value.name
+        ),
+        several => format!("{}: no difference seen between their shares", list(several)),
     })
 }
 

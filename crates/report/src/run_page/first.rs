@@ -10,6 +10,7 @@ use crate::number::{count, ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
 use crate::text::called;
 use crate::unit::{time, time_unit};
+use crate::versus::first_of;
 
 /// A nanosecond in seconds.
 const NANO: f64 = 1e-9;
@@ -103,25 +104,32 @@ fn figure(name: &str, rating: &Estimate, note: String) -> KeyFigure {
 }
 
 fn limit(report: &RunReport) -> String {
-    let worst = worst(report);
-    let of_load = worst.as_ref().map_or_else(String::new, |(load, times)| {
-        format!("; most by {load}, {} times the time", three_digits(*times))
-    });
     if let Some(share) =
         share_of_network(&report.verdict.expected).filter(|share| *share >= NEARLY_ALL)
     {
         return format!("the network: {} % of what its file carries", percent(share));
     }
     let busy: Vec<f64> = report.verdict.cpu.iter().map(|row| row.machine_busy).collect();
-    arithmetic_mean(&busy)
-        .map_or_else(String::new, |busy| format!("the machine, {} % busy{of_load}", percent(busy)))
+    arithmetic_mean(&busy).map_or_else(String::new, |busy| {
+        format!("the machine, {} % busy{}", percent(busy), by_load(report))
+    })
 }
 
-/// The load with the largest slowdown of network activities, if that is above one.
-fn worst(report: &RunReport) -> Option<(Load, f64)> {
-    let times = |of: &LoadSlowdown| Some((of.load, of.network?.value));
-    let times = report.verdict.penalties.by_load.iter().filter_map(times);
-    times.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, times)| *times > 1.0)
+/// The load that slows network activities most, if they are slower under one beyond chance and its
+/// interval lies apart from the others'.
+fn by_load(report: &RunReport) -> String {
+    let times = |of: &LoadSlowdown| Some((of.load.to_string(), of.network?));
+    let loads = report.verdict.penalties.by_load.iter();
+    let mut loads: Vec<(String, Estimate)> = loads.filter_map(times).collect();
+    loads.sort_by(|(_, one), (_, other)| other.value.total_cmp(&one.value));
+    let is_slower = |times: &Estimate| times.interval.is_some_and(|ends| ends.low > 1.0);
+    if !loads.first().is_some_and(|(_, times)| is_slower(times)) {
+        return String::new();
+    }
+    let said = first_of(&loads, |load, times| {
+        format!("most by {load}, {} times the time", three_digits(times.value))
+    });
+    format!("; {said}")
 }
 
 /// The mean share of the closed form's goodput that was reached without load.

@@ -347,8 +347,8 @@ fn searched(cell: &RunCell, factor: f64) -> Observation {
     }
 }
 
-#[test]
-fn of_an_experiment() {
+/// The plan of an experiment on a veth pair.
+fn experiment(text: &str) -> RunPlan {
     let raised = || match frame(RunPlan::VERSION, "veth", &["test"]).network {
         Field::Drawing(raised) => raised,
         Field::Machines(_) => panic!("a network of the library"),
@@ -360,7 +360,95 @@ fn of_an_experiment() {
         Ok(Found { raised, drawing })
     };
     let ground = Ground::Networks { find: &find, instead: None };
-    let file = read(EXPERIMENT, "search.toml", &[], ground).expect("a file");
-    let plan = RunPlan::new(frame(RunPlan::VERSION, "veth", &["test"]), file);
-    insta::assert_snapshot!(both(&page(&plan, "veth", searched)));
+    let file = read(text, "search.toml", &[], ground).expect("a file");
+    RunPlan::new(frame(RunPlan::VERSION, "veth", &["test"]), file)
+}
+
+#[test]
+fn of_an_experiment() {
+    insta::assert_snapshot!(both(&page(&experiment(EXPERIMENT), "veth", searched)));
+}
+
+/// The first line of an experiment with one factor of two levels. The second takes `times` the time of
+/// the first, and each repetition is off by some of `scatter`, as a sleep of 0.1 s is on a busy machine.
+fn verdict_of_two(factor: &str, values: &str, times: f64, scatter: f64) -> String {
+    let text = format!(
+        "name = 'work'\nnetwork = 'veth'\n[measure.search]\non = 'test'\nrun = ['sleep']\nvalue = {values}\n{factor}"
+    );
+    let mut plan = experiment(&text);
+    (plan.frame.blocks, plan.least_blocks) = (5, 5);
+    let off = [0.3, -1.0, 0.6, -0.4, 1.0, -0.7, 0.2, 0.9, -0.2, -0.5];
+    let mut repetitions = off.into_iter();
+    let mut records = Vec::new();
+    for block in 0..5 {
+        for (position, cell) in (0..).zip(plan.cells()) {
+            let by = 1.0 + scatter * repetitions.next().expect("ten repetitions");
+            let of_level = if cell.levels == [1] { times } else { 1.0 };
+            let base = RunCell { levels: vec![0, 0], name: String::new() };
+            let seen = searched(&base, 10.0 * of_level * by);
+            records.push(plan.record(Slot { cell, block, position }, seen));
+        }
+    }
+    let (run, origin) = (head(), Origin::default());
+    let stored = StoredRun { run: &run, origin: &origin, settings: &BTreeMap::new(), changes: &[] };
+    let page = plan.page(&plan.judge(&records), &stored);
+    assert_eq!(page.summary.decided, "", "one factor decides always");
+    page.headline
+}
+
+const VARIANTS: &str = "[variant.old]\nmeasure.search.run = ['sleep']\n[variant.new]\nmeasure.search.run = ['sleep', '1']\n";
+const ELAPSED: &str = "'elapsed'";
+const SCORE: &str = "{ pattern = 'score ([0-9.]+)', unit = 'points', better = 'higher' }";
+const RATE: &str = "{ pattern = 'score ([0-9.]+)', unit = 'requests/s', better = 'higher' }";
+
+/// Known changes are found and named in the right direction, for times, rates and other quantities; of
+/// equal programs it is said how much they differ at most.
+#[test]
+fn two_settings_get_a_verdict() {
+    let slower = verdict_of_two(VARIANTS, ELAPSED, 1.1, 0.01);
+    assert!(slower.starts_with("new is 1.1"), "{slower}");
+    for (values, times, expected) in [
+        (ELAPSED, 1.1, "new is 1.1# times slower than old (1.0# to 1.1#)"),
+        (ELAPSED, 0.4, "new is 2.# times faster than old (2.# to 2.#)"),
+        (RATE, 0.4, "new is 2.# times faster than old (2.# to 2.#)"),
+        (RATE, 1.05, "new is 1.0# times slower than old (1.0# to 1.0#)"),
+        (ELAPSED, 1.05, "new is 1.0# times slower than old (1.0# to 1.0#)"),
+        (SCORE, 2.0, "search with new is # times lower than with old (1.9# to 2.0#)"),
+    ] {
+        let said = verdict_of_two(VARIANTS, values, times, 0.01);
+        assert!(is_like(&said, expected), "{said}\n{expected}");
+    }
+    let equal = verdict_of_two(VARIANTS, ELAPSED, 1.0, 0.01);
+    let most = equal.strip_prefix("no difference seen between old and new, at most ");
+    let most: f64 = most.and_then(|most| most.strip_suffix(" %")).expect(&equal).parse().unwrap();
+    assert!((0.5..4.0).contains(&most), "{equal}");
+    let loud = verdict_of_two(VARIANTS, ELAPSED, 1.2, 0.8);
+    assert!(loud.ends_with(": cannot tell yet"), "{loud}");
+}
+
+/// Whether a text is a pattern in which `#` stands for digits and points.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let mut rest = text;
+    for (place, part) in pattern.split('#').enumerate() {
+        if place > 0 {
+            rest = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        }
+        let Some(after) = rest.strip_prefix(part) else { return false };
+        rest = after;
+    }
+    rest.is_empty()
+}
+
+#[test]
+fn levels_are_named_as_sentences_need_them() {
+    let of = |factor: &str| verdict_of_two(factor, ELAPSED, 2.0, 0.01);
+    let words = of("[factors]\nthreads = [1, 4]\n");
+    assert!(
+        is_like(&words, "search with threads=4 is # times slower than with threads=1 (# to #)"),
+        "{words}"
+    );
+    let load = of("[load.cpu]\non = 'test'\nactivity = 'cpu'\n[factors]\nload = ['none', 'cpu']\n");
+    assert!(is_like(&load, "search under cpu is # times slower than alone (# to #)"), "{load}");
+    let control = of("[factors]\ncongestion_control = ['reno', 'bbr']\n");
+    assert!(is_like(&control, "bbr is # times slower than reno (# to #)"), "{control}");
 }

@@ -160,6 +160,12 @@ impl AppPlan {
         if cell.carrier.is_local() { [display, display] } else { [application, display] }
     }
 
+    /// What its cells need in the scratch directory: room for a Unix socket, if some have one.
+    pub fn scratch(&self) -> Bytes {
+        let has_socket = self.cells().iter().any(|cell| cell.carrier == Carrier::Unix);
+        if has_socket { Bytes::new(4096) } else { Bytes::ZERO }
+    }
+
     /// Every level of every list with every other, as far as transports carry them.
     fn crossed(&self) -> Vec<AppCell> {
         let displays: Vec<Option<HostName>> =

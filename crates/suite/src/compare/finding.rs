@@ -5,7 +5,7 @@ use std::fmt;
 use btu_stats::{Estimate, Level};
 use serde::{Deserialize, Serialize};
 
-use super::Overall;
+use super::{ComparedCell, Overall};
 
 /// What a comparison found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -30,6 +30,11 @@ impl Finding {
             Self::NoDifferenceSeen => "no difference seen",
             Self::CannotTell => "cannot tell",
         }
+    }
+
+    /// Whether a difference was found.
+    pub const fn is_difference(self) -> bool {
+        matches!(self, Self::Faster | Self::Slower)
     }
 
     /// The finding with base and other exchanged.
@@ -127,6 +132,20 @@ impl Gate {
     /// Judges an overall ratio: `slower` is the share of the base's speed that may not be lost.
     pub fn of(overall: &Overall, slower: f64, level: Level) -> Self {
         Self::judge(&overall.ratio, overall.adjusted_p, slower, level)
+    }
+
+    /// Judges cells of several units: one that is slower than allowed fails them all.
+    pub fn of_cells<R>(cells: &[ComparedCell<R>], slower: f64, level: Level) -> Self {
+        let all: Vec<Self> = cells
+            .iter()
+            .map(|cell| Self::judge(&cell.ratio, cell.adjusted_p, slower, level))
+            .collect();
+        match all.as_slice() {
+            all if all.contains(&Self::Fail) => Self::Fail,
+            [] => Self::Unsure,
+            all if all.contains(&Self::Unsure) => Self::Unsure,
+            _ => Self::Pass,
+        }
     }
 
     /// Judges a ratio of speeds with the probability of such a difference by chance.

@@ -4,8 +4,9 @@ use std::fmt;
 
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::difference::{Leaf, leaves};
 use crate::activity::Receiving;
 use crate::cell::{Component, Row};
 use crate::plan::Plan;
@@ -74,11 +75,16 @@ impl fmt::Display for Aspect {
     }
 }
 
+/// The key of the congestion control in a stored network.
+const CONGESTION: &str = "congestion_control";
+
 /// A difference between two plans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanDifference {
     /// The aspect in which the two plans differ.
     pub aspect: Aspect,
+    /// The setting in words.
+    pub setting: String,
     /// The value in the base's plan.
     pub base: String,
     /// The value in the other plan.
@@ -87,24 +93,56 @@ pub struct PlanDifference {
 
 impl fmt::Display for PlanDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} against {}", self.aspect, self.base, self.other)
+        write!(f, "{} from {} to {}", self.setting, self.base, self.other)
+    }
+}
+
+impl PlanDifference {
+    /// Differences below a key of two stored plans.
+    pub(super) fn below(
+        aspect: Aspect,
+        key: &str,
+        [base, other]: [Option<&Value>; 2],
+    ) -> Vec<Self> {
+        let leaves = leaves(key, base, other).into_iter();
+        leaves
+            .map(|Leaf { name, base, other }| Self { aspect, setting: name, base, other })
+            .collect()
+    }
+
+    /// The differences of two networks: their names, else what is different in them.
+    pub(super) fn of_networks(names: [String; 2], values: [Option<&Value>; 2]) -> Vec<Self> {
+        if names[0] == names[1] {
+            return Self::below(Aspect::Network, "network", values);
+        }
+        let congestion = values.map(|value| value.and_then(|value| value.get(CONGESTION)));
+        let [base, other] = names;
+        let mut all =
+            vec![Self { aspect: Aspect::Network, setting: "network".to_owned(), base, other }];
+        all.extend(Self::below(Aspect::Network, CONGESTION, congestion));
+        all
     }
 }
 
 /// All differences between two plans, except the seed.
 pub fn plan_differences(base: &Plan, other: &Plan) -> Vec<PlanDifference> {
     let differs = |aspect: Aspect| {
-        let [exactly_base, exactly_other] = [base, other].map(|plan| exactly(plan, aspect));
+        let values = [base, other].map(|plan| exactly(plan, aspect));
+        if values[0] == values[1] {
+            return Vec::new();
+        }
         let [base, other] = [base, other].map(|plan| in_words(plan, aspect));
-        // Texts are rounded; if that hides the difference, the exact figures are shown.
-        let (base, other) = if base == other {
-            (exactly_base.clone(), exactly_other.clone())
-        } else {
-            (base, other)
-        };
-        (exactly_base != exactly_other).then_some(PlanDifference { aspect, base, other })
+        if base == other {
+            // Texts are rounded; if that hides the difference, the exact figures are shown.
+            return PlanDifference::below(
+                aspect,
+                aspect.name(),
+                [&values[0], &values[1]].map(Some),
+            );
+        }
+        vec![PlanDifference { aspect, setting: aspect.name().to_owned(), base, other }]
     };
-    Aspect::ALL.into_iter().filter_map(differs).collect()
+    Aspect::ALL.into_iter().flat_map(differs).collect()
 }
 
 /// Whether `row` means an equal measurement in both plans: the paced stream does not if the plans
@@ -115,8 +153,8 @@ pub fn asks_the_same(base: &Plan, other: &Plan, row: Row) -> bool {
 }
 
 /// The value of `aspect` in `plan`, to the last digit.
-fn exactly(plan: &Plan, aspect: Aspect) -> String {
-    let value = match aspect {
+fn exactly(plan: &Plan, aspect: Aspect) -> Value {
+    match aspect {
         Aspect::Version => json!(plan.version),
         Aspect::Network => json!(plan.network),
         Aspect::Components => json!(plan.components),
@@ -125,10 +163,11 @@ fn exactly(plan: &Plan, aspect: Aspect) -> String {
         Aspect::Volume => json!(plan.volume),
         Aspect::Window => json!(plan.window),
         Aspect::Profile => json!(plan.profile),
-        Aspect::Files => json!([json!(plan.disk_file), json!(plan.ftp_server)]),
-        Aspect::Options => json!([json!(plan.receiving), json!(plan.protocol_work)]),
-    };
-    value.to_string()
+        Aspect::Files => json!({"disk_file": plan.disk_file, "ftp_server": plan.ftp_server}),
+        Aspect::Options => {
+            json!({"receiving": plan.receiving, "protocol_work": plan.protocol_work})
+        }
+    }
 }
 
 /// Like `exactly`, rounded for readers.

@@ -21,7 +21,7 @@ pub trait ComparedRow: Ord + Clone + fmt::Display {
     /// That picture: its name, and its title.
     fn picture(&self) -> [String; 2];
 
-    /// The common rows of the overall ratio; `None` if there are none.
+    /// The common rows of the overall ratio, all of one unit; `None` if there are none.
     fn overall(common: &[Self]) -> Option<(Over, Vec<Self>)>;
 }
 
@@ -67,10 +67,16 @@ impl ComparedRow for Row {
         };
         let loaded = rated(true);
         let over = if loaded.len() == ROWS_OF_A_RATING { Over::Rating } else { Over::Part };
-        let choices =
-            [(over, loaded), (Over::Idle, rated(false)), (Over::Further, common.to_vec())];
-        choices.into_iter().find(|(_, rows)| !rows.is_empty())
+        let rated = [(over, loaded), (Over::Idle, rated(false))];
+        rated.into_iter().find(|(_, rows)| !rows.is_empty()).or_else(|| further(common))
     }
+}
+
+/// Every common row, if all are of one unit: a mean of rates and times would be a number without
+/// meaning.
+fn further<R: ComparedRow>(common: &[R]) -> Option<(Over, Vec<R>)> {
+    let unit = common.first()?.unit();
+    common.iter().all(|row| row.unit() == unit).then(|| (Over::Further, common.to_vec()))
 }
 
 /// The measured quantity of a cell of a study.
@@ -89,6 +95,18 @@ pub enum Quantity {
     RoundTrip,
 }
 
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Goodput => "goodput",
+            Self::GoodputUp => "goodput up",
+            Self::GoodputDown => "goodput down",
+            Self::Time => "time",
+            Self::RoundTrip => "round trip",
+        })
+    }
+}
+
 /// A quantity of a cell of a study.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StudyRow {
@@ -96,18 +114,13 @@ pub struct StudyRow {
     pub cell: String,
     /// The quantity that is compared.
     pub quantity: Quantity,
+    /// Both in words.
+    pub name: String,
 }
 
 impl fmt::Display for StudyRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.quantity {
-            Quantity::Goodput => "goodput",
-            Quantity::GoodputUp => "goodput up",
-            Quantity::GoodputDown => "goodput down",
-            Quantity::Time => "time",
-            Quantity::RoundTrip => "round trip",
-        };
-        f.pad(&format!("{} {what}", self.cell))
+        f.pad(&self.name)
     }
 }
 
@@ -129,8 +142,8 @@ impl ComparedRow for StudyRow {
         ["cells", "Goodput"].map(str::to_owned)
     }
 
-    /// All of them, each with the same weight.
+    /// All of them, each with the same weight; nothing if they are of several units.
     fn overall(common: &[Self]) -> Option<(Over, Vec<Self>)> {
-        (!common.is_empty()).then(|| (Over::Further, common.to_vec()))
+        further(common)
     }
 }

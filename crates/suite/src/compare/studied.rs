@@ -24,7 +24,8 @@ pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<
         (Quantity::RoundTrip, speed(facts.round_trip)),
     ];
     let reading = |(quantity, per_second): (Quantity, Option<f64>)| {
-        let row = StudyRow { cell: cell.cell.to_string(), quantity };
+        let name = plan.quantity_name(&cell.cell, quantity);
+        let row = StudyRow { cell: cell.cell.to_string(), quantity, name };
         let reading = Reading { row, block: cell.block, per_second: per_second? };
         (cell.is_valid() && reading.counts()).then_some(reading)
     };
@@ -37,16 +38,14 @@ pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifferen
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
     let differing = names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name));
     let mut differences: Vec<PlanDifference> = differing
-        .map(|name| {
-            let aspect = aspect(name);
+        .flat_map(|name| {
+            let (aspect, values) = (aspect(name), [&ours, &theirs].map(|fields| fields.get(name)));
             let networks = [base, other].map(|plan| plan.frame().network.to_string());
-            // Networks of one name may have different files.
-            let [base, other] = if aspect == Aspect::Network && networks[0] != networks[1] {
-                networks
+            if aspect == Aspect::Network {
+                PlanDifference::of_networks(networks, values)
             } else {
-                [&ours, &theirs].map(|fields| words(name, fields.get(name)))
-            };
-            PlanDifference { aspect, base, other }
+                PlanDifference::below(aspect, name, values)
+            }
         })
         .collect();
     differences.sort_by_key(|difference| {
@@ -72,10 +71,6 @@ fn aspect(field: &str) -> Aspect {
         name if PROFILE.contains(&name) => Aspect::Profile,
         _ => Aspect::Options,
     }
-}
-
-fn words(name: &str, value: Option<&Value>) -> String {
-    value.map_or_else(|| format!("no {name}"), |value| format!("{name} {value}"))
 }
 
 #[cfg(test)]
@@ -128,11 +123,7 @@ mod tests {
             study_differences(&base, &other).iter().map(ToString::to_string).collect();
         assert_eq!(
             said,
-            [
-                "network: a line against another",
-                "profile: blocks 1 against blocks 5",
-                "options: streams 1 against streams 4"
-            ]
+            ["network from a line to another", "blocks from 1 to 5", "streams from 1 to 4"]
         );
     }
 }

@@ -23,9 +23,9 @@ impl Price {
         self.hundredths as f64 / 100.0
     }
 
-    /// Mb/s that a thousand units of the currency buy.
-    pub fn megabits_per_thousand(&self, bits_per_second: f64) -> f64 {
-        bits_per_second / 1e6 / (self.units() / 1000.0)
+    /// What a megabit per second costs, in units of the currency.
+    pub fn per_megabit(&self, bits_per_second: f64) -> f64 {
+        self.units() / (bits_per_second / 1e6)
     }
 }
 
@@ -114,9 +114,9 @@ mod tests {
 
     /// Table 4: a SPARC 10 for 18,000 dollars gave 2.48 Mb/s.
     #[test]
-    fn a_thousand_dollars_in_1995() {
+    fn a_megabit_per_second_in_1995() {
         let price: Price = "18000 USD".parse().unwrap();
-        assert!((price.megabits_per_thousand(2.48e6) - 0.1378).abs() < 1e-4);
+        assert!((price.per_megabit(2.48e6) - 18_000.0 / 2.48).abs() < 1e-9);
     }
 
     proptest! {

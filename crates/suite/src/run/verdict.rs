@@ -69,6 +69,14 @@ impl RowVerdict {
             slowdown.interval.map(|ends| Interval { low: 1.0 / ends.high, high: 1.0 / ends.low });
         Some(Estimate { value: 1.0 / slowdown.value, interval })
     }
+
+    /// Its value over the baseline's, whichever is better.
+    pub fn ratio(&self, better: Better) -> Option<Estimate> {
+        match better {
+            Better::Lower => self.slowdown,
+            Better::Higher => self.speed(),
+        }
+    }
 }
 
 /// The resources of a row's programs, in the mean over the valid cells.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::compare::Quantity;
+
 /// The traffic of a phase. The near host sends requests, the far host answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -41,6 +43,26 @@ impl Phase {
             Self::DatagramsUp => "datagrams-up",
             Self::DatagramsDown => "datagrams-down",
         }
+    }
+
+    /// What a comparison calls one of its quantities.
+    pub(super) fn quantity_name(self, quantity: Quantity) -> String {
+        let (data, requests) = match self {
+            Self::Idle => ("goodput idle", "request time idle"),
+            Self::Up => ("goodput up", "request time while uploading"),
+            Self::Down => ("goodput down", "request time while downloading"),
+            Self::Both => ("goodput both ways", "request time under load both ways"),
+            Self::Connects => ("goodput of connections", "time of a connection with a request"),
+            Self::DatagramsUp => ("datagrams up", "request time under datagrams up"),
+            Self::DatagramsDown => ("datagrams down", "request time under datagrams down"),
+        };
+        let name = match quantity {
+            Quantity::Goodput => data,
+            Quantity::GoodputUp => "goodput up with data both ways",
+            Quantity::GoodputDown => "goodput down with data both ways",
+            Quantity::Time | Quantity::RoundTrip => requests,
+        };
+        name.to_owned()
     }
 }
 

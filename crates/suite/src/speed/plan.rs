@@ -13,6 +13,7 @@ use crate::activity::{
     Transport, UdpReceive, UdpSend, Work,
 };
 use crate::border;
+use crate::compare::Quantity;
 use crate::dscp::Dscp;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
 use crate::network::{HostName, Impairments};
@@ -298,6 +299,10 @@ impl Experiment for SpeedPlan {
             duration: typical.filter(|_| connects),
             round_trip: typical.filter(|_| !connects),
         }
+    }
+
+    fn quantity_name(&self, cell: &SpeedCell, quantity: Quantity) -> String {
+        cell.phase.quantity_name(quantity)
     }
 
     fn judge(&self, cells: &[Measured<SpeedCell>]) -> SpeedVerdict {

@@ -274,6 +274,36 @@ blocks = 2
     assert!(!head.contains("congestion control: reno"), "{head}");
     let both = experiment(&laboratory, file, &["-C", "reno"]);
     assert_eq!(both.status.code(), Some(2), "{}", text(&both.stderr));
+    // The same without a file: the levels are in their order, in turns within blocks.
+    let controls = format!("reno,{other}");
+    let which = "test reno = $(cat /proc/sys/net/ipv4/tcp_congestion_control) || sleep 0.2";
+    let line = ["run", "-q", "-C", &controls, "--blocks", "4", "--", "sh", "-c", which];
+    let output = laboratory.command(&line).output().expect("btu starts");
+    let first = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected = format!("{other} is ");
+    assert!(first.starts_with(&expected) && first.contains(" times slower than reno ("), "{first}");
+    let plan = laboratory.json(&["show"])["run"]["plan"].clone();
+    assert_eq!(plan["factors"][0]["name"], "congestion_control");
+    assert_eq!(plan["factors"][0]["levels"], serde_json::json!(["reno", other]));
+    laboratory.assert_down();
+}
+
+/// A sleep that is twice as long, by a word of the command line.
+#[test]
+fn values_of_a_word_are_compared_without_a_file() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let line =
+        ["run", "-q", "--factor", "seconds=0.2,0.4", "--blocks", "3", "--", "sleep", "{seconds}"];
+    let output = laboratory.command(&line).output().expect("btu starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    laboratory.assert_down();
+    let result = result(&laboratory);
+    let ratio = number(&result["values"][0]["rows"][1]["slowdown"]["value"]);
+    // Starting a program takes some ms, and on a busy machine up to 40 of them.
+    assert!((1.8..2.1).contains(&ratio), "{ratio}");
+    let first = text(&output.stdout);
+    assert!(first.starts_with("sleep with seconds=0.4 is "), "{first}");
 }
 
 /// A run with a seed that was killed is completed as if it had not been: equal cells in an equal
