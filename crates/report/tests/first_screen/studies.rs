@@ -377,7 +377,8 @@ fn verdict_of_two(factor: &str, values: &str, times: f64, scatter: f64) -> Strin
     );
     let mut plan = experiment(&text);
     (plan.frame.blocks, plan.least_blocks) = (5, 5);
-    let off = [0.3, -1.0, 0.6, -0.4, 1.0, -0.7, 0.2, 0.9, -0.2, -0.5];
+    // Those of either level add up to nothing.
+    let off = [0.3, -0.7, -1.0, 0.2, 0.6, 0.9, -0.4, -0.2, 0.5, -0.2];
     let mut repetitions = off.into_iter();
     let mut records = Vec::new();
     for block in 0..5 {
@@ -405,8 +406,6 @@ const RATE: &str = "{ pattern = 'score ([0-9.]+)', unit = 'requests/s', better =
 /// equal programs it is said how much they differ at most.
 #[test]
 fn two_settings_get_a_verdict() {
-    let slower = verdict_of_two(VARIANTS, ELAPSED, 1.1, 0.01);
-    assert!(slower.starts_with("new is 1.1"), "{slower}");
     for (values, times, expected) in [
         (ELAPSED, 1.1, "new is 1.1# times slower than old (1.0# to 1.1#)"),
         (ELAPSED, 0.4, "new is 2.# times faster than old (2.# to 2.#)"),
