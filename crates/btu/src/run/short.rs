@@ -5,7 +5,7 @@ use std::fmt::Write;
 use btu_units::Span;
 
 use super::usual_blocks;
-use crate::cli::RunStudy;
+use crate::cli::{RunStudy, congestion};
 use crate::exit::Refusal;
 use crate::study::NetworkText;
 
@@ -73,6 +73,9 @@ pub(super) fn text(options: &RunStudy) -> anyhow::Result<String> {
 fn factors(options: &RunStudy) -> Result<Vec<(String, Vec<String>)>, Refusal> {
     let mut factors = options.factor.clone();
     let compared = options.study.congestion.compared();
+    for control in compared {
+        congestion::check(control, "--congestion-control: ")?;
+    }
     if !compared.is_empty() {
         let names = compared.iter().map(ToString::to_string).collect();
         factors.push(("congestion_control".to_owned(), names));

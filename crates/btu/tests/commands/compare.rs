@@ -189,10 +189,10 @@ fn runs_of_two_commands_are_not_compared() {
     let machine = environment::collect();
     shelf.run(&plan(Network::Veth), &STEADY);
     shelf.interrupted("speed", &serde_json::json!({}), "0", &machine);
-    let (code, _, errors) = shelf.btu(&["compare", "r2", "r1"]);
+    let (code, _, errors) = shelf.btu(&["compare", "r1", "r2"]);
     assert!(
         code == Some(2)
-            && errors.contains("r1 is a run of `btu rate`, and the first one is of `btu speed`"),
+            && errors.contains("r2 is a run of `btu speed`, and the first one is of `btu rate`"),
         "{errors}"
     );
 }

@@ -152,7 +152,7 @@ fn a_price_is_kept_and_shown() {
     let text = String::from_utf8(btu(laboratory.path(), &["rank"]).stdout).unwrap();
     let line = text.lines().find(|line| line.contains("attic")).unwrap();
     assert!(
-        line.contains("2000 EUR") && line.trim_end().ends_with("500"),
+        line.contains("2000 EUR") && line.trim_end().ends_with("EUR      2.00"),
         "1000 Mb/s for 2000 EUR: {line}"
     );
     let listed = json(laboratory.path(), &["machine", "list"]);

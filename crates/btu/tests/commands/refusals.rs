@@ -147,6 +147,7 @@ fn processors_and_congestion_control_that_are_not_there() {
             "--protocol-work receiver needs processors that are divided",
         ),
         (&["rate", "-C", "no-such"], "this kernel has no no-such; it has "),
+        (&["run", "-C", "reno,no-such", "--", "true"], "this kernel has no no-such; it has "),
         (&["rate", "-C", "No"], "names no congestion control"),
         (&["app", "-C", "no-such"], "this kernel has no no-such; it has "),
         (&["pipe", "-C", "no-such"], "this kernel has no no-such; it has "),
