@@ -86,8 +86,8 @@ fn headline(verdict: &LanVerdict) -> String {
         .map(|end| end.and_then(|(row, _)| row.slowdown));
     let are_equal =
         matches!(ends, [Some(one), Some(other)] if Order::of(&one, &other) == Order::Overlap);
-    let doubt = if are_equal { ": no difference seen between them" } else { "" };
-    format!("{all}, {least} {} times{doubt}", three_digits(*best))
+    let remark = if are_equal { ": no difference seen between them" } else { "" };
+    format!("{all}, {least} {} times{remark}", three_digits(*best))
 }
 
 /// The resource that an operation occupies longest, the server or the medium, and the number of

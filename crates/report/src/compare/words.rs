@@ -124,12 +124,12 @@ fn lead<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) 
     }
     let [base, other] = quantities(cell);
     let change = in_a_sentence(&of_cell(cell));
-    let doubt = if cell.finding.is_difference() {
+    let remark = if cell.finding.is_difference() {
         String::new()
     } else {
         format!(": cannot tell yet, {}", more_runs(comparison, compared))
     };
-    format!("{} {base} -> {other}, {change}{doubt}", cell.row)
+    format!("{} {base} -> {other}, {change}{remark}", cell.row)
 }
 
 /// If no cell shows a difference: how large that of any cell is at most, as a share.
