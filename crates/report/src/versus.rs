@@ -146,7 +146,7 @@ impl Order {
     pub(crate) fn claim(self, claim: String) -> String {
         match self {
             Self::Apart => claim,
-            Self::Overlap => "no difference seen".to_owned(),
+            Self::Overlap => "cannot tell yet, their intervals overlap".to_owned(),
             Self::Unknown => format!("{claim}, without intervals"),
         }
     }

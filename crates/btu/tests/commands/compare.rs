@@ -186,7 +186,7 @@ fn differences_of_plans_are_sentences() {
 #[test]
 fn runs_of_two_commands_are_not_compared() {
     let mut shelf = Shelf::new();
-    let machine = environment::collect();
+    let machine = btu_control::environment::collect();
     shelf.run(&plan(Network::Veth), &STEADY);
     shelf.interrupted("speed", &serde_json::json!({}), "0", &machine);
     let (code, _, errors) = shelf.btu(&["compare", "r1", "r2"]);
