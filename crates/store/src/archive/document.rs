@@ -4,8 +4,9 @@
 
 use serde_json::Value;
 
-/// Parts of a plan that have several lines: the network file, and what programs are started with.
-const OF_SEVERAL_LINES: [&str; 3] = ["text", "command", "environment"];
+/// Parts of a plan that have several lines: the network file, what programs are started with, what
+/// they say when they are ready, and what is looked for in what they print.
+const OF_SEVERAL_LINES: [&str; 5] = ["text", "command", "environment", "output", "pattern"];
 
 /// The mistake in `document`, which is the run's `what`; `None` if it has none.
 pub(super) fn check(what: &str, document: &str) -> Result<(), String> {

@@ -125,6 +125,8 @@ pub fn read(
         return Err(refused(document));
     };
     let (name, about) = (name_of(&fields, source_name), prose(&fields, "about"));
+    // Lists and reports have one line for it.
+    let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
     let factors = Factors::read(&fields, &document);
     let own: Vec<(String, String)> = of_network(settings);
     let base = reader.setup(&document, &fields, &factors, &factors.baseline(), own.clone());
