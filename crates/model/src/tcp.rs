@@ -6,7 +6,7 @@
 //! each window that is acknowledged: Linux counts acknowledged segments, not acknowledgements
 //! (RFC 3465). RFC 5681 for slow start and RFC 6928 for its first window.
 //!
-//! Range: Reno with selective acknowledgements, random loss of up to some 3 %; with more, timeouts
+//! Range: Reno with selective acknowledgements, random loss of up to some 2 %; with more, timeouts
 //! make it slower (Padhye and others, SIGCOMM 1998). CUBIC is as fast where the round trip is short,
 //! and faster on longer paths (RFC 9438, section 4.3). BBR does not slow down for such loss.
 

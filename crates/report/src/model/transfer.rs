@@ -15,7 +15,7 @@ use crate::unit;
 const ALIKE: f64 = 5e-3;
 
 /// Random loss above which the formula of Reno is out of its range.
-const MOST_LOSS: f64 = 0.03;
+const MOST_LOSS: f64 = 0.02;
 
 /// Segments with which a connection begins (RFC 6928): that much window is always there.
 const FIRST_WINDOW: f64 = 10.0;
