@@ -35,37 +35,44 @@ fn named(item: &Item<'_>, files: Files<'_>) -> Option<Vec<u32>> {
     .ok()
 }
 
-/// Reads Mahimahi's form: one line for each opportunity, a whole number of milliseconds.
+/// Reads Mahimahi's form: one line for each opportunity, a whole number of milliseconds, in
+/// ascending order.
 fn parse(text: &str) -> Result<Vec<u32>, String> {
     let mut times = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() {
-            continue;
-        }
+    for (number, line) in lines(text) {
         if times.len() == MOST {
             return Err(format!("it has more than {MOST} opportunities"));
         }
         let time = line.parse().map_err(|_| {
-            format!(
-                "its line {} is `{}`, not a whole number of milliseconds",
-                number + 1,
-                clip(line)
-            )
+            format!("its line {number} is `{}`, not a whole number of milliseconds", clip(line))
         })?;
+        if times.last().is_some_and(|last| *last > time) {
+            return Err(format!(
+                "its times must not go back, and its line {number}, {time}, is before the one before it"
+            ));
+        }
         times.push(time);
     }
     Ok(times)
 }
 
+/// The lines that are not empty, with their numbers. Some editors begin a text with a byte order
+/// mark.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let numbered = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+    numbered.filter(|(_, line)| !line.is_empty())
+}
+
 /// The opportunities of a recorded link in Mahimahi's form, in milliseconds; `None` if the text is
-/// something else: a network file does not begin with a number.
+/// something else: no line of a network file is a number.
 ///
 /// # Errors
 /// Why a text that begins as a trace is none.
 pub fn recorded(text: &str) -> Option<Result<Vec<u32>, String>> {
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let is_number = first.bytes().all(|byte| byte.is_ascii_digit());
+    let (_, first) = lines(text).next()?;
+    let mut words = first.split_whitespace();
+    let is_number = words.all(|word| word.parse::<f64>().is_ok_and(f64::is_finite));
     is_number.then(|| parse(text).and_then(|times| check(&times).map(|()| times)))
 }
 
@@ -79,7 +86,7 @@ pub fn fuzz_trace(octets: &[u8]) {
 }
 
 fn check(times: &[u32]) -> Result<(), String> {
-    let last = *times.last().ok_or("a trace needs at least one opportunity")?;
+    let last = *times.last().ok_or("it is empty, and a trace needs at least one opportunity")?;
     if let Some(place) = times.windows(2).position(|pair| pair[0] > pair[1]) {
         return Err(format!(
             "its times must not go back, but opportunity {} is before the one before it",
@@ -101,18 +108,27 @@ mod tests {
     #[test]
     fn mahimahis_form_is_read() {
         assert_eq!(parse("0\n1\n1\n\n5\n"), Ok(vec![0, 1, 1, 5]));
+        assert_eq!(parse("\u{feff}1\r\n5\r\n"), Ok(vec![1, 5]));
         assert!(parse("1\nx\n").unwrap_err().contains("line 2 is `x`"));
+        assert!(parse("1\n\n3\n2\n").unwrap_err().contains("line 4, 2,"));
     }
 
     #[test]
     fn a_trace_is_told_from_a_network_file() {
         assert_eq!(recorded("\n1\n7\n"), Some(Ok(vec![1, 7])));
-        for other in ["", "[stations.a]\n1\n", "# 1\n1\n", "1 2\n"] {
+        assert_eq!(recorded("\u{feff}1\n7\n"), Some(Ok(vec![1, 7])));
+        for other in ["", "\u{feff}\n", "[stations.a]\n1\n", "# 1\n1\n", "1 = 2\n", "inf\n"] {
             assert_eq!(recorded(other), None, "{other}");
         }
-        for (wrong, why) in
-            [("3\nx\n", "line 2"), ("3\n1\n", "must not go back"), ("0\n", "1 ms or later")]
-        {
+        for (wrong, why) in [
+            ("3\nx\n", "line 2"),
+            ("3\n1\n", "must not go back"),
+            ("0\n", "1 ms or later"),
+            ("\n0.5\n1.5\n", "line 2 is `0.5`, not a whole number"),
+            ("-1\n", "line 1 is `-1`"),
+            ("1 1500\n2 1500\n", "line 1 is `1 1500`"),
+            ("1e3\n", "line 1 is `1e3`"),
+        ] {
             let error = recorded(wrong).unwrap().unwrap_err();
             assert!(error.contains(why), "{error}");
         }
