@@ -73,7 +73,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "requests" => requests(),
         "revocations" => revocations(),
         "samples" => vec![samples()],
-        "ssh_words" => vec![b"Welcome!\nbtu-agent-is-ready\n".to_vec(), b"btu-agent-failed: no room\n".to_vec()],
+        "ssh_words" => vec![b"Welcome! btu-agent-is-on-its-way\nbtu-agent-is-ready\n".to_vec(), b"btu-agent-failed: no room\n".to_vec()],
         "stored_network" => networks().iter().map(json).collect(),
         "trace_file" => vec![b"0\n1\n1\n\n12\n".to_vec()],
         "word" => vec![json(&Word::Ready { endpoint: Some(([127, 0, 0, 1], 9).into()) })],

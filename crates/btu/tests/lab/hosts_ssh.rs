@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -57,7 +58,16 @@ impl Servers {
         }
         servers.daemons = RATED.iter().map(|name| servers.serve(name)).collect();
         servers.client();
+        servers.disturb();
         Some(servers)
+    }
+
+    /// Gives the client what users have in their configurations for other purposes.
+    fn disturb(&self) {
+        let mut config =
+            fs::OpenOptions::new().append(true).open(self.hosts.path("ssh.config")).unwrap();
+        let options = "RemoteCommand tmux attach\nRequestTTY yes\nSessionType none\nStdinNull yes\nForkAfterAuthentication yes\n";
+        write!(config, "Host {}\n{options}", RATED[2]).unwrap();
     }
 
     fn serve(&self, name: &str) -> Child {
@@ -72,8 +82,11 @@ impl Servers {
             path("user_key.pub"),
             cache.display()
         );
+        // What hosts print before a command, without an end of line.
+        let noise = "ForceCommand printf %s no-end-of-line:; eval \"$SSH_ORIGINAL_COMMAND\"\n";
+        let noise = if name == RATED[1] { noise } else { "" };
         let file = path(&format!("{name}.sshd"));
-        fs::write(&file, written).unwrap();
+        fs::write(&file, written + noise).unwrap();
         let log = fs::File::create(path(&format!("{name}.sshd.log"))).unwrap();
         let mut command = self.hosts.lab.exec(name, &[SSHD, "-D", "-e", "-f", &file]);
         command.stdout(Stdio::null()).stderr(log).spawn().unwrap()

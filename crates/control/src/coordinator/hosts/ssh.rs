@@ -23,12 +23,18 @@ use super::program::Program;
 /// The timeout from the call to the agent's first message, the copying included.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
-/// The script's line before the agent's first octet; login shells may print other lines before.
+/// The timeout from a login shell's first output to the script's: a shell that asks something, or
+/// starts another program, waits for ever.
+const SHELL_LIMIT: Duration = Duration::from_secs(8);
+
+/// The ends of the script's lines: that it has begun, and that the agent's first octet is next.
+/// Login shells may print anything before, without an end of line, too.
+const BEGUN: &str = "btu-agent-is-on-its-way";
 const READY: &str = "btu-agent-is-ready";
 const FAILED: &str = "btu-agent-failed: ";
 
-/// Lines of greetings and the like that are skipped, and how long one may be.
-const MOST_LINES: usize = 1000;
+/// Octets of greetings and the like that are skipped, and how many a line may have.
+const MOST_OCTETS: usize = 1 << 20;
 const LONGEST_LINE: u64 = 4096;
 
 /// The program is sent in blocks of this, which `dd` takes exactly.
@@ -72,6 +78,15 @@ pub(super) async fn start(call: &SshCall) -> Result<AgentPipe, CoordinatorError>
     }
 }
 
+/// Why a login shell that has printed `noise` starts no script.
+fn held_up(noise: &str) -> Trouble {
+    Trouble::Said(format!(
+        "its login shell prints `{}` and does not run the command that ssh gives it: look for a ForceCommand in its \
+         sshd's configuration, or for what its shell's start files ask or start when no terminal is there",
+        noise.trim()
+    ))
+}
+
 /// Why there is no agent.
 enum Trouble {
     /// The script reported it.
@@ -93,6 +108,7 @@ pub(super) fn script(binary: &[u8]) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let short = &digest[..16];
     [
+        format!("echo {BEGUN}"),
         "umask 077".to_owned(),
         format!("fail() {{ echo \"{FAILED}$1\"; exit 1; }}"),
         "c=\"${XDG_CACHE_HOME:-$HOME/.cache}/btu\"".to_owned(),
@@ -151,7 +167,7 @@ async fn begin(pipe: &mut AgentPipe, binary: &[u8]) -> Result<(), Trouble> {
         let sent = orders.write_all(binary).await;
         sent.and(orders.flush().await)
     };
-    let (_, heard) = tokio::join!(send, hear(words));
+    let (_, heard) = tokio::join!(send, hear(words, SHELL_LIMIT));
     heard
 }
 
@@ -164,48 +180,100 @@ async fn last_words(pipe: &mut AgentPipe, error: &io::Error) -> String {
     }
 }
 
-/// The user's own configuration decides all options except prompts, forwardings and timeouts.
+/// Options that would keep the agent's connection from being its standard input and output, and
+/// what prompts, forwardings and timeouts have to be. An older ssh, before 8.7 of 2021, lacks some
+/// of them, and then no configuration of its user has them either.
+const OPTIONS: [&str; 11] = [
+    "IgnoreUnknown=*",
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ClearAllForwardings=yes",
+    "ServerAliveInterval=2",
+    "ServerAliveCountMax=4",
+    "ForwardAgent=no",
+    "RemoteCommand=none",
+    "SessionType=default",
+    "StdinNull=no",
+    "ForkAfterAuthentication=no",
+];
+
+/// The user's own configuration decides all other options.
 fn command(program: &Path, destination: &str, script: &str) -> Command {
     let mut command = Command::new(program);
-    command.args([
-        "-T",
-        "-o",
-        "BatchMode=yes",
-        "-o",
-        "ConnectTimeout=10",
-        "-o",
-        "ClearAllForwardings=yes",
-    ]);
-    command.args([
-        "-o",
-        "ServerAliveInterval=2",
-        "-o",
-        "ServerAliveCountMax=4",
-        "-o",
-        "ForwardAgent=no",
-        "--",
-    ]);
-    command.arg(destination).arg(format!("exec sh -c '{script}'"));
+    command.arg("-T");
+    for option in OPTIONS {
+        command.args(["-o", option]);
+    }
+    command.arg("--").arg(destination).arg(format!("exec sh -c '{script}'"));
     command
 }
 
-/// Waits for the agent among other output.
-async fn hear(words: &mut (impl AsyncBufRead + Unpin)) -> Result<(), Trouble> {
-    for _ in 0..MOST_LINES {
-        let mut line = Vec::new();
-        let read = (&mut *words).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
-        if read == 0 {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-        }
-        let line = String::from_utf8_lossy(&line);
-        if line.trim_end() == READY {
-            return Ok(());
-        }
-        if let Some(why) = line.trim_end().strip_prefix(FAILED) {
-            return Err(Trouble::Said(remedy(why)));
+/// Waits for the agent among other output; `limit` is that of a login shell.
+async fn hear(words: &mut (impl AsyncBufRead + Unpin), limit: Duration) -> Result<(), Trouble> {
+    // Until something is printed, ssh may be connecting, or the host thinking.
+    words.fill_buf().await?;
+    let mut noise = Noise::default();
+    match timeout(limit, noise.skip(words, BEGUN)).await {
+        Ok(begun) => begun?,
+        Err(_) => return Err(held_up(&noise.shown())),
+    }
+    noise.skip(words, READY).await
+}
+
+/// Output that is not the script's.
+#[derive(Default)]
+struct Noise {
+    octets: usize,
+    /// The line that has no end yet, or the end of it.
+    line: Vec<u8>,
+    last: String,
+}
+
+impl Noise {
+    /// Skips everything up to the line that ends with `word`.
+    async fn skip(
+        &mut self,
+        words: &mut (impl AsyncBufRead + Unpin),
+        word: &str,
+    ) -> Result<(), Trouble> {
+        loop {
+            // What is read stays here if a timeout ends this.
+            let mut limited = (&mut *words).take(LONGEST_LINE);
+            let read = limited.read_until(b'\n', &mut self.line).await?;
+            if read == 0 {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            }
+            self.octets += read;
+            let line = String::from_utf8_lossy(&self.line);
+            if line.trim_end().ends_with(word) {
+                self.line.clear();
+                return Ok(());
+            }
+            if let Some((_, why)) = line.split_once(FAILED) {
+                return Err(Trouble::Said(remedy(why.trim_end())));
+            }
+            if self.octets > MOST_OCTETS {
+                return Err(Trouble::Said("it says a lot, but no agent starts".to_owned()));
+            }
+            self.next_line();
         }
     }
-    Err(Trouble::Said("it says a lot, but no agent starts".to_owned()))
+
+    /// Of a line without an end, keeps what may be the beginning of a word.
+    fn next_line(&mut self) {
+        let line = String::from_utf8_lossy(&self.line);
+        if !line.trim().is_empty() {
+            self.last = shown(&line);
+        }
+        let kept = if self.line.ends_with(b"\n") { 0 } else { BEGUN.len().max(FAILED.len()) };
+        self.line.drain(..self.line.len().saturating_sub(kept));
+    }
+
+    /// The last of it, for a terminal.
+    fn shown(&self) -> String {
+        let unfinished = shown(&String::from_utf8_lossy(&self.line));
+        if unfinished.trim().is_empty() { self.last.clone() } else { unfinished }
+    }
 }
 
 /// Advice for a program that cannot run there.
@@ -228,9 +296,13 @@ fn shown(said: &str) -> String {
 /// For fuzzers: any octets as ssh output before the agent's first.
 pub(crate) fn fuzz_messages(octets: &[u8]) {
     let mut octets = octets;
+    let mut noise = Noise::default();
+    let mut heard = async || {
+        noise.skip(&mut octets, BEGUN).await?;
+        noise.skip(&mut octets, READY).await
+    };
     // No wait is needed.
-    let heard = hear(&mut octets).now_or_never();
-    if let Some(Err(Trouble::Said(said))) = heard {
+    if let Some(Err(Trouble::Said(said))) = heard().now_or_never() {
         assert!(!said.contains(char::is_control), "{said:?}");
     }
 }
@@ -253,9 +325,12 @@ mod tests {
         let program = home.path().join("program");
         std::fs::write(&program, "#!/bin/sh\n[ \"$1\" = --version ] || cat\n").unwrap();
         let ssh = home.path().join("ssh");
+        let greeting = "echo welcome; printf \"no end of line: \"";
         std::fs::write(
             &ssh,
-            "#!/bin/sh\necho welcome\nfor last in \"$@\"; do :; done\nexec sh -c \"$last\"\n",
+            format!(
+                "#!/bin/sh\n{greeting}\nfor last in \"$@\"; do :; done\nexec sh -c \"$last\"\n"
+            ),
         )
         .unwrap();
         let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700);
@@ -294,6 +369,42 @@ mod tests {
         drop(orders);
         child.wait().await.unwrap();
         assert_eq!(cached(), [elsewhere], "nothing else stays");
+    }
+
+    async fn heard(printed: &[u8]) -> Result<(), String> {
+        let (mut shell, host) = tokio::io::duplex(1 << 16);
+        shell.write_all(printed).await.unwrap();
+        let mut host = tokio::io::BufReader::new(host);
+        let heard = hear(&mut host, Duration::from_millis(50)).await;
+        heard.map_err(|why| match why {
+            Trouble::Said(said) => said,
+            Trouble::Broken(error) => error.to_string(),
+        })
+    }
+
+    /// A login shell may print anything before the script's words, of any length, in any pieces.
+    #[tokio::test]
+    async fn the_script_is_found_wherever_it_begins() {
+        let words = format!("{BEGUN}\n{READY}\n");
+        for length in [0, 1, 4070, 4096, 4097, 8190, 10_000] {
+            let noise = "x".repeat(length);
+            for between in ["", "\n", "\r\n", ": "] {
+                let printed = format!("{noise}{between}{words}");
+                assert_eq!(heard(printed.as_bytes()).await, Ok(()), "{length} {between:?}");
+            }
+        }
+        let failed = format!("prompt> {BEGUN}\n{FAILED}no room\n");
+        assert_eq!(heard(failed.as_bytes()).await, Err("no room".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn a_shell_that_starts_nothing_is_named_by_what_it_prints() {
+        for (printed, shown) in
+            [("welcome\nMenu: ", "`Menu:`"), ("This is a menu\n\n", "`This is a menu`")]
+        {
+            let said = heard(printed.as_bytes()).await.unwrap_err();
+            assert!(said.contains(shown) && said.contains("ForceCommand"), "{said}");
+        }
     }
 
     async fn start_with_home(call: &SshCall, home: &Path) -> AgentPipe {
