@@ -34,7 +34,7 @@ pub(super) const ASKED: Bytes = Bytes::new(32);
 const DATAGRAM: Bytes = Bytes::new(1400);
 
 /// Bytes of one system call of a stream: 128 KiB, as of most benchmarks.
-const MESSAGE: Bytes = Bytes::new(128 << 10);
+pub(super) const MESSAGE: Bytes = Bytes::new(128 << 10);
 
 /// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -93,12 +93,17 @@ struct Pairs<'a> {
     far: &'a HostName,
     setting: &'a CellSetting,
     receiving: Receiving,
+    /// Bytes of one call of a stream.
+    message: Bytes,
+    /// The send buffer of a stream, if the kernel's own is too large.
+    window: Option<Bytes>,
     steps: Vec<Step>,
 }
 
 impl<'a> Pairs<'a> {
     fn between([near, far]: [&'a HostName; 2], setting: &'a CellSetting) -> Self {
-        Self { dscp: None, near, far, setting, receiving: Receiving::Plain, steps: Vec::new() }
+        let (receiving, message, window) = (Receiving::Plain, MESSAGE, None);
+        Self { dscp: None, near, far, setting, receiving, message, window, steps: Vec::new() }
     }
 
     fn script(self) -> Script {
@@ -142,7 +147,8 @@ impl<'a> Pairs<'a> {
 
     /// A TCP connection that one of the hosts keeps full for this time.
     fn stream(&mut self, time: Span, is_up: bool) {
-        let (token, message, window, work) = (self.setting.token, MESSAGE, None, Work::For(time));
+        let (token, message) = (self.setting.token, self.message);
+        let (window, work) = (self.window, Work::For(time));
         let receiving = self.receiving;
         let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work, window });
         let receive = |meeting| {
@@ -150,7 +156,7 @@ impl<'a> Pairs<'a> {
                 meeting,
                 token,
                 message,
-                window,
+                window: None,
                 volume: None,
                 receiving,
             })
@@ -248,7 +254,9 @@ impl Experiment for SpeedPlan {
             return Script { impairments: Impairments::new(), steps: Vec::new() };
         };
         let (dscp, receiving) = (self.dscp, self.receiving);
-        let mut pairs = Pairs { dscp, receiving, ..Pairs::between([near, far], setting) };
+        let (message, window) = (self.message(), self.window());
+        let between = Pairs::between([near, far], setting);
+        let mut pairs = Pairs { dscp, receiving, message, window, ..between };
         match cell.phase {
             Phase::Idle => {
                 let at_once = |requests| OpenLoop { lead: Span::ZERO, ..requests };

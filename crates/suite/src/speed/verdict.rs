@@ -331,7 +331,7 @@ pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVer
 }
 
 /// The closed forms for the path between the two hosts.
-struct Way<'a> {
+pub(super) struct Way<'a> {
     drawing: &'a Drawing,
     near: StationId,
     far: StationId,
@@ -340,7 +340,7 @@ struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
-    fn of(plan: &SpeedPlan, drawing: &'a Drawing) -> Option<Self> {
+    pub(super) fn of(plan: &SpeedPlan, drawing: &'a Drawing) -> Option<Self> {
         let [near, far] = plan.hosts();
         let longer_header = if plan.frame().network.is_ipv6() { LONGER_HEADER } else { 0 };
         let [near, far] = [near?, far?].map(|host| drawing.station_called(host.as_str()));
@@ -360,7 +360,7 @@ impl<'a> Way<'a> {
     /// the far one's SYN before it sends token and request; the far host acknowledges these (Linux
     /// does so at once on a new connection), answers, and sends its FIN; the near host acknowledges
     /// that and sends its own before the next SYN.
-    fn connect_seconds(&self) -> Option<f64> {
+    pub(super) fn connect_seconds(&self) -> Option<f64> {
         let request = Token::default().len() + CONNECT_ASKED.count() as usize;
         let forth = self.crossings(self.near, self.far, [SYN_OPTIONS, request], 3)?;
         let back =
@@ -384,6 +384,13 @@ impl<'a> Way<'a> {
         let (first, second) = (first?, second?);
         let ahead = of(0)?.occupied * f64::from(empty);
         Some(first.occupied + first.beyond + second.occupied + second.beyond + ahead)
+    }
+
+    /// The lower rate of both directions, in bits per second of payload.
+    pub(super) fn slowest(&self) -> Option<f64> {
+        let both =
+            [Direction::Up, Direction::Down].map(|direction| self.bits_per_second(direction));
+        both.into_iter().flatten().min_by(f64::total_cmp)
     }
 
     /// Payload of TCP, in bits per second. A full frame is as long over IPv6: its payload is what

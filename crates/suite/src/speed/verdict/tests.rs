@@ -410,3 +410,38 @@ fn the_columns_of_a_cell_are_what_it_measured() {
     near(connects.duration.expect("connections").seconds(), 0.021);
     assert_eq!(connects.round_trip, None);
 }
+
+fn plan_on(rate: &str) -> SpeedPlan {
+    let mut plan = plan(&[Phase::Idle, Phase::Up, Phase::Down]);
+    let Field::Drawing(raised) = &mut plan.frame.network else { panic!("a drawing") };
+    raised.text = raised.text.replace("10 Mb/s\n", &format!("{rate}\n"));
+    plan
+}
+
+/// By hand: at 300 b/s the SYNs with all that is around them on a cable take 3 s each, the request
+/// with its token as much, their acknowledgements 2 s each.
+#[test]
+fn a_path_that_lets_nothing_through_is_known_before() {
+    let (needed, limit) = plan_on("300 b/s").too_slow().expect("too slow");
+    assert!(needed > limit && needed < limit * 3, "{needed}");
+    assert_eq!(plan_on("9600 b/s").too_slow(), None);
+}
+
+#[test]
+fn a_message_takes_no_longer_than_a_phase() {
+    let bytes = |rate| {
+        let plan = SpeedPlan { time: Span::from_seconds(1), ..plan_on(rate) };
+        let script =
+            plan.script(&SpeedCell { phase: Phase::Up }, &CellSetting::unplayed(&plan.frame));
+        let sent = script.steps.iter().find_map(|step| match &step.order.activity {
+            crate::activity::Activity::TcpSend(send) => Some(send.message.count()),
+            _ => None,
+        });
+        sent.expect("a stream")
+    };
+    assert_eq!(bytes("10 Mb/s"), 128 << 10);
+    // 9600 b/s are 1200 octets a second: less than a segment.
+    assert_eq!(bytes("9600 b/s"), 1448);
+    // 100 kb/s: 12 500 octets a second, of which 1448 of 1538 are payload.
+    assert_eq!(bytes("100 kb/s"), 12_500 * 1448 / 1538);
+}
