@@ -19,8 +19,10 @@ pub fn page_workbook(page: &Page) -> Result<Vec<u8>, WorkbookError> {
     workbook
         .set_properties(&DocProperties::new().set_title(&page.title).set_creation_datetime(&date));
     workbook.push_worksheet(summary(page)?);
+    let captions: Vec<&str> = tables(page).map(|table| table.caption.as_str()).collect();
     for (place, table) in tables(page).enumerate() {
-        workbook.push_worksheet(sheet(table, place + 1)?);
+        let name = sheet_name(place + 1, &distinct(place, &captions));
+        workbook.push_worksheet(sheet(table, &name)?);
     }
     Ok(workbook.save_to_buffer()?)
 }
@@ -54,9 +56,9 @@ fn summary(page: &Page) -> Result<Worksheet, XlsxError> {
     Ok(sheet)
 }
 
-fn sheet(table: &Table, place: usize) -> Result<Worksheet, XlsxError> {
+fn sheet(table: &Table, name: &str) -> Result<Worksheet, XlsxError> {
     let mut sheet = Worksheet::new();
-    sheet.set_name(sheet_name(place, &table.caption))?.set_freeze_panes(2, 0)?;
+    sheet.set_name(name)?.set_freeze_panes(2, 0)?;
     // As wide as a sheet of paper, with its head on each.
     sheet.set_landscape().set_print_fit_to_pages(1, 0).set_repeat_rows(0, 1)?;
     sheet.write_with_format(0, 0, &table.caption, &Format::new().set_bold())?;
@@ -109,6 +111,26 @@ fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell) -> Result<()
 /// The most characters of a sheet's name.
 const LONGEST: usize = 31;
 
+/// A caption, without the words with which another one begins, too, if it is too long for a sheet's
+/// name: those that tell them apart are at the end. Its first word stays.
+fn distinct(place: usize, captions: &[&str]) -> String {
+    let words = |caption: &str| caption.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let own = words(captions[place]);
+    if captions[place].chars().count() + 3 <= LONGEST {
+        return own.join(" ");
+    }
+    let others = captions.iter().enumerate().filter(|(other, _)| *other != place);
+    let shared = others.map(|(_, other)| {
+        own.iter().zip(words(other)).take_while(|(one, other)| *one == other).count()
+    });
+    match shared.max().unwrap_or(0) {
+        shared if shared > 1 && shared < own.len() => {
+            format!("{} … {}", own[0], own[shared..].join(" "))
+        }
+        _ => own.join(" "),
+    }
+}
+
 /// At most 31 characters in whole words, none of those that sheets may not have, and none twice. A
 /// quotient keeps its meaning.
 fn sheet_name(place: usize, caption: &str) -> String {
@@ -134,6 +156,11 @@ mod tests {
         let long = "Slowdown by load, over all components";
         assert_eq!(sheet_name(4, long), "4 Slowdown by load, over all");
         assert_eq!(sheet_name(5, &"é".repeat(40)), format!("5 {}", "é".repeat(29)));
+        let alike =
+            ["Network activities under cpu load", "Network activities under disk load", "Cells"];
+        let names: Vec<String> =
+            (0..3).map(|place| sheet_name(place + 1, &distinct(place, &alike))).collect();
+        assert_eq!(names, ["1 Network … cpu load", "2 Network … disk load", "3 Cells"]);
         assert!(sheet_name(12, &"[x]:*?/\\'long ".repeat(9)).chars().count() <= 31);
     }
 }
