@@ -1,6 +1,12 @@
 //! How users write quantities, and what arithmetic on them gives: `cargo run -p btu-units --example
 //! quantities`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use btu_units::{BitRate, Bytes, ParseError, Span};
 
 fn main() -> Result<(), ParseError> {

@@ -7,6 +7,8 @@
 //! [`shell_word`] writes a word of a command line that a user will copy: every crate that prints
 //! commands needs it. [`plain`] makes text of others safe to show.
 //!
+//! [`text_of_octets`] writes a name of a file or an argument of a program, whatever its octets.
+//!
 //! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024,
 //! `B` is bytes and `b` bits; anything else is an error that names the allowed units.
 
@@ -15,6 +17,7 @@
 mod bytes;
 mod hexadecimal;
 mod length;
+mod octets;
 mod parse;
 mod plain;
 mod probability;
@@ -25,6 +28,7 @@ mod time;
 pub use bytes::Bytes;
 pub use hexadecimal::hexadecimal;
 pub use length::Length;
+pub use octets::{octets_of_text, text_of_octets};
 pub use parse::{ParseError, is_negative};
 pub use plain::{controls, plain};
 pub use probability::{NotAPercentage, NotAProbability, Probability};
