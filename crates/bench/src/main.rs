@@ -1,6 +1,11 @@
 //! Compares `btu`'s traffic with iperf3, nuttcp, sockperf and `NetPIPE` in one run, on one pair of
 //! network namespaces joined by a veth pair, in randomised blocks.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a tool of developers, with no measurement of users to lose"
+)]
 #![forbid(unsafe_code)]
 
 mod args;

@@ -1,10 +1,11 @@
-//! `btu agent`: lets other machines measure with this host.
+//! `btu hosts agent`: lets other machines measure with this host.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use btu_control::agent::{AgentError, Entrance, PolicyError, ServiceSettings, Trust, serve};
 use btu_network::AGENT_PORT as PORT;
+use btu_testbed::note;
 
 use crate::cli::Agent;
 use crate::exit::Refusal;
@@ -43,7 +44,7 @@ fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
 /// Without a certificate any client could give orders to the agent; on loopback, every user of the
 /// machine could.
 const UNTRUSTED: &str = "an agent listens only to controllers it can tell from strangers: give it --identity FILE (see \
-                         `btu keys issue`), --pair for a quick try, --unix PATH for this user alone, or --stdio under ssh";
+                         `btu hosts keys issue`), --pair for a quick try, --unix PATH for this user alone, or --stdio under ssh";
 
 const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT);
 
@@ -61,9 +62,9 @@ fn address(text: &str) -> Result<SocketAddr, Refusal> {
 /// The code goes to standard output only, because other users may read a log. A service manager is
 /// told, so that what it starts after the agent finds it listening (`sd_notify(3)`).
 fn ready(place: &str, code: Option<&str>) {
-    eprintln!("agent: listening on {place}");
+    note!("agent: listening on {place}");
     if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
-        eprintln!("agent: cannot tell the service manager that it listens: {error}");
+        note!("agent: cannot tell the service manager that it listens: {error}");
     }
     if let Some(code) = code {
         let said = writeln!(std::io::stdout(), "{}", invitation(code));
@@ -75,7 +76,7 @@ fn ready(place: &str, code: Option<&str>) {
 fn invitation(code: &str) -> String {
     format!(
         "pairing code {code}, good for ten minutes and one command on the other machine, which asks for it, for example:\n  \
-         btu pipe --to NAME=ADDRESS --pair NAME --profile quick --sizes 1,64KiB"
+         btu speed NAME=ADDRESS --pair NAME"
     )
 }
 
@@ -105,7 +106,7 @@ mod tests {
         assert!(
             told.contains("K7QF-9M2R")
                 && !example.contains("K7QF")
-                && example.contains("--to NAME=ADDRESS --pair NAME"),
+                && example.contains("btu speed NAME=ADDRESS --pair NAME"),
             "{said}"
         );
     }

@@ -19,6 +19,7 @@ use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::files;
 use crate::progress::Watch;
+use crate::runs;
 use crate::study::{self, Chosen};
 use crate::suites::{Measure, Studied, Suite};
 
@@ -39,21 +40,23 @@ impl Measure for App {
     const SUITE: &'static dyn Suite = &Studied::<AppPlan>::new();
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
-        run(&self, common)?;
-        Ok(ExitCode::SUCCESS)
+        run(&self, common)
     }
 }
 
 /// Measures the requested plan.
-fn run(app: &App, common: &Common) -> anyhow::Result<()> {
+fn run(app: &App, common: &Common) -> anyhow::Result<ExitCode> {
     if app.watch && !stderr().is_terminal() {
         let problem = "--watch draws on a terminal, and standard error is none: leave it out, or write the first picture \
                        with --picture FILE";
         return Err(usage(problem.to_owned()).into());
     }
     let watch = if app.watch { Watch::Picture } else { Watch::Never };
-    study::run(&app.study, common, watch, || plan(app), AppPlan::scratch)?;
-    app.picture.as_ref().map_or(Ok(()), |path| save_picture(app, path))
+    let (store, run) = study::run(&app.study, common, watch, || plan(app), AppPlan::scratch)?;
+    if let Some(path) = &app.picture {
+        save_picture(app, path)?;
+    }
+    runs::code(&store, run)
 }
 
 /// The first picture; what displays draw is compared with it.

@@ -1,4 +1,4 @@
-//! `btu tag`, `btu rm`, `btu export`, `btu import`: naming, deleting and copying runs.
+//! `btu runs tag`, `btu runs rm`, `btu runs export`, `btu runs import`: naming, deleting and copying runs.
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Read, Seek, Write, stderr, stdin};
@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use btu_store::{ArchiveError, RunId, Store, StoreError};
+use btu_testbed::note;
 use serde::Serialize;
 
 use crate::cli::{Common, Export, Import, Remove, Tag};
@@ -61,13 +62,16 @@ fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
     for run in runs {
         let run = store.summary(*run)?;
         let label = run.label.map_or_else(String::new, |label| format!(", {label}"));
-        eprintln!(
+        note!(
             "{}  {}  {} on {}, {} cells{label}",
-            run.id, run.created, run.profile, run.network, run.cells
+            run.id,
+            run.created,
+            run.profile,
+            run.network,
+            run.cells
         );
     }
-    eprint!("Delete with all raw data? [y/N] ");
-    stderr().flush()?;
+    note::write(format_args!("Delete with all raw data? [y/N] "));
     let mut answer = String::new();
     stdin().read_line(&mut answer).context("reading the answer")?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

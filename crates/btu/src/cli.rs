@@ -8,6 +8,7 @@ mod compare;
 pub(crate) mod congestion;
 mod copy;
 mod doctor;
+mod help;
 mod history;
 mod hosts;
 mod keys;
@@ -31,6 +32,7 @@ mod subject;
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use btu_control::coordinator::{ExternalFtp, FtpAddressError};
@@ -38,8 +40,9 @@ use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_suite::processors::{Division, DivisionError};
 use btu_suite::protocol_work::ProtocolWork;
-use btu_units::{Bytes, Span};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use btu_units::{Bytes, Span, text_of_octets};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::{SuiteCommand, files};
@@ -86,16 +89,25 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
     if let Some(arguments) = internal(&line) {
         return Ok(arguments);
     }
-    let mut command = Arguments::command();
+    let mut command = whole();
     let matches = match negative::matches(&mut command, line.clone()) {
         Ok(matches) => matches,
-        Err(error) => match alone::answer(&command, &line, error.kind()) {
+        Err(error) => match alone::answer(&command, &line, error.kind(), QUESTIONS) {
             Some(offer) => return Err(Refusal::Usage(offer)),
+            None if error.kind() == ErrorKind::InvalidUtf8 => {
+                return Err(Refusal::Usage(not_a_text(&line)));
+            }
             None => without_secret(error).exit(),
         },
     };
     resume::check(&command, &matches)?;
-    Ok(Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    Ok(Arguments { command: arguments.command.by_its_name(), ..arguments })
+}
+
+/// The commands with everything that help says of them.
+pub(crate) fn whole() -> clap::Command {
+    help::arranged(Arguments::command())
 }
 
 /// The arguments of a process that btu starts by itself; `None` for any other command line. Every cell
@@ -107,6 +119,15 @@ fn internal(line: &[OsString]) -> Option<Arguments> {
     let matches = Internal::augment_subcommands(command).get_matches_from(own);
     let part = Internal::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     Some(Arguments { common: Common { data: None, json: false }, command: Command::Internal(part) })
+}
+
+/// Which word of the command line is no text, where a text is needed.
+fn not_a_text(line: &[OsString]) -> String {
+    let word = line.iter().find(|word| word.to_str().is_none()).cloned().unwrap_or_default();
+    format!(
+        "the argument {} is not UTF-8 text: only names of files, and commands after --, may be any octets",
+        word.display().to_string().escape_default()
+    )
 }
 
 /// Removes the value from an error about an option with a value that may be a secret.
@@ -128,25 +149,28 @@ const SECRET_OPTIONS: [&str; 2] = ["--pair ", "--ftp-server "];
 const QUESTIONS: &str = "\
 btu: Bits To the User, what a network really gives
 
-How fast is it to that host, and how long do requests wait meanwhile?
+How fast is it to that host? (A second machine with ssh: rented, or a friend's)
   btu speed --ssh HOST
-Is my queue bloated? See one that is, and the same line with a fair queue:
-  btu speed --network home-bloated --from laptop --to server -C cubic
-What does an application get while this machine also works?
-  btu rate
-Did the upgrade hurt? Measure before and after, and compare:
+Is my queue bloated? See one that is (home-fq-codel has a fair one):
+  btu speed --network home-bloated --from laptop --to server -C reno
+Did the upgrade hurt? Measure before and after it, and compare:
   btu rate --tag before
   btu rate --tag after
   btu compare tag:before tag:after
+Which machine is best? Measure each, and rank them:
+  btu rank
 What will a transfer take, and what limits it?
   btu model '50 Mb/s' --transfer '100 MB' --delay '20 ms'
 
 `btu help` lists all commands, `btu help COMMAND` explains one with examples.";
 
+const MORE: &str =
+    "`btu help COMMAND` explains a command with examples, `btu --help` has the exit codes.";
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    the run failed; its stored cells are kept
+  1    the run failed, or nothing of it counts; its stored cells are kept
   2    the command line or a network file is wrong, or names a run that does not exist
   3    this machine cannot do this (namespaces, disk, directories); nothing was started
   4    --fail-if-slower of `btu compare` or `btu run` found what is slower than allowed
@@ -156,7 +180,8 @@ Exit codes:
 /// Bits To the User: what an application really gets from a machine and its network while the
 /// machine also works.
 #[derive(Debug, Parser)]
-#[command(name = "btu", version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "btu", version, max_term_width = 100)]
+#[command(after_help = MORE, after_long_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -179,6 +204,16 @@ pub(crate) struct Common {
     pub(crate) json: bool,
 }
 
+impl Common {
+    /// Refuses `--json` where no result is printed; `why` says what is.
+    pub(crate) fn no_json(&self, why: &str) -> Result<(), Refusal> {
+        if self.json {
+            return Err(Refusal::Usage(format!("--json: {why}, so leave it out")));
+        }
+        Ok(())
+    }
+}
+
 /// The commands of btu.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -190,14 +225,14 @@ pub(crate) enum Command {
     /// Simulate the network of a network file, in virtual time
     #[command(after_help = sim::EXAMPLES)]
     Sim(Sim),
-    /// Check the hosts of an inventory
-    #[command(subcommand, after_help = hosts::CHECK_EXAMPLES)]
+    /// Check hosts, and let other machines measure with this one: agents and keys
+    #[command(subcommand, after_help = hosts::EXAMPLES)]
     Hosts(Hosts),
     /// Check network files, and run programs in the networks that they draw
     #[command(subcommand, after_help = net::QUESTIONS)]
     Net(Net),
-    /// List the stored runs
-    #[command(after_help = "Examples:\n  btu runs\n  btu runs --tag nightly\n  btu runs --json")]
+    /// List the stored runs; tag, delete, export and import them
+    #[command(after_help = RUNS_EXAMPLES)]
     Runs(Runs),
     /// Show the result of a stored run again
     #[command(after_help = SHOW_EXAMPLES)]
@@ -211,35 +246,12 @@ pub(crate) enum Command {
     /// Rank machines by their stored runs, with price and configuration
     #[command(after_help = rank::EXAMPLES)]
     Rank(Rank),
-    /// List machines, and give them names and prices
-    #[command(subcommand, after_help = machine::EXAMPLES)]
-    Machine(Machine),
-    /// Let other machines measure with this host
-    #[command(after_help = agent::EXAMPLES)]
-    Agent(Agent),
-    /// Check this host: what works, what does not, why that matters, and how to fix it
-    #[command(after_help = doctor::EXAMPLES)]
-    Doctor(Doctor),
-    /// Give tags to a run, or remove them
-    #[command(after_help = archive::TAG_EXAMPLES)]
-    Tag(Tag),
-    /// Delete runs with all their raw data
-    #[command(after_help = archive::RM_EXAMPLES)]
-    Rm(Remove),
-    /// Write runs to one file, to keep them or to copy them to another machine
-    #[command(after_help = archive::EXPORT_EXAMPLES)]
-    Export(Export),
-    /// Store the runs of a file that `btu export` wrote
-    #[command(after_help = archive::IMPORT_EXAMPLES)]
-    Import(Import),
     /// Show the results of the papers behind btu, computed again from their own tables
     #[command(after_help = history::EXAMPLES)]
     History(History),
-    /// Manage keys: a private authority, and the identities of hosts and controllers
-    #[command(after_help = keys::EXAMPLES)]
-    Keys(Keys),
     /// Print a script that completes btu's commands in a shell
     #[command(
+        hide = true,
         after_help = "Example:\n  btu completions bash > ~/.local/share/bash-completion/completions/btu"
     )]
     Completions {
@@ -247,15 +259,82 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
     /// Write the manual pages
-    #[command(after_help = "Example:\n  btu man ~/.local/share/man/man1")]
+    #[command(hide = true, after_help = "Example:\n  btu man ~/.local/share/man/man1")]
     Man {
         /// Existing directory to write them to
         directory: PathBuf,
     },
+    #[command(flatten)]
+    Former(Former),
     /// Processes that btu starts by itself
     #[command(subcommand, hide = true)]
     Internal(Internal),
 }
+
+impl Command {
+    /// The command that was meant, if it was named as in earlier versions.
+    fn by_its_name(self) -> Self {
+        match self {
+            Self::Former(former) => former.current(),
+            current => current,
+        }
+    }
+}
+
+/// Commands by the names that they had before `btu runs` and `btu hosts` had them. Scripts use them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Former {
+    /// `btu runs tag`
+    #[command(hide = true)]
+    Tag(Tag),
+    /// `btu runs rm`
+    #[command(hide = true)]
+    Rm(Remove),
+    /// `btu runs export`
+    #[command(hide = true)]
+    Export(Export),
+    /// `btu runs import`
+    #[command(hide = true)]
+    Import(Import),
+    /// `btu runs machine`
+    #[command(subcommand, hide = true, after_help = machine::EXAMPLES)]
+    Machine(Machine),
+    /// `btu hosts agent`
+    #[command(hide = true)]
+    Agent(Agent),
+    /// `btu hosts keys`
+    #[command(hide = true, after_help = keys::EXAMPLES)]
+    Keys(Keys),
+    /// `btu hosts doctor`
+    #[command(hide = true)]
+    Doctor(Doctor),
+}
+
+impl Former {
+    /// The same command by its name of today.
+    pub(crate) fn current(self) -> Command {
+        let of_runs = |command| Command::Runs(Runs { tag: None, command: Some(command) });
+        match self {
+            Self::Tag(tag) => of_runs(RunsCommand::Tag(tag)),
+            Self::Rm(remove) => of_runs(RunsCommand::Rm(remove)),
+            Self::Export(export) => of_runs(RunsCommand::Export(export)),
+            Self::Import(import) => of_runs(RunsCommand::Import(import)),
+            Self::Machine(machine) => of_runs(RunsCommand::Machine(machine)),
+            Self::Agent(agent) => Command::Hosts(Hosts::Agent(agent)),
+            Self::Keys(keys) => Command::Hosts(Hosts::Keys(keys)),
+            Self::Doctor(doctor) => Command::Hosts(Hosts::Doctor(doctor)),
+        }
+    }
+}
+
+const RUNS_EXAMPLES: &str = "\
+Examples:
+  btu runs                                        what is stored, the newest last
+  btu runs --tag nightly
+  btu runs tag r4 nightly                         a word by which to find it again
+  btu runs export tag:nightly -o nightly.btu      to another machine: btu runs import nightly.btu
+  btu runs rm r4 r5
+  btu runs machine list                           the machines of the stored runs";
 
 const RATE_EXAMPLES: &str = "\
 Examples:
@@ -311,7 +390,7 @@ pub(crate) struct Rate {
     pub(crate) limit: TimeLimit,
     /// The network: `veth` (as fast as this host), the rate of an emulated path, such as '10 Mb/s',
     /// or a network file [default: veth]
-    #[arg(long, value_name = "veth|RATE|FILE")]
+    #[arg(long, value_name = "veth|RATE|FILE", value_parser = octets())]
     pub(crate) network: Option<String>,
     /// Replace a value of the network file, such as links.trunk.rate='2 Mb/s'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting, requires = "network")]
@@ -401,17 +480,40 @@ pub(crate) struct Naming {
     /// A text that describes the run
     #[arg(long, value_name = "TEXT", value_parser = label)]
     pub(crate) label: Option<String>,
-    /// Tags of the run, as with `btu tag`
+    /// Tags of the run, as with `btu runs tag`
     #[arg(long, value_name = "TAG", value_delimiter = ',', value_parser = tag)]
     pub(crate) tag: Vec<String>,
 }
 
 /// The arguments of `btu runs`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Runs {
     /// List only runs with this tag
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Option<RunsCommand>,
+}
+
+/// What to do with stored runs; without any, they are listed.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// Give tags to a run, or remove them
+    #[command(after_help = archive::TAG_EXAMPLES)]
+    Tag(Tag),
+    /// Delete runs with all their raw data
+    #[command(after_help = archive::RM_EXAMPLES)]
+    Rm(Remove),
+    /// Write runs to one file, to keep them or to copy them to another machine
+    #[command(after_help = archive::EXPORT_EXAMPLES)]
+    Export(Export),
+    /// Store the runs of a file that `btu runs export` wrote
+    #[command(after_help = archive::IMPORT_EXAMPLES)]
+    Import(Import),
+    /// List machines, and give them names and prices
+    #[command(subcommand, after_help = machine::EXAMPLES)]
+    Machine(Machine),
 }
 
 /// The arguments of `btu show`.
@@ -509,6 +611,11 @@ pub(crate) fn quantity<T: std::str::FromStr<Err = btu_units::ParseError>>(
     text: &str,
 ) -> Result<T, String> {
     text.parse().map_err(|error: btu_units::ParseError| error.to_string())
+}
+
+/// A parser of names of files and words of commands: any octets.
+pub(crate) fn octets() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().map(|word| text_of_octets(word.as_bytes()))
 }
 
 fn share(text: &str) -> Result<f64, String> {

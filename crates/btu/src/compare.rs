@@ -16,6 +16,7 @@ use btu_store::{RunRow, Store};
 use btu_suite::compare::{
     ComparedRow, ComparedSide, Comparison, Gate, Group, PlanDifference, Question, Run, compare,
 };
+use btu_testbed::note;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -168,9 +169,9 @@ fn answer<R>(comparison: &Comparison<R>, gates: &[Gate]) -> ExitCode {
         match gate {
             Gate::Pass => {}
             Gate::Fail => {
-                eprintln!("btu: {side} is slower than {base} by more than --fail-if-slower allows");
+                note!("btu: {side} is slower than {base} by more than --fail-if-slower allows");
             }
-            Gate::Unsure => eprintln!(
+            Gate::Unsure => note!(
                 "btu: whether {side} is slower than {base} by more than --fail-if-slower allows cannot be told: \
                  measure more runs of each"
             ),

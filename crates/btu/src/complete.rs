@@ -14,16 +14,18 @@ use btu_store::Store;
 use btu_suite::app::{Carrier, Workload};
 use btu_suite::cell::{Component, Load};
 use btu_suite::copy::{Cache, Direction, Mode, Storage};
+use btu_suite::history::Study;
 use btu_suite::lan::{self, Task};
 use btu_suite::pipe::{Kind, Pattern};
-use clap::{Arg, Command, CommandFactory};
+use btu_suite::run::EXAMPLES;
+use clap::{Arg, Command};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::archive::TAG;
-use crate::cli::{Arguments, congestion};
+use crate::cli::{self, congestion};
 use crate::files;
 
 /// The variable by which a shell's script asks.
@@ -48,7 +50,7 @@ pub(crate) fn print_script(shell: &str) -> anyhow::Result<()> {
 
 /// btu's commands with the completions of their values.
 fn command() -> Command {
-    with_values(Arguments::command())
+    with_values(cli::whole())
 }
 
 fn with_values(command: Command) -> Command {
@@ -73,6 +75,7 @@ enum Values {
     /// Those that stations may use on this machine.
     CongestionControls,
     Fixed(fn() -> Vec<&'static str>),
+    Studies,
 }
 
 fn values(arg: &Arg) -> Option<Values> {
@@ -97,6 +100,9 @@ fn values(arg: &Arg) -> Option<Values> {
         "task" => Values::Fixed(|| Task::ALL.iter().map(|task| task.name()).collect()),
         "storage" => Values::Fixed(|| Storage::ALL.iter().map(|storage| storage.name()).collect()),
         "congestion_control" => Values::CongestionControls,
+        "example" => Values::Fixed(|| EXAMPLES.iter().map(|one| one.name).collect()),
+        "study" => Values::Studies,
+        _ if takes("STUDY") => Values::Studies,
         "run" | "runs" | "resume" => Values::Runs,
         _ if takes("RUN") => Values::Runs,
         _ if takes("SIDE") => Values::Sides,
@@ -104,6 +110,11 @@ fn values(arg: &Arg) -> Option<Values> {
         _ if takes("STATION") => Values::Stations,
         _ => return None,
     })
+}
+
+/// The studies of the papers, each with its title.
+fn studies() -> Vec<(String, String)> {
+    Study::ALL.iter().map(|study| (study.name().to_owned(), study.about().to_owned())).collect()
 }
 
 fn components() -> Vec<&'static str> {
@@ -174,6 +185,7 @@ impl ValueCompleter for Values {
             Self::Tags => fitting(tags()),
             Self::Stations => fitting(plain(stations())),
             Self::CongestionControls => fitting(plain(congestion::allowed())),
+            Self::Studies => fitting(studies()),
             Self::Fixed(names) => fitting(plain(names().into_iter().map(str::to_owned).collect())),
             Self::Networks => {
                 let files = PathCompleter::file().filter(|path| {
@@ -287,7 +299,7 @@ mod tests {
             "btu show --run",
             "btu rate --resume",
             "btu report --run",
-            "btu export --runs",
+            "btu runs export --runs",
             "btu compare --sides",
         ] {
             assert!(offered(words, "lat").contains(&"latest".to_owned()), "{words}");

@@ -10,6 +10,7 @@ use btu_units::{BitRate, Bytes, Span};
 use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::progress::Watch;
+use crate::runs;
 use crate::study::{self, Chosen};
 use crate::suites::{Measure, Studied, Suite};
 
@@ -33,8 +34,8 @@ impl Measure for Copy {
     const SUITE: &'static dyn Suite = &Studied::<CopyPlan>::new();
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
-        study::run(&self.study, common, Watch::Never, || plan(&self), room)?;
-        Ok(ExitCode::SUCCESS)
+        let (store, run) = study::run(&self.study, common, Watch::Never, || plan(&self), room)?;
+        runs::code(&store, run)
     }
 }
 

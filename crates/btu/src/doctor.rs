@@ -1,4 +1,4 @@
-//! `btu doctor`: checks what works on this host.
+//! `btu hosts doctor`: checks what works on this host.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,6 +9,7 @@ use btu_store::Store;
 use btu_suite::doctor::Health;
 
 use crate::cli::{Common, Doctor};
+use crate::preflight;
 use crate::terminal::{print, print_json, text_options};
 
 /// This machine lacks an essential feature.
@@ -16,6 +17,9 @@ const UNABLE: u8 = 3;
 
 /// Checks this host and prints the findings.
 pub(crate) fn run(doctor: &Doctor, common: &Common) -> anyhow::Result<ExitCode> {
+    if let Some(named) = &doctor.scratch {
+        preflight::is_directory("--scratch", named)?;
+    }
     let findings = judge(&look(&std::env::current_exe()?, &existing(&scratch(doctor, common))));
     if common.json {
         print_json(&findings)?;

@@ -1,11 +1,11 @@
 //! Exit codes, and the line that gives the reason.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use btu_control::coordinator::{CoordinatorError, Interrupt, with_reasons};
 use btu_control::trust::TrustError;
 use btu_store::StoreError;
+use btu_testbed::note;
 use btu_testbed::testbed::TestbedError;
 use thiserror::Error;
 
@@ -40,8 +40,7 @@ pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
     }
-    // The terminal may be gone (SIGHUP): then no user sees this message.
-    let _ = writeln!(std::io::stderr(), "btu: {}", with_reasons(error.to_string(), error.as_ref()));
+    note!("btu: {}", with_reasons(error.to_string(), error.as_ref()));
     ExitCode::from(number(&error))
 }
 

@@ -4,15 +4,17 @@ mod recorded;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use btu_network::{
     Drawing, Files, Parameter, ReadError, Reader, SETTING, library, library_text, library_trace,
-    recorded, recording_comment, settings_of,
+    recorded, recording_comment, settings_of, suggestion,
 };
-use btu_units::{BitRate, Span, is_negative, shell_word};
+use btu_units::{BitRate, Span, is_negative, octets_of_text, shell_word, text_of_octets};
 
 use crate::exit::Refusal;
 
@@ -71,7 +73,7 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     if let Some(text) = library_text(what) {
         return Ok(Source::written(what, text.to_owned()));
     }
-    let path = Path::new(what);
+    let path = &path(what);
     let text = File::open(path).and_then(bounded).map_err(|error| {
         let is_missing = error.kind() == std::io::ErrorKind::NotFound;
         match wrong_rate(what) {
@@ -83,8 +85,18 @@ pub(crate) fn source(what: &str) -> anyhow::Result<Source> {
     drawn(what, text, path.parent().unwrap_or(Path::new("")))
 }
 
+/// The file of this name, which may be any octets.
+pub(crate) fn path(name: &str) -> PathBuf {
+    PathBuf::from(OsString::from_vec(octets_of_text(name)))
+}
+
 /// The network that a file draws, or the recorded link that it is.
 fn drawn(name: &str, text: String, directory: &Path) -> anyhow::Result<Source> {
+    if text.trim().is_empty() {
+        let problem =
+            "it is empty: a network file or a link recorded in Mahimahi's form was expected";
+        return Err(unreadable(name, &std::io::Error::other(problem)).into());
+    }
     match recorded::network(name, &text)? {
         Some(network) => Ok(Source::written(name, network)),
         None => Ok(Source::drawn(name, text, directory)),
@@ -142,10 +154,11 @@ pub(crate) fn typed_with_delay(
 
 /// Like `source`; a file that lies in `directory` need not be named by its whole path.
 pub(crate) fn source_in(what: &str, directory: Option<&Path>) -> anyhow::Result<Source> {
-    let there =
-        directory.filter(|_| library_text(what).is_none()).map(|directory| directory.join(what));
+    let there = directory
+        .filter(|_| library_text(what).is_none())
+        .map(|directory| directory.join(path(what)));
     match there.filter(|path| path.is_file()) {
-        Some(path) => source(&path.to_string_lossy()),
+        Some(path) => source(&text_of_octets(path.as_os_str().as_bytes())),
         None => source(what),
     }
 }
@@ -277,7 +290,10 @@ fn bounded(input: impl Read) -> std::io::Result<String> {
     if bytes.len() as u64 > MOST {
         return Err(std::io::Error::other("it is too large"));
     }
-    String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
+    let text =
+        String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8 text"))?;
+    // Some editors begin a text with a byte order mark, which is no part of it.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 fn unreadable(what: &str, error: &std::io::Error) -> Refusal {
@@ -294,10 +310,12 @@ fn wrong_rate(what: &str) -> Option<Refusal> {
 }
 
 fn no_such_network(what: &str) -> Refusal {
-    let names = library().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let names: Vec<&str> = library().iter().map(|(name, _)| *name).collect();
+    let meant = suggestion(what, names.iter().copied());
+    let known = if meant.is_empty() { names.join(", ") } else { "more: `btu net list`".to_owned() };
     Refusal::Usage(format!(
-        "there is no file and no library network `{what}`, and it is not the rate of a line such as '10 Mb/s'; the library \
-         has {names}"
+        "there is no file and no library network `{what}`{meant}, and it is not the rate of a line such as '10 Mb/s'; the \
+         library has {known}"
     ))
 }
 
@@ -335,6 +353,12 @@ mod tests {
         assert!(
             network("./none.toml", &[]).unwrap_err().to_string().contains("reading ./none.toml")
         );
+    }
+
+    #[test]
+    fn a_misspelt_network_is_answered_with_the_right_one() {
+        let said = network("home-bloatd", &[]).unwrap_err().to_string();
+        assert!(said.contains("did you mean `home-bloated`?") && said.len() < 250, "{said}");
     }
 
     #[test]

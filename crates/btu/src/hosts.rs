@@ -9,7 +9,7 @@ mod remote;
 mod studied;
 
 pub(crate) use access::own_name;
-pub(crate) use check::run;
+pub(crate) use check::check;
 pub(crate) use named::Family;
 pub(crate) use rated::{Gathered, gather, leave_out, machines};
 pub(crate) use remote::{near_and, remote};

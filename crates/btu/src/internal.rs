@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use btu_control::agent::{self, AgentSettings};
 use btu_control::worker;
+use btu_testbed::note;
 
 use crate::cli::Internal;
 use crate::{exit, model_check, net_exec};
@@ -37,7 +38,7 @@ fn end(result: anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("btu: {error:#}");
+            note!("btu: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -1,12 +1,12 @@
-//! `btu keys`: the private authority, and the identities it issues.
+//! `btu hosts keys`: the private authority, and the identities it issues.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use btu_control::trust::{
     Authority, Card, Choice, Identity, Issued, Role, TrustError, day, default_directory,
 };
 use btu_report::{KeyRow, KeyState, keys_text};
+use btu_testbed::note;
 use btu_units::shell_word;
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ pub(crate) fn exit_code(error: &TrustError) -> u8 {
     }
 }
 
-/// The output of `btu keys init --json`.
+/// The output of `btu hosts keys init --json`.
 #[derive(Serialize)]
 struct Made<'a> {
     authority: String,
@@ -59,13 +59,13 @@ fn init(directory: &Path, common: &Common) -> anyhow::Result<()> {
     print(&format!(
         "Made {} in {directory}.\n\n\
          Keep {directory}/authority.key to yourself: who has it can give orders to every host of yours.\n\n\
-         Next:\n  btu keys issue desk --role controller     an identity for yourself\n  \
-         btu keys issue alpha --role agent         one for each host",
+         Next:\n  btu hosts keys issue desk --role controller     an identity for yourself\n  \
+         btu hosts keys issue alpha --role agent         one for each host",
         made.authority
     ))
 }
 
-/// The output of `btu keys issue --json`.
+/// The output of `btu hosts keys issue --json`.
 #[derive(Serialize)]
 struct IssuedTo<'a> {
     #[serde(flatten)]
@@ -102,7 +102,7 @@ fn issue(directory: &Path, issue: &Issue, common: &Common) -> anyhow::Result<()>
 fn still_valid(Card { name, serial, .. }: &Card) -> String {
     let (name, serial) = (shell_word(name), shell_word(serial));
     format!(
-        "\n\nAn older one is still valid; when it is no longer used: btu keys revoke {name} --serial {serial}"
+        "\n\nAn older one is still valid; when it is no longer used: btu hosts keys revoke {name} --serial {serial}"
     )
 }
 
@@ -112,7 +112,7 @@ fn next(role: Role, name: &str, file: &Path) -> String {
     match role {
         Role::Agent => format!(
             "Next, with the host's own name and user:\n  scp -p {file} {name}:btu.pem && rm {file}\n  \
-             ssh {name} btu agent --identity btu.pem"
+             ssh {name} btu hosts agent --identity btu.pem"
         ),
         Role::Controller => {
             format!(
@@ -122,7 +122,7 @@ fn next(role: Role, name: &str, file: &Path) -> String {
     }
 }
 
-/// The output of `btu keys revoke --json`.
+/// The output of `btu hosts keys revoke --json`.
 #[derive(Serialize)]
 struct Taken {
     revoked: Vec<Issued>,
@@ -165,7 +165,7 @@ fn list(directory: &Path, common: &Common) -> anyhow::Result<()> {
         return print_json(&issued);
     }
     if issued.is_empty() {
-        return print("Nothing was issued yet: btu keys issue NAME --role agent|controller");
+        return print("Nothing was issued yet: btu hosts keys issue NAME --role agent|controller");
     }
     let rows = issued.iter().map(row).collect::<Vec<_>>();
     print(&keys_text(&rows, &text_options()))
@@ -191,7 +191,7 @@ fn is_live(issued: &Issued) -> bool {
     issued.revoked_at_unix_s.is_none() && issued.card.days_left() >= 0
 }
 
-/// The output of `btu keys show --json`.
+/// The output of `btu hosts keys show --json`.
 #[derive(Serialize)]
 struct Shown<'a> {
     #[serde(flatten)]
@@ -217,7 +217,7 @@ fn show(file: &Path, common: &Common) -> anyhow::Result<()> {
         card.last_day()
     ))?;
     if let Some(warning) = card.warning() {
-        writeln!(std::io::stderr(), "btu: {warning}")?;
+        note!("btu: {warning}");
     }
     Ok(())
 }

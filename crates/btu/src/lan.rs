@@ -15,6 +15,7 @@ use crate::cli::{BackgroundName, Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::files;
 use crate::progress::Watch;
+use crate::runs;
 use crate::study::{self, Chosen};
 use crate::suites::{Measure, Studied, Suite};
 
@@ -45,8 +46,9 @@ impl Measure for Lan {
         if is_usual && (USUAL_STATIONS + 1..=MOST_STATIONS).contains(&most) {
             study.settings.insert(0, ("stations.station.count".to_owned(), most.to_string()));
         }
-        study::run(&self.study, common, Watch::Never, || plan(&self), LanPlan::room)?;
-        Ok(ExitCode::SUCCESS)
+        let (store, run) =
+            study::run(&self.study, common, Watch::Never, || plan(&self), LanPlan::room)?;
+        runs::code(&store, run)
     }
 }
 

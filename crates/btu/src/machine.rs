@@ -1,4 +1,4 @@
-//! `btu machine`: lists machines, and stores the user's names and prices for them.
+//! `btu runs machine`: lists machines, and stores the user's names and prices for them.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use btu_control::environment::{Environment, collect};
 use btu_report::{MachineCard, machines_text};
 use btu_store::{MachineNote, Store};
 use btu_suite::rank::{MachineKey, Traits};
+use btu_testbed::note;
 use serde::Serialize;
 
 use crate::cli::{Common, Machine, SetMachine};
@@ -50,7 +51,7 @@ fn known(store: &Store) -> anyhow::Result<(Cards, MachineKey)> {
             Ok(row) => before(&row)
                 .iter()
                 .for_each(|environment| drop(add(&mut cards, environment, &notes))),
-            Err(why) => eprintln!("btu: {why}"),
+            Err(why) => note!("btu: {why}"),
         }
     }
     let this = add(&mut cards, &collect(), &notes);

@@ -45,6 +45,8 @@ mod terminal;
 
 use std::process::ExitCode;
 
+use btu_testbed::file_size;
+
 // The suites, a line each, in the order of the help: docs/adding-a-suite.md.
 suites::table! {
     speed::Speed,
@@ -57,6 +59,8 @@ suites::table! {
 }
 
 fn main() -> ExitCode {
+    // If this fails, a file that is too large ends the process without a word.
+    let _ = file_size::fail_beyond_limit();
     complete::answer();
     let allowed =
         cli::read().and_then(|arguments| privilege::settle(&arguments.command).map(|()| arguments));
@@ -64,33 +68,54 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(refusal) => return exit::code(Err(refusal.into())),
     };
-    let result = match arguments.command {
-        cli::Command::Measure(command) => return exit::code_of(command.run(&arguments.common)),
-        cli::Command::Model(model) => model::run(&model, &arguments.common),
-        cli::Command::Hosts(hosts) => hosts::run(&hosts, &arguments.common),
-        cli::Command::Net(net) => return net::run(net, &arguments.common),
-        cli::Command::Sim(sim) => sim::run(&sim, &arguments.common),
-        cli::Command::Runs(list) => runs::list(&list, &arguments.common),
-        cli::Command::Show(show) => runs::show(&show, &arguments.common),
+    run(arguments.command, &arguments.common)
+}
+
+fn run(command: cli::Command, common: &cli::Common) -> ExitCode {
+    let result = match command {
+        cli::Command::Measure(command) => return exit::code_of(command.run(common)),
+        cli::Command::Model(model) => model::run(&model, common),
+        cli::Command::Hosts(hosts) => return exit::code_of(on_hosts(&hosts, common)),
+        cli::Command::Former(former) => return run(former.current(), common),
+        cli::Command::Net(net) => return net::run(net, common),
+        cli::Command::Sim(sim) => sim::run(&sim, common),
+        cli::Command::Runs(stored) => on_runs(&stored, common),
+        cli::Command::Show(show) => runs::show(&show, common),
         cli::Command::Compare(compare) => {
-            return exit::code_of(compare::run(&compare, &arguments.common));
+            return exit::code_of(compare::run(&compare, common));
         }
-        cli::Command::Report(report) => report::run(&report, &arguments.common),
-        cli::Command::Rank(rank) => rank::run(&rank, &arguments.common),
-        cli::Command::Keys(keys) => keys::run(&keys, &arguments.common),
-        cli::Command::Machine(machine) => machine::run(&machine, &arguments.common),
-        cli::Command::Agent(agent) => agent::run(&agent),
-        cli::Command::Doctor(doctor) => {
-            return exit::code_of(doctor::run(&doctor, &arguments.common));
-        }
-        cli::Command::Tag(tag) => archive::tag(&tag, &arguments.common),
-        cli::Command::Rm(remove) => archive::remove(&remove, &arguments.common),
-        cli::Command::Export(export) => archive::export(&export, &arguments.common),
-        cli::Command::Import(import) => archive::import(&import, &arguments.common),
-        cli::Command::History(history) => history::run(&history, &arguments.common),
-        cli::Command::Completions { shell } => papers::completions(shell),
-        cli::Command::Man { directory } => papers::man(&directory),
+        cli::Command::Report(report) => report::run(&report, common),
+        cli::Command::Rank(rank) => rank::run(&rank, common),
+        cli::Command::History(history) => history::run(&history, common),
+        cli::Command::Completions { shell } => papers::completions(shell, common),
+        cli::Command::Man { directory } => papers::man(&directory, common),
         cli::Command::Internal(part) => return internal::run(part),
     };
     exit::code(result)
+}
+
+/// The commands of `btu runs`.
+fn on_runs(stored: &cli::Runs, common: &cli::Common) -> anyhow::Result<()> {
+    match &stored.command {
+        None => runs::list(stored, common),
+        Some(cli::RunsCommand::Tag(tag)) => archive::tag(tag, common),
+        Some(cli::RunsCommand::Rm(remove)) => archive::remove(remove, common),
+        Some(cli::RunsCommand::Export(export)) => archive::export(export, common),
+        Some(cli::RunsCommand::Import(import)) => archive::import(import, common),
+        Some(cli::RunsCommand::Machine(machine)) => machine::run(machine, common),
+    }
+}
+
+/// The commands of `btu hosts`.
+fn on_hosts(hosts: &cli::Hosts, common: &cli::Common) -> anyhow::Result<ExitCode> {
+    match hosts {
+        cli::Hosts::Check(check) => hosts::check(check, common)?,
+        cli::Hosts::Agent(agent) => {
+            common.no_json("an agent prints no result")?;
+            agent::run(agent)?;
+        }
+        cli::Hosts::Keys(keys) => keys::run(keys, common)?,
+        cli::Hosts::Doctor(doctor) => return doctor::run(doctor, common),
+    }
+    Ok(ExitCode::SUCCESS)
 }

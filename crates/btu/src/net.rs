@@ -13,15 +13,22 @@ use crate::{files, net_check, net_exec, net_run, net_status, net_up, preflight, 
 
 /// Runs the command.
 pub(crate) fn run(net: Net, common: &Common) -> ExitCode {
+    let no_json = |why| common.no_json(why).map_err(anyhow::Error::from);
     let result = match net {
         Net::Check(check) => net_check::check(&check, common),
         Net::List => net_check::list(common),
         Net::Show(subject) => net_check::show(&subject, common),
-        Net::Run(run) => return exit::code_of(net_run::run(&run)),
+        Net::Run(run) => {
+            let allowed = no_json("the output is that of the command");
+            return exit::code_of(allowed.and_then(|()| net_run::run(&run)));
+        }
         Net::Up(up) => net_up::up(&up, common),
-        Net::Exec(exec) => return exit::code_of(net_exec::exec(&exec)),
+        Net::Exec(exec) => {
+            let allowed = no_json("the output is that of the command");
+            return exit::code_of(allowed.and_then(|()| net_exec::exec(&exec)));
+        }
         Net::Status(status) => net_status::status(&status, common),
-        Net::Down(down) => net_up::down(&down),
+        Net::Down(down) => no_json("nothing is printed").and_then(|()| net_up::down(&down)),
     };
     exit::code(result)
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, stderr};
 
 use btu_suite::record::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
+use btu_testbed::note;
 use btu_units::Span;
 use serde::Serialize;
 
@@ -147,7 +148,7 @@ fn round(span: Span) -> Span {
 pub(crate) fn warn(account: &WireAccount, failures: Vec<String>) {
     let loud = if stderr().is_terminal() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
     for warning in failures.into_iter().chain(warnings(account)) {
-        eprintln!("{}WARNING: {warning}{}", loud.0, loud.1);
+        note!("{}WARNING: {warning}{}", loud.0, loud.1);
     }
 }
 

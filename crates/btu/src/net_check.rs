@@ -2,10 +2,11 @@
 
 mod summary;
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 use btu_network::{Drawing, library};
+use btu_report::names_text;
+use btu_testbed::note;
 
 use crate::cli::{Check, Common, Subject};
 use crate::exit::Refusal;
@@ -21,7 +22,7 @@ pub(crate) fn check(check: &Check, common: &Common) -> anyhow::Result<()> {
             Ok(drawing) => drawings.push(drawing),
             Err(problem) => {
                 wrong += 1;
-                eprintln!("{problem:#}");
+                note!("{problem:#}");
             }
         }
     }
@@ -64,11 +65,8 @@ pub(crate) fn list(common: &Common) -> anyhow::Result<()> {
             .map(|(name, about)| serde_json::json!({ "name": name, "about": about }));
         serde_json::to_string_pretty(&rows.collect::<Vec<_>>())? + "\n"
     } else {
-        let width = networks.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        networks.iter().fold(String::new(), |mut text, (name, about)| {
-            let _ = writeln!(text, "{name:width$}  {about}");
-            text
-        })
+        let rows = networks.into_iter().map(|(name, about)| (name.to_owned(), about));
+        names_text(&rows.collect::<Vec<_>>(), &terminal::line_options())
     };
     Ok(std::io::stdout().write_all(text.as_bytes())?)
 }

@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 
 use anyhow::Context;
+use btu_testbed::note;
 use btu_testbed::testbed::{
     self, Ending, NetworkRequest, RaisedNetwork, RaisingNetwork, Registry, Signals,
 };
@@ -61,7 +62,7 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     let account = account?;
     net_accounts::warn(&account, failures);
     if !run.quiet {
-        eprint!("{}", net_accounts::text(&account));
+        note::write(format_args!("{}", net_accounts::text(&account)));
     }
     Ok(signals.end_like(ending))
 }

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use btu_suite::record::WireAccount;
+use btu_testbed::note;
 use btu_testbed::testbed::{Process, Raised, Record, Registry};
 use serde::Serialize;
 
@@ -22,7 +23,7 @@ pub(crate) fn status(status: &Status, common: &Common) -> anyhow::Result<()> {
         return terminal::print_json(&networks.iter().map(view).collect::<Vec<_>>());
     }
     for (name, words) in registry.fallen()? {
-        eprintln!("Network {name} stopped: {words}\n(`btu net down` forgets this.)");
+        note!("Network {name} stopped: {words}\n(`btu net down` forgets this.)");
     }
     if networks.is_empty() {
         return terminal::print("No network is up. Start one: btu net up FILE");

@@ -1,5 +1,6 @@
 //! `btu net up` and `btu net down`: networks that stay up.
 
+use btu_testbed::note;
 use btu_testbed::testbed::{Raised, Registry};
 use btu_units::shell_word;
 
@@ -48,7 +49,7 @@ pub(crate) fn down(down: &Down) -> anyhow::Result<()> {
         fallen.iter().filter(|(name, _)| down.name.as_ref().is_none_or(|wanted| wanted == name))
     {
         registry.forget(name);
-        eprintln!("Network {name} had stopped.");
+        note!("Network {name} had stopped.");
     }
     let networks = match &down.name {
         None if down.all => registry.networks()?,
@@ -60,7 +61,7 @@ pub(crate) fn down(down: &Down) -> anyhow::Result<()> {
     for network in networks {
         // A failure with one network must not prevent the others.
         match network.lower() {
-            Ok(()) => eprintln!("Network {} is down.", network.record.name),
+            Ok(()) => note!("Network {} is down.", network.record.name),
             Err(error) => failed = Some(error),
         }
     }

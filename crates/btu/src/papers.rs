@@ -3,19 +3,20 @@
 use std::path::Path;
 
 use anyhow::Context;
-use clap::CommandFactory;
 
-use crate::cli::Arguments;
+use crate::cli::{self, Common};
 use crate::complete;
 
 /// Prints the completion script of `shell`.
-pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<()> {
+pub(crate) fn completions(shell: clap_complete::Shell, common: &Common) -> anyhow::Result<()> {
+    common.no_json("a script for a shell is printed")?;
     complete::print_script(&shell.to_string())
 }
 
 /// Writes a page for btu and one for each of its commands.
-pub(crate) fn man(directory: &Path) -> anyhow::Result<()> {
-    clap_mangen::generate_to(Arguments::command(), directory).with_context(|| {
+pub(crate) fn man(directory: &Path, common: &Common) -> anyhow::Result<()> {
+    common.no_json("manual pages are written")?;
+    clap_mangen::generate_to(cli::whole(), directory).with_context(|| {
         format!("writing manual pages to {}: does the directory exist?", directory.display())
     })
 }

@@ -21,7 +21,7 @@ use crate::cli::Common;
 use crate::progress::{Bar, Watch};
 use crate::study::Session;
 use crate::suites::{self, Measure, Suite};
-use crate::{preflight, rate};
+use crate::{preflight, rate, runs};
 
 pub(crate) use crate::cli::Pipe;
 pub(crate) use compare::compare;
@@ -34,13 +34,12 @@ impl Measure for Pipe {
     const SUITE: &'static dyn Suite = &suites::Signatures;
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
-        run(&self, common)?;
-        Ok(ExitCode::SUCCESS)
+        run(&self, common)
     }
 }
 
 /// Measures the requested plans, one run after the other.
-fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
+fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<ExitCode> {
     let (asked, mut resumed) = match &pipe.aim.resuming.resume {
         Some(name) => {
             let store = preflight::store(common)?;
@@ -49,7 +48,7 @@ fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
             let asked = resume::asked(&row)?;
             plan::refuse_files(pipe, &asked.jobs)?;
             let Some(resumed) = resume::take_up(&store, row, &asked, &pipe.aim.resuming)? else {
-                return show::results(&[run], pipe, common);
+                return shown(&[run], pipe, common);
             };
             (asked, Some(resumed))
         }
@@ -59,8 +58,17 @@ fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
         let network = if is_here(job) { "local" } else { &asked.network };
         measure(pipe, common, (job, network), resumed.take())
     });
-    let runs = runs.collect::<anyhow::Result<Vec<_>>>()?;
-    show::results(&runs, pipe, common)
+    shown(&runs.collect::<anyhow::Result<Vec<_>>>()?, pipe, common)
+}
+
+/// Shows the results, of which each must have something that counts.
+fn shown(all: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::Result<ExitCode> {
+    show::results(all, pipe, common)?;
+    let store = preflight::store(common)?;
+    for run in all {
+        runs::code(&store, *run)?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Measures a run, or the missing sizes of a resumed one.

@@ -129,7 +129,7 @@ pub(crate) fn scratch_room(directory: &Path, needed: Bytes) -> Result<(), Refusa
 }
 
 /// Refuses a directory that does not exist: one that is made because of a typing error would stay.
-fn is_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
+pub(crate) fn is_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
     // The relative path with one component has the empty path above it.
     if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());

@@ -5,11 +5,12 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 
+use btu_testbed::note;
 use btu_testbed::privilege::{
     Capabilities, Gift, gift_of_the_file, give_up_all_but, take_no_gifts,
 };
 
-use crate::cli::{Command, Internal};
+use crate::cli::{Command, Hosts, Internal};
 use crate::exit::Refusal;
 
 const IDENTITY: &str = "this program's file has a set-user-ID or set-group-ID bit, with which every user would act as its \
@@ -19,7 +20,7 @@ const PARTS: &str = "the program's file has capabilities (setcap), and this part
                      started by btu's own processes only, which have none of them";
 
 const EVERYBODY: &str = "agent: gave up the capabilities of the program's file, since every user may start it: without netem; \
-                         `btu doctor` says how to give them to a group";
+                         `btu hosts doctor` says how to give them to a group";
 
 /// Keeps the capabilities that `command` needs and may have; call it before there is a second
 /// thread.
@@ -45,9 +46,11 @@ fn kept(command: &Command) -> Result<Capabilities, Refusal> {
         // An agent that has kept its capabilities starts these.
         Command::Internal(Internal::Testbed | Internal::Worker) => Ok(Capabilities::NONE),
         Command::Internal(_) => Err(Refusal::Machine(PARTS.to_owned())),
-        Command::Agent(_) | Command::Doctor(_) if is_a_groups() => Ok(Capabilities::NET_ADMIN),
-        Command::Agent(_) => {
-            eprintln!("{EVERYBODY}");
+        Command::Hosts(Hosts::Agent(_) | Hosts::Doctor(_)) if is_a_groups() => {
+            Ok(Capabilities::NET_ADMIN)
+        }
+        Command::Hosts(Hosts::Agent(_)) => {
+            note!("{EVERYBODY}");
             Ok(Capabilities::NONE)
         }
         _ => Ok(Capabilities::NONE),

@@ -8,6 +8,7 @@ use btu_control::coordinator::{Observer, Phase, Progress};
 use btu_report::interval_lines;
 use btu_suite::app::{VIEW_HEIGHT, VIEW_WIDTH, View};
 use btu_suite::sample::Interval;
+use btu_testbed::note;
 use btu_units::Span;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
@@ -141,7 +142,7 @@ impl Observer for Bar {
         if self.shown {
             self.drawn.println(text);
         } else {
-            eprintln!("{text}");
+            note!("{text}");
         }
     }
 

@@ -30,13 +30,12 @@ impl Measure for Rate {
     const SUITE: &'static dyn Suite = &suites::Rating;
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
-        run(&self, common)?;
-        Ok(ExitCode::SUCCESS)
+        run(&self, common)
     }
 }
 
 /// Runs the benchmark of `btu rate`.
-fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
+fn run(rate: &Rate, common: &Common) -> anyhow::Result<ExitCode> {
     preflight::sizes(rate)?;
     preflight::ftp_server(rate)?;
     match &rate.resuming.resume {
@@ -49,12 +48,9 @@ fn run(rate: &Rate, common: &Common) -> anyhow::Result<()> {
             let row = store.run(name)?;
             let plan = stored_plan(&row, rate)?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                return runs::print_result(
-                    &store,
-                    row.summary.id,
-                    Shown::by(rate.tables),
-                    Form::of(common),
-                );
+                let run = row.summary.id;
+                runs::print_result(&store, run, Shown::by(rate.tables), Form::of(common))?;
+                return runs::code(&store, run);
             };
             let machines = match &plan.network {
                 Network::Machines(machines) => Some(machines),
@@ -74,14 +70,15 @@ fn carry_out(
     mut plan: Plan,
     resumed: Option<Resumed>,
     common: &Common,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<ExitCode> {
     let mut session =
         Session::new(Some("btu rate"), Bar::new(rate.quiet, Watch::Never), store, resumed)?;
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating =
         Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
-    session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common).map(drop)
+    let store = session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common)?;
+    runs::code(&store, lock.run())
 }
 
 /// Checks that this machine, or the hosts, can measure it; removes the rows from the plan that the

@@ -6,6 +6,7 @@ use std::path::Path;
 use btu_control::environment::{self, Environment};
 use btu_store::{RunLock, RunRow, State, Store};
 use btu_suite::network::Machines;
+use btu_testbed::note;
 use btu_units::{plain, shell_word};
 use serde::de::DeserializeOwned;
 
@@ -67,7 +68,7 @@ pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock
     if store.summary(run)?.state != State::Complete {
         return Ok(Some(lock));
     }
-    eprintln!("{run} is complete; nothing to do.");
+    note!("{run} is complete; nothing to do.");
     Ok(None)
 }
 

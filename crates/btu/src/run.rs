@@ -4,21 +4,26 @@ mod gate;
 mod place;
 mod short;
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use btu_report::names_text;
 use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, MOST_BLOCKS, Raised};
 use btu_suite::program::Part;
 use btu_suite::run::{
     EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, inventory_of, read,
 };
-use btu_units::Span;
+use btu_units::{Span, text_of_octets};
+
+use serde_json::json;
 
 use crate::cli::{Common, ProfileName, needs_more};
 use crate::exit::Refusal;
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 use crate::suites::{Measure, Studied, Suite};
+use crate::terminal::{line_options, print, print_json};
 use crate::{files, hosts};
 use place::Places;
 
@@ -38,12 +43,16 @@ impl Measure for RunStudy {
 /// Measures the experiment, and reports by the exit code whether a value is slower than allowed.
 fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCode> {
     if let Some(name) = &options.example {
-        crate::terminal::print(example(name)?.trim_end())?;
+        show_example(name, common)?;
         return Ok(ExitCode::SUCCESS);
     }
     if options.as_file {
         let text = short::text(options)?;
-        crate::terminal::print(&text)?;
+        if common.json {
+            print_json(&json!({"toml": text}))?;
+        } else {
+            print(&text)?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let (store, run) =
@@ -51,28 +60,39 @@ fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCode> {
     gate::answer(options, &store, run)
 }
 
-/// The text of an example, or what there are.
-fn example(name: &str) -> anyhow::Result<String> {
+/// Prints an example, or what there are.
+fn show_example(name: &str, common: &Common) -> anyhow::Result<()> {
     if name.is_empty() {
-        let line = |one: &Example| {
-            let needs = if one.programs.is_empty() {
-                String::new()
-            } else {
-                format!(" (needs {})", one.programs.join(", "))
-            };
-            format!("{:<20} {}{needs}", one.name, one.question())
-        };
-        let lines: Vec<String> = EXAMPLES.iter().map(line).collect();
-        return Ok(format!(
-            "{}\n\nbtu run --example NAME > NAME.toml; btu run NAME.toml\n",
-            lines.join("\n")
-        ));
+        return list_examples(common);
     }
-    let found = EXAMPLES.iter().find(|one| one.name == name);
-    found.map(|one| one.text.to_owned()).ok_or_else(|| {
+    let one = EXAMPLES.iter().find(|one| one.name == name).ok_or_else(|| {
         let names: Vec<&str> = EXAMPLES.iter().map(|one| one.name).collect();
         usage(format!("there is no example `{name}`; there are {}", names.join(", ")))
-    })
+    })?;
+    if common.json { print_json(&as_json(one)) } else { print(one.text) }
+}
+
+fn list_examples(common: &Common) -> anyhow::Result<()> {
+    if common.json {
+        return print_json(&EXAMPLES.iter().map(as_json).collect::<Vec<_>>());
+    }
+    let row = |one: &Example| {
+        let needs = if one.programs.is_empty() {
+            String::new()
+        } else {
+            format!(" (needs {})", one.programs.join(", "))
+        };
+        (one.name.to_owned(), format!("{}{needs}", one.question()))
+    };
+    let rows: Vec<(String, String)> = EXAMPLES.iter().map(row).collect();
+    print(&format!(
+        "{}\nbtu run --example NAME > NAME.toml; btu run NAME.toml",
+        names_text(&rows, &line_options())
+    ))
+}
+
+fn as_json(one: &Example) -> serde_json::Value {
+    json!({"name": one.name, "question": one.question(), "programs": one.programs, "toml": one.text})
 }
 
 fn usage(problem: impl Into<String>) -> anyhow::Error {
@@ -139,11 +159,11 @@ fn settle(row: &mut RunRow, directory: &Path) -> anyhow::Result<()> {
             step.order.directory = Some(here.join(named));
         }
         let Some(program) = step.order.command.first_mut() else { continue };
-        if program.contains('/') {
-            *program = here.join(&*program).to_string_lossy().into_owned();
+        let is_path = program.contains('/');
+        if is_path {
+            *program = text_of_octets(here.join(files::path(program)).as_os_str().as_bytes());
         }
-        let is_there =
-            if program.contains('/') { Path::new(program).exists() } else { is_in_path(program) };
+        let is_there = if is_path { files::path(program).exists() } else { is_in_path(program) };
         if !is_there {
             let name = &step.name;
             return Err(usage(format!(
@@ -156,7 +176,7 @@ fn settle(row: &mut RunRow, directory: &Path) -> anyhow::Result<()> {
 
 fn is_in_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+    std::env::split_paths(&path).any(|directory| directory.join(files::path(program)).is_file())
 }
 
 fn planned(

@@ -1,17 +1,20 @@
 //! `btu runs` and `btu show`: what is stored, shown again.
 
+use std::process::ExitCode;
+
+use anyhow::bail;
 use btu_report::html::Page;
 use btu_report::{RunLine, TextOptions, VARIANCE, first_screen, runs_text, section_text};
-use btu_store::{RunId, RunSummary, Store};
-use btu_suite::verdict::Title;
+use btu_store::{RunId, RunSummary, State, Store};
 use btu_units::shell_word;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::cli::{Common, Runs, Show, Tables};
 use crate::exit::Refusal;
-use crate::stored::{Rated, among_others, duration};
+use crate::stored::duration;
 use crate::terminal::{line_options, print, print_json, text_options};
-use crate::{preflight, rate, suites};
+use crate::{preflight, suites};
 
 /// Lists the stored runs.
 pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
@@ -21,7 +24,7 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
         runs.retain(|run| run.tags.contains(tag));
         if runs.is_empty() && !common.json {
             return print(&format!(
-                "No run has the tag `{tag}`; `btu tag RUN {}` gives it to one.",
+                "No run has the tag `{tag}`; `btu runs tag RUN {}` gives it to one.",
                 shell_word(tag)
             ));
         }
@@ -29,8 +32,7 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
     if common.json {
         return print_json(&runs);
     }
-    let lines: Vec<RunLine> =
-        runs.iter().map(|run| line(&store, run)).collect::<anyhow::Result<_>>()?;
+    let lines: Vec<RunLine> = runs.iter().map(|run| line(&store, run)).collect();
     print(&runs_text(&lines, &line_options()))
 }
 
@@ -104,6 +106,27 @@ pub(crate) fn print_result(
     })
 }
 
+/// The exit code of a command that has measured this run and shown it.
+///
+/// # Errors
+/// Nothing of the run counts: the reason is that of the first cell.
+pub(crate) fn code(store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
+    #[derive(Deserialize)]
+    struct Judged {
+        #[serde(default)]
+        faults: Vec<String>,
+    }
+    if store.summary(run)?.valid_cells > 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cells: Vec<Judged> = store.records(run)?;
+    let why = cells.into_iter().flat_map(|cell| cell.faults).next();
+    let why = why.unwrap_or_else(|| "no cell was measured".to_owned());
+    bail!(
+        "nothing of run {run} counts: {why}; `btu show {run} --cells` has the reason of each cell"
+    );
+}
+
 /// The first screen, and below it where the spread comes from.
 fn with_variance(page: &Page, run: RunId, options: &TextOptions) -> Result<String, Refusal> {
     let section = section_text(page, VARIANCE, options).ok_or_else(|| {
@@ -128,27 +151,37 @@ fn label(run: &RunSummary) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-fn line(store: &Store, run: &RunSummary) -> anyhow::Result<RunLine> {
-    let is_rated = run.suite == rate::SUITE;
-    let rated = if is_rated { Some(among_others(Rated::read(store, run.id))?) } else { None };
-    let (rated, unread) = match rated.transpose() {
-        Ok(rated) => (rated, None),
-        Err(why) => (None, Some(why)),
+fn line(store: &Store, run: &RunSummary) -> RunLine {
+    // One run that cannot be read does not hide the others.
+    let (answer, unread) = match answer(store, run) {
+        Ok(answer) => (answer, None),
+        Err(why) => ("-".to_owned(), Some(why.to_string())),
     };
-    let title = rated.as_ref().map_or(Title::None, |rated| Title::of(&rated.obstacles));
-    let rating = rated.and_then(|rated| rated.rating);
-    Ok(RunLine {
+    RunLine {
         id: run.id.to_string(),
-        started: run.created.clone(),
-        state: run.state.to_string(),
-        profile: run.profile.clone(),
+        command: suites::command(&run.suite).unwrap_or(&run.suite).to_owned(),
+        answer,
         network: run.network.clone(),
-        label: label(run),
+        started: started(&run.created),
+        profile: run.profile.clone(),
         valid_cells: u64::from(run.valid_cells),
         cells: u64::from(run.cells),
-        rating_bits_per_second: rating.map(|rating| rating.btu_bits_per_second.value),
-        title,
         duration: duration(run),
+        label: label(run),
         unread,
-    })
+    }
+}
+
+/// `2026-11-27 03:03` of the UTC time 2026-11-27T03:03:03Z; another text as it is.
+fn started(created: &str) -> String {
+    created.get(..16).map_or_else(|| created.to_owned(), |minutes| minutes.replace('T', " "))
+}
+
+/// The result in a few words, or how far the run is.
+fn answer(store: &Store, run: &RunSummary) -> anyhow::Result<String> {
+    if run.state != State::Complete {
+        return Ok(format!("{} after {} cells", run.state, run.cells));
+    }
+    let row = store.run(&run.id.to_string())?;
+    suites::of(&row)?.answer(store, &row)
 }

@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
+use anyhow::bail;
 use btu_network::{Host, HostAddressError};
+use btu_store::{RunId, Store};
 use btu_suite::activity::OpenLoop;
-use btu_suite::experiment::{Experiment, Frame};
+use btu_suite::experiment::{Experiment, Frame, Measured};
 use btu_suite::lead;
-use btu_suite::speed::{Phase, SpeedPlan, interval, least_time};
+use btu_suite::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, INTRODUCTION, ProfileName};
@@ -15,6 +17,7 @@ use crate::hosts::{self, Family};
 use crate::progress::Watch;
 use crate::study::{self, Chosen};
 use crate::suites::{Measure, Studied, Suite};
+use crate::{resume, runs};
 
 pub(crate) use crate::cli::Speed;
 
@@ -37,9 +40,27 @@ impl Measure for Speed {
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         let watch = if self.json_lines { Watch::JsonLines } else { Watch::Terminal };
-        study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO)?;
-        Ok(ExitCode::SUCCESS)
+        let (store, run) = study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO)?;
+        runs::code(&store, run)?;
+        code(&store, run)
     }
+}
+
+/// The exit code: each phase has to have something that counts.
+fn code(store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
+    let plan: SpeedPlan = resume::plan(&store.run(&run.to_string())?)?;
+    let cells: Vec<Measured<SpeedCell>> = store.records(run)?;
+    let counts = |phase| cells.iter().any(|cell| cell.cell.phase == phase && cell.is_valid());
+    let Some(missing) = plan.phases.iter().find(|phase| !counts(**phase)) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let failed = cells.iter().find(|cell| cell.cell.phase == *missing);
+    let why = failed.and_then(|cell| cell.faults.first()).map_or("not measured", String::as_str);
+    bail!(
+        "run {run} has no result for `{}`: {why}; where the path is only slow, -t '{}' gives it more time",
+        SpeedCell { phase: *missing },
+        plan.time * 4 + DEADLINE_MARGIN
+    )
 }
 
 fn usage(problem: impl Into<String>) -> anyhow::Error {
@@ -75,13 +96,14 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
         _ => None,
     };
     let least = way.map_or(Span::ZERO, |(drawing, ends)| least_time(drawing, ends));
-    let time = checked(speed.time, time, least)?;
+    let asked = checked(speed.time, time, least);
+    let time = asked.as_ref().map_or(least, |time| *time);
     let lead = chosen.drawing().map_or(LEAD, |drawing| lead::of(Some(drawing)));
     let requests = OpenLoop { interval: interval(way, time), lead };
     let longest = lead + time + DEADLINE_MARGIN;
     let phases = phases(speed);
     let cells = u64::from(blocks) * phases.len() as u64;
-    Ok(SpeedPlan {
+    let plan = SpeedPlan {
         frame: Frame {
             version: SpeedPlan::VERSION,
             seed: study::seed(&speed.study)?,
@@ -100,7 +122,16 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
         offered: speed.udp,
         dscp: speed.dscp,
         receiving: speed.reading.receive,
-    })
+    };
+    match plan.too_slow() {
+        // Where nothing comes through, no time is enough.
+        None => asked.map(|_| plan),
+        Some((needed, limit)) => Err(usage(format!(
+            "nothing can come through: on this network a connection and its first answer take {:.0} s by their closed \
+             form, and btu waits {limit} for them; `btu sim` simulates such a network without waiting",
+            needed.seconds()
+        ))),
+    }
 }
 
 /// The requested time, or this one where it is long enough for the network.

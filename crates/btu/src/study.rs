@@ -12,6 +12,7 @@ use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::congestion::CongestionControl;
 use btu_suite::experiment::{Experiment, Field, LeftOut, Raised};
 use btu_suite::network::HostName;
+use btu_testbed::note;
 use btu_testbed::testbed::RuntimeDirectory;
 use btu_units::{BitRate, Bytes, Span};
 
@@ -138,7 +139,7 @@ fn sweep_dead<E: Experiment>(plan: &E, scratch: &Path) {
         if within.is_dir()
             && let Err(error) = btu_load::sweep_dead(within)
         {
-            eprintln!("btu: removing what killed runs left in {}: {error}", within.display());
+            note!("btu: removing what killed runs left in {}: {error}", within.display());
         }
     }
 }
@@ -560,7 +561,7 @@ fn advise(error: &CoordinatorError, lock: &RunLock, database: &Path, command: Op
     let is_stopped = matches!(error, CoordinatorError::Interrupted(_));
     let (how, again) =
         if is_stopped { ("was stopped", "Finish it") } else { ("ended early", "Then finish it") };
-    eprintln!("Run {run} {how}; its cells are kept in {}.", database.display());
+    note!("Run {run} {how}; its cells are kept in {}.", database.display());
     let Some(command) = command else { return };
-    eprintln!("{again} with: {command} --resume {run}");
+    note!("{again} with: {command} --resume {run}");
 }

@@ -73,6 +73,9 @@ pub(crate) trait Suite: Sync {
     /// Whether runs of this name in the store are its own.
     fn has(&self, name: &str) -> bool;
 
+    /// The command that measures the suite, as users write it.
+    fn command(&self) -> &'static str;
+
     /// The study, if the suite is one of scripted cells.
     fn study(&self) -> Option<&'static dyn AnyExperiment> {
         None
@@ -101,6 +104,11 @@ pub(crate) trait Suite: Sync {
     /// Raw values, one row for each repetition; numbers in full, units in the columns' names.
     fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>>;
 
+    /// The result in a few words, for a list of runs.
+    fn answer(&self, store: &Store, row: &RunRow) -> anyhow::Result<String> {
+        Ok(self.page(store, row, &[])?.headline)
+    }
+
     /// The result as a report, with rates of these studies drawn in it.
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page>;
 }
@@ -109,6 +117,11 @@ pub(crate) trait Suite: Sync {
 fn named(name: &str) -> Option<&'static dyn Suite> {
     let checks: &[&dyn Suite] = &[&RollCall];
     SuiteCommand::SUITES.iter().chain(checks).copied().find(|suite| suite.has(name))
+}
+
+/// The command that makes runs of this name in the store, without `btu`.
+pub(crate) fn command(name: &str) -> Option<&'static str> {
+    named(name).map(|suite| suite.command().trim_start_matches("btu "))
 }
 
 /// The study of this name in the store.

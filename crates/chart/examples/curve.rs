@@ -1,5 +1,11 @@
 //! A curve as lines for a terminal and as SVG: `cargo run -p btu-chart --example curve [FILE.svg]`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use std::{env, fs, io};
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series, svg, terminal};

@@ -1,6 +1,12 @@
 //! An authority, a certificate for an agent, and its revocation: `cargo run -p btu-control
 //! --example authority`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use std::error::Error;
 
 use btu_control::trust::{Authority, Choice, Role};

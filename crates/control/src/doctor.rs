@@ -1,4 +1,4 @@
-//! `btu doctor`: the features of this host that work or not, their impact, and the command that
+//! `btu hosts doctor`: the features of this host that work or not, their impact, and the command that
 //! fixes them.
 //!
 //! [`look`] reads the machine's state, [`judge`] makes findings from it and needs no machine.

@@ -3,6 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use btu_testbed::note;
 use btu_units::{Span, Time};
 
 use crate::clock;
@@ -16,7 +17,7 @@ pub(crate) fn write(lines: &Mutex<Lines>, who: &str, text: &str) {
     let now = clock::monotonic().unwrap_or(Time::ZERO);
     let line = lines.lock().unwrap_or_else(PoisonError::into_inner).next(now, text);
     if let Some(line) = line {
-        eprintln!("{who}: {line}");
+        note!("{who}: {line}");
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
+use btu_testbed::note;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -179,7 +180,7 @@ fn follow(input: BufReader<Stdin>, go: &Sender<()>, stop: &AtomicBool) {
                 let _ = go.send(());
             }
             "stop" => stop.store(true, Ordering::Relaxed),
-            other => eprintln!("worker: ignoring unknown word `{other}`"),
+            other => note!("worker: ignoring unknown word `{other}`"),
         }
     }
     // The agent is gone, and with it every process that could use a result.

@@ -2,6 +2,12 @@
 //!
 //! `cargo run --release -p btu-load --example figures [DIRECTORY]`
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use std::error::Error;
 use std::net::IpAddr;
 use std::os::unix::net::UnixListener;

@@ -1,6 +1,12 @@
 //! Fault drills: a full disk and killed processes. The full disk is a small tmpfs in a mount
 //! namespace of the test's own.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "helpers of tests print what they leave out"
+)]
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;

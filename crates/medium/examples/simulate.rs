@@ -1,6 +1,12 @@
 //! A library network in virtual time: `cargo run --release -p btu-medium --example simulate
 //! [NAME]`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use std::error::Error;
 
 use btu_medium::sim::{Settings, simulate};

@@ -1,6 +1,12 @@
 //! The mean delay of a packet on a shared Ethernet as the load grows (Lam's model, figure 9 of the
 //! CITI report): `cargo run -p btu-model --example shared_cable`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use btu_model::{FrameTimes, SharedCable};
 
 fn main() {

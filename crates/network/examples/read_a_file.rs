@@ -1,6 +1,12 @@
 //! A network file as data, and the errors of a wrong one: `cargo run -p btu-network --example
 //! read_a_file`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use btu_network::{Drawing, library_text};
 
 const WRONG: &str =

@@ -1,5 +1,11 @@
 //! The output of `btu doctor`, from data: `cargo run -p btu-report --example findings`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use btu_report::{TextOptions, doctor_text};
 use btu_suite::doctor::{Finding, Health};
 

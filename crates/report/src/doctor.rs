@@ -1,4 +1,4 @@
-//! The findings of `btu doctor`, as text.
+//! The findings of `btu hosts doctor`, as text.
 
 use btu_suite::doctor::{Finding, Health};
 

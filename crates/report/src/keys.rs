@@ -44,7 +44,7 @@ pub fn keys_text(rows: &[KeyRow], options: &TextOptions) -> String {
         sheet.row(vec![name, role, last_day, state(&row.state), serial]);
     }
     let hint = Paint(options.colour).quiet(
-        "`btu keys issue NAME --role ROLE` issues one, `btu keys revoke NAME` takes it back.",
+        "`btu hosts keys issue NAME --role ROLE` issues one, `btu hosts keys revoke NAME` takes it back.",
     );
     sheet.lines().join("\n") + "\n\n" + &hint + "\n"
 }

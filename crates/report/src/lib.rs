@@ -23,6 +23,7 @@ mod machines;
 mod markdown;
 mod model;
 mod model_check;
+mod names;
 mod number;
 mod page_text;
 mod paint;
@@ -68,6 +69,7 @@ pub use model_check::{
     AnswerKind, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredAccounts, ModelCheck,
     Verdict, WITHIN, check_csv, check_picture, check_text,
 };
+pub use names::names_text;
 pub use page_text::{page_text, section_text};
 pub use pictures::svg;
 pub use pipe::{
@@ -79,7 +81,7 @@ pub use rank::{MachineCard, RankPage, rank_text};
 pub use roll::roll_text;
 pub use roll_page::roll_page;
 pub use run_page::{EarlierRuns, RuleFacts, RunMark, RunReport, VARIANCE, run_marks, run_page};
-pub use runs::{RunLine, runs_text};
+pub use runs::{RunLine, rating_words, runs_text};
 pub use sim::{sim_page, sim_text};
 pub use stored_page::{Origin, StoredRun};
 pub use study::Reported;

@@ -29,6 +29,6 @@ pub fn machines_text(
         ]);
     }
     let hint = Paint(options.colour)
-        .quiet("`btu machine set KEY --name WORD --price '1200 EUR'` describes one.");
+        .quiet("`btu runs machine set KEY --name WORD --price '1200 EUR'` describes one.");
     sheet.lines().join("\n") + "\n\n" + &hint + "\n"
 }

@@ -129,7 +129,7 @@ fn findings(roll: &Roll, options: &TextOptions) -> Vec<String> {
     if lines.is_empty() {
         lines
     } else {
-        section("What will not work there", "`btu doctor` has all of it", lines, options)
+        section("What will not work there", "`btu hosts doctor` has all of it", lines, options)
     }
 }
 

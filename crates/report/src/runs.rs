@@ -4,7 +4,7 @@ use btu_suite::verdict::Title;
 use btu_units::Span;
 
 use crate::head::TextOptions;
-use crate::number::{NOTHING, duration, three_digits};
+use crate::number::{duration, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{Sheet, columns, wrap};
 
@@ -13,42 +13,48 @@ use crate::sheet::{Sheet, columns, wrap};
 pub struct RunLine {
     /// The name of the run, as the list shows it.
     pub id: String,
-    /// Wall time of the start.
-    pub started: String,
-    /// Its state.
-    pub state: String,
-    /// The name of the profile, as the list shows it.
-    pub profile: String,
+    /// The command that made it, without `btu`.
+    pub command: String,
+    /// The result in a few words; of a run that is not complete, how far it is.
+    pub answer: String,
     /// The name of the network, as the list shows it.
     pub network: String,
-    /// The label that the user gave the run; absent when there is none.
-    pub label: Option<String>,
+    /// Wall time of the start.
+    pub started: String,
+    /// The name of the profile, as the list shows it.
+    pub profile: String,
     /// The number of valid cells.
     pub valid_cells: u64,
     /// Cells that are stored.
     pub cells: u64,
-    /// The BTU rating or a part of it, if it is known.
-    pub rating_bits_per_second: Option<f64>,
-    /// Its name by the run rules.
-    pub title: Title,
     /// Its time, if it is known.
     pub duration: Option<Span>,
+    /// The label that the user gave the run; absent when there is none.
+    pub label: Option<String>,
     /// Why its result cannot be read.
     pub unread: Option<String>,
 }
 
-/// The list of runs, in the order given; lines end with `\n`.
+/// `1234 Mb/s`, or `part: 1234 Mb/s` where that is no BTU rating by its name.
+pub fn rating_words(bits_per_second: Option<f64>, title: Title) -> String {
+    let Some(rate) = bits_per_second else { return "no rating".to_owned() };
+    let part = if title == Title::BtuRating { "" } else { "part: " };
+    format!("{part}{} Mb/s", three_digits(rate / 1e6))
+}
+
+/// The list of runs, in the order given; lines end with `\n`. Columns that a narrow terminal has no
+/// room for are left out, the least important first.
 pub fn runs_text(runs: &[RunLine], options: &TextOptions) -> String {
     let paint = Paint(options.colour);
     if runs.is_empty() {
         return format!("No runs yet. {}\n", paint.quiet("`btu rate` makes one."));
     }
-    let lines = sheet(runs);
+    let lines = fitted(runs, options.width);
     let widest = lines.iter().map(|line| columns(line)).max().unwrap_or(0);
     let longest = runs.iter().filter_map(|run| run.label.as_deref()).map(columns).max();
     let lines: Vec<String> = match longest {
         None => lines,
-        Some(longest) if widest + 2 + longest <= options.columns() => behind(&lines, runs, widest),
+        Some(longest) if widest + 2 + longest <= options.width => behind(&lines, runs, widest),
         Some(_) => below(lines, runs, options),
     };
     let unread = runs.iter().filter_map(|run| run.unread.clone());
@@ -75,7 +81,7 @@ fn below(lines: Vec<String>, runs: &[RunLine], options: &TextOptions) -> Vec<Str
     let labels = std::iter::repeat_n(None, HEAD_LINES).chain(labels);
     let both = |(line, label): (String, Option<&str>)| {
         let words = label
-            .map(|label| wrap(label, options.columns().saturating_sub(INDENT), 0))
+            .map(|label| wrap(label, options.width.saturating_sub(INDENT), 0))
             .unwrap_or_default();
         let words = words.into_iter().map(|words| format!("{}{words}", " ".repeat(INDENT)));
         std::iter::once(line).chain(words).collect::<Vec<_>>()
@@ -86,31 +92,83 @@ fn below(lines: Vec<String>, runs: &[RunLine], options: &TextOptions) -> Vec<Str
 /// Columns before a label below its line.
 const INDENT: usize = 4;
 
-/// The table without labels.
-fn sheet(runs: &[RunLine]) -> Vec<String> {
-    let words = ["run", "started", "state", "profile", "network"];
-    let head = words.into_iter().chain(["BTU, Mb/s", "cells", "took"]).map(str::to_owned);
-    let mut sheet = Sheet::new(head.collect(), words.len());
+/// Blanks between two columns.
+const GAP: usize = 2;
+
+/// A column of the table.
+struct Column {
+    head: &'static str,
+    of: fn(&RunLine) -> String,
+    /// The fewest characters that still say something; a longer text is cut.
+    least: usize,
+    /// The order in which columns are left out, the highest first; those with 0 always stay.
+    rank: u8,
+}
+
+/// The columns from left to right.
+const COLUMNS: [Column; 8] = [
+    Column { head: "run", of: |run| run.id.clone(), least: usize::MAX, rank: 0 },
+    Column { head: "command", of: |run| run.command.clone(), least: usize::MAX, rank: 0 },
+    Column { head: "result", of: |run| run.answer.clone(), least: 34, rank: 0 },
+    Column { head: "network", of: |run| run.network.clone(), least: 12, rank: 1 },
+    Column { head: "started", of: |run| run.started.clone(), least: usize::MAX, rank: 2 },
+    Column { head: "profile", of: |run| run.profile.clone(), least: usize::MAX, rank: 5 },
+    Column { head: "cells", of: counted, least: usize::MAX, rank: 4 },
+    Column {
+        head: "took",
+        of: |run| run.duration.map_or_else(String::new, duration),
+        least: usize::MAX,
+        rank: 3,
+    },
+];
+
+fn counted(run: &RunLine) -> String {
+    if run.valid_cells == run.cells {
+        run.cells.to_string()
+    } else {
+        format!("{} of {}", run.valid_cells, run.cells)
+    }
+}
+
+/// The table without labels, in `width` columns.
+fn fitted(runs: &[RunLine], width: usize) -> Vec<String> {
+    let mut shown: Vec<(&Column, usize)> = COLUMNS
+        .iter()
+        .map(|column| {
+            let texts = runs.iter().map(|run| columns(&(column.of)(run)));
+            (column, texts.chain([column.head.len()]).max().unwrap_or(0))
+        })
+        .collect();
+    let total = |shown: &[(&Column, usize)], of: fn(&(&Column, usize)) -> usize| {
+        shown.iter().map(of).sum::<usize>() + GAP * shown.len().saturating_sub(1)
+    };
+    let least = |(column, widest): &(&Column, usize)| column.least.min(*widest);
+    while total(&shown, least) > width
+        && let Some(last) =
+            shown.iter().map(|(column, _)| column.rank).max().filter(|rank| *rank > 0)
+    {
+        shown.retain(|(column, _)| column.rank != last);
+    }
+    // The network is cut before the result.
+    for head in ["network", "result"] {
+        let excess = total(&shown, |(_, widest)| *widest).saturating_sub(width);
+        let cut = shown.iter_mut().find(|(column, _)| column.head == head);
+        if let Some(one) = cut {
+            one.1 = one.1.saturating_sub(excess).max(least(one));
+        }
+    }
+    let mut sheet =
+        Sheet::new(shown.iter().map(|(column, _)| column.head.to_owned()).collect(), shown.len());
     for run in runs {
-        sheet.row(cells(run));
+        sheet.row(shown.iter().map(|(column, most)| cut(&(column.of)(run), *most)).collect());
     }
     sheet.lines()
 }
 
-fn cells(run: &RunLine) -> Vec<String> {
-    let counted = if run.valid_cells == run.cells {
-        run.cells.to_string()
-    } else {
-        format!("{} of {}", run.valid_cells, run.cells)
-    };
-    let words = [&run.id, &run.started, &run.state, &run.profile, &run.network].map(Clone::clone);
-    let numbers = [rating(run), counted, run.duration.map_or_else(|| NOTHING.to_owned(), duration)];
-    words.into_iter().chain(numbers).collect()
-}
-
-/// `1234`, or `part: 1234` where that is no BTU rating.
-fn rating(run: &RunLine) -> String {
-    let Some(rate) = run.rating_bits_per_second else { return NOTHING.to_owned() };
-    let part = if run.title == Title::BtuRating { "" } else { "part: " };
-    format!("{part}{}", three_digits(rate / 1e6))
+/// The text, shortened to so many characters.
+fn cut(text: &str, most: usize) -> String {
+    if columns(text) <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }

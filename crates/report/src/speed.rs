@@ -1,5 +1,6 @@
 //! The result of `btu speed` as a report.
 
+mod answer;
 mod seconds;
 mod verdict;
 
@@ -29,6 +30,10 @@ const MOST_OF_LINE: f64 = 0.8;
 const MOST_OF_PROCESSOR: f64 = 0.9;
 
 impl Reported for SpeedPlan {
+    fn answer(&self, verdict: &SpeedVerdict) -> Option<String> {
+        answer::short(verdict)
+    }
+
     fn page(&self, verdict: &SpeedVerdict, stored: &StoredRun<'_>) -> Page {
         let hosts = self.hosts().map(|host| host.map_or_else(String::new, ToString::to_string));
         let sections = vec![

@@ -10,4 +10,9 @@ use crate::stored_page::StoredRun;
 pub trait Reported: Experiment {
     /// The report of a stored run of this plan.
     fn page(&self, verdict: &Self::Verdict, stored: &StoredRun<'_>) -> Page;
+
+    /// The result in a few words, for a list of runs; `None` if that is the headline of the page.
+    fn answer(&self, _verdict: &Self::Verdict) -> Option<String> {
+        None
+    }
 }

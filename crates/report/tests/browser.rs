@@ -3,6 +3,12 @@
 //!
 //! `BTU_REPORT_PICTURES=DIR` writes screenshots there, which docs/images has two of.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "helpers of tests print what they leave out"
+)]
+
 #[path = "browser/devtools.rs"]
 mod devtools;
 mod run;

@@ -1,6 +1,12 @@
 //! The report of a run in every format: its content, its size, and that no text of a run can break
 //! its format.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "helpers of tests print what they leave out"
+)]
+
 mod run;
 mod sample;
 

@@ -2,7 +2,7 @@
 
 mod sample;
 
-use btu_report::{RunLine, TextOptions, rate_text, runs_text};
+use btu_report::{RunLine, TextOptions, rate_text, rating_words, runs_text};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::plan::Plan;
 use btu_suite::verdict::{Context, Title, judge};
@@ -89,15 +89,14 @@ fn the_papers_rule_is_shown_when_the_volume_was_fixed() {
 fn line(id: &str, label: Option<&str>, rating: Option<f64>) -> RunLine {
     RunLine {
         id: id.to_owned(),
+        command: "rate".to_owned(),
+        answer: rating_words(rating, Title::BtuRating),
         started: "2026-11-21 04:33".to_owned(),
-        state: if rating.is_some() { "complete" } else { "interrupted" }.to_owned(),
         profile: "quick".to_owned(),
         network: "veth".to_owned(),
         label: label.map(str::to_owned),
         valid_cells: 374,
         cells: if rating.is_some() { 374 } else { 375 },
-        rating_bits_per_second: rating,
-        title: Title::BtuRating,
         duration: rating.map(|_| Span::from_seconds(128)),
         unread: None,
     }
@@ -145,15 +144,14 @@ fn b11_tags_and_labels_are_never_cut() {
     let label = "first thing after the upgrade #nightly #kernel-6.18";
     let run = RunLine {
         id: "r1".to_owned(),
+        command: "rate".to_owned(),
+        answer: "1230 Mb/s".to_owned(),
         started: "2026-11-21 04:31".to_owned(),
-        state: "complete".to_owned(),
         profile: "quick".to_owned(),
         network: "veth".to_owned(),
         label: Some(label.to_owned()),
         valid_cells: 615,
         cells: 615,
-        rating_bits_per_second: Some(1.23e9),
-        title: Title::BtuRating,
         duration: Some(Span::from_seconds(128)),
         unread: None,
     };
@@ -170,7 +168,8 @@ fn b11_tags_and_labels_are_never_cut() {
 
 #[test]
 fn the_list_of_runs() {
-    let part = RunLine { title: Title::Part, ..line("r10", None, Some(9.5e9)) };
+    let answer = rating_words(Some(9.5e9), Title::Part);
+    let part = RunLine { answer, ..line("r10", None, Some(9.5e9)) };
     let runs =
         [line("r12", None, Some(1.234e9)), line("r11", Some("before the new kernel"), None), part];
     insta::assert_snapshot!(runs_text(&runs, &WIDE));
@@ -183,4 +182,35 @@ fn the_list_of_runs() {
     );
     assert!(!runs_text(&runs[..1], &WIDE).contains("label"), "no empty column");
     assert_eq!(runs_text(&[], &WIDE), "No runs yet. `btu rate` makes one.\n");
+}
+
+/// A list says what each run is and found, in every terminal: one line a run, no wider than that.
+#[test]
+fn a_list_of_runs_fits_the_terminal() {
+    let speed = RunLine {
+        command: "speed".to_owned(),
+        answer: "0.936/14.7 Mb/s, 37.0 ms -> 1.87 s".to_owned(),
+        network: "home-bloated".to_owned(),
+        started: "2026-11-26T10:32:11Z".to_owned(),
+        ..line("r6", None, Some(1.0))
+    };
+    let rate = RunLine {
+        network: "home-fq-codel (test laptop, active server, passive phone)".to_owned(),
+        ..line("r12", None, Some(8.79e5))
+    };
+    let run = RunLine {
+        command: "run".to_owned(),
+        answer: "true: 4.54 ms (0.0710 .. 290) with load=none; 2.43 times as much with load=upload"
+            .to_owned(),
+        ..line("r7", None, Some(1.0))
+    };
+    let runs = [speed, run, rate];
+    let texts = [50, 80, 120].map(|width| {
+        let text = runs_text(&runs, &TextOptions { colour: false, width });
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        assert_eq!(text.lines().count(), 5, "{text}");
+        assert!(text.contains("0.936/14.7 Mb/s, 37.0 ms -> 1.87 s"), "{text}");
+        format!("{width} columns\n{text}")
+    });
+    insta::assert_snapshot!(texts.join("\n"));
 }

@@ -1,6 +1,12 @@
 //! Rates of repetitions, their mean with its interval, and a ratio of two means: `cargo run -p
 //! btu-stats --example intervals`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use btu_stats::{Estimate, Level, LogSample, geometric_interval, mean_ratio};
 
 fn main() {

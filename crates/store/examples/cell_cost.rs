@@ -1,6 +1,12 @@
 //! Measures the cost of storing a cell: `cargo run --release -p btu-store --example cell_cost
 //! [DIRECTORY] [CELLS]`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 #[path = "../tests/store/sample.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod sample;

@@ -1,5 +1,11 @@
 //! A run is written, found again and read: `cargo run -p btu-store --example one_run`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use std::error::Error;
 
 use btu_store::{NewCell, NewRun, State, Store};

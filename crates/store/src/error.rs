@@ -44,6 +44,14 @@ pub enum StoreError {
         /// The latest schema of this program.
         known: i64,
     },
+    /// The limit on the size of files does not let it grow (`ulimit -f`).
+    #[error("`{}` may not grow beyond {limit_bytes} B here: raise the limit (`ulimit -f unlimited`)", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit of this process.
+        limit_bytes: u64,
+    },
     /// No space is left.
     #[error("no space left for `{}`; everything saved so far is kept: free some space and resume the run", path.display())]
     Full {
@@ -66,7 +74,7 @@ pub enum StoreError {
     },
     /// The stored data of one run contradict each other.
     #[error(
-        "run {run} in `{}` cannot be read: {what}; other runs are as they were: `btu rm {run} --yes` deletes this one, or \
+        "run {run} in `{}` cannot be read: {what}; other runs are as they were: `btu runs rm {run} --yes` deletes this one, or \
          copy the file back from where you keep copies", path.display()
     )]
     DamagedRun {
@@ -172,6 +180,14 @@ impl StoreError {
         source: rusqlite::Error,
     ) -> Self {
         let path = path.to_owned();
+        // A write beyond the limit is reported as an I/O error.
+        let is_write = matches!(
+            source.sqlite_error_code(),
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::DiskFull)
+        );
+        if let Some(limit_bytes) = largest_file().filter(|_| is_write) {
+            return Self::TooLarge { path, limit_bytes };
+        }
         match source.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full { path },
             // A file that cannot grow (the shared memory of the log, for instance) is reported as
@@ -193,10 +209,20 @@ impl StoreError {
     pub(crate) fn from_io(path: &Path, source: &io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
+            io::ErrorKind::FileTooLarge => {
+                Self::TooLarge { path, limit_bytes: largest_file().unwrap_or(u64::MAX) }
+            }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
             _ => Self::Unwritable { path, reason: source.to_string() },
         }
     }
+}
+
+/// The limit on the size of files, if there is one.
+fn largest_file() -> Option<u64> {
+    let (soft, _) =
+        nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_FSIZE).ok()?;
+    (soft != nix::libc::RLIM_INFINITY).then_some(soft)
 }
 
 /// Whether the file system that holds `path` has no block left for this user.

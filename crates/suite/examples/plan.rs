@@ -1,5 +1,11 @@
 //! Prints the plan of `btu rate`: `cargo run -p btu-suite --example plan`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
 

@@ -1,4 +1,4 @@
-//! The findings of `btu doctor`: which features work on each host.
+//! The findings of `btu hosts doctor`: which features work on each host.
 
 use serde::{Deserialize, Serialize};
 

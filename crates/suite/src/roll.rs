@@ -59,7 +59,7 @@ pub struct Answer {
     /// Its processor, kernel and network, as they are stored with a run; null if it could not be
     /// reserved, because reading them would disturb the run that has reserved it.
     pub environment: Value,
-    /// The output of `btu doctor --json` there; null in that case, too.
+    /// The output of `btu hosts doctor --json` there; null in that case, too.
     pub findings: Value,
 }
 

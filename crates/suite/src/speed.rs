@@ -2,6 +2,7 @@
 //! each direction is full, the goodput of each direction, and its cost: retransmitted segments, lost
 //! datagrams, a full queue, processor time.
 
+mod forecast;
 mod pace;
 mod phase;
 mod plan;

@@ -6,6 +6,12 @@
 //! processors, so the figures are floors. Needs root or user namespaces; bounded to half a minute;
 //! leaves nothing behind.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 #[path = "../tests/wire/lab.rs"]
 #[allow(dead_code)]
 mod lab;

@@ -3,9 +3,11 @@
 //! System calls and `unsafe` live here, in small modules with safe interfaces.
 
 pub mod capture;
+pub mod file_size;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod netem;
+pub mod note;
 pub mod offload;
 pub mod pages;
 pub mod port;

@@ -31,6 +31,8 @@ impl Capabilities {
     /// `CAP_NET_ADMIN`: changing interfaces, and polling a socket longer than the system's own
     /// value.
     pub const NET_ADMIN: Self = Self(1 << 12);
+    /// `CAP_NET_RAW`: packet sockets.
+    pub const NET_RAW: Self = Self(1 << 13);
     /// `CAP_IPC_LOCK`: keeping more memory in place than the limit for locked memory.
     pub const IPC_LOCK: Self = Self(1 << 14);
     /// `CAP_SYS_PTRACE`: copying from one process's memory into another's.

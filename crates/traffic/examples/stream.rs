@@ -1,6 +1,12 @@
 //! 100 MB over loopback, counted at the receiver: `cargo run --release -p btu-traffic --example
 //! stream`.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! The arguments of `btu agent`.
+//! The arguments of `btu hosts agent`.
 
 use std::path::PathBuf;
 
@@ -6,23 +6,23 @@ use clap::Args;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  btu agent --pair                                a quick try; prints a code for the controller
-  btu agent --identity /etc/btu/alpha.pem         for controllers of the same authority (btu keys)
-  btu agent --identity alpha.pem --policy policy.toml --revoked revoked.crl
-  btu agent --unix /run/user/1000/btu.sock        for this user, on this machine
-  ssh alpha btu agent --stdio                     `btu rate --ssh` starts this by itself
+  btu hosts agent --pair                          a quick try; prints a code for the controller
+  btu hosts agent --identity /etc/btu/alpha.pem   for controllers of the same authority (btu hosts keys)
+  btu hosts agent --identity alpha.pem --policy policy.toml --revoked revoked.crl
+  btu hosts agent --unix /run/user/1000/btu.sock  for this user, on this machine
+  ssh alpha btu hosts agent --stdio               `btu rate --ssh` starts this by itself
 
 SIGHUP reads the policy, the identity and the revocations again; SIGTERM ends the agent and all
 its work.";
 
-/// The arguments of `btu agent`.
+/// The arguments of `btu hosts agent`.
 #[derive(Debug, Args)]
 pub(crate) struct Agent {
     /// Address on which to listen for controllers with a certificate or the pairing code [default:
     /// any address, port 7417]
     #[arg(long, value_name = "ADDR[:PORT]", conflicts_with_all = ["stdio", "unix"])]
     pub(crate) listen: Option<String>,
-    /// The agent's identity, as `btu keys issue NAME --role agent` wrote it
+    /// The agent's identity, as `btu hosts keys issue NAME --role agent` wrote it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pair", "stdio", "unix"])]
     pub(crate) identity: Option<PathBuf>,
     /// The authority's list of revoked certificates

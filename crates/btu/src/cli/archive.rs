@@ -1,4 +1,4 @@
-//! The arguments of `btu tag`, `btu rm`, `btu export` and `btu import`.
+//! The arguments of `btu runs tag`, `btu runs rm`, `btu runs export` and `btu runs import`.
 
 use std::path::PathBuf;
 
@@ -6,37 +6,37 @@ use clap::Args;
 
 pub(crate) const TAG_EXAMPLES: &str = "\
 Examples:
-  btu tag r4 nightly kernel-6.18     two tags
-  btu tag r4 nightly --remove
+  btu runs tag r4 nightly kernel-6.18     two tags
+  btu runs tag r4 nightly --remove
   btu runs --tag nightly
   btu compare --baseline nightly latest";
 
 pub(crate) const RM_EXAMPLES: &str = "\
 Examples:
-  btu rm r4 r5
-  btu rm r4 --yes     without asking, for scripts
+  btu runs rm r4 r5
+  btu runs rm r4 --yes     without asking, for scripts
 
 Later runs reuse the space of deleted runs; the database file does not become smaller.";
 
 pub(crate) const EXPORT_EXAMPLES: &str = "\
 Examples:
-  btu export r4 r5 -o runs.btu
-  btu export tag:nightly -o nightly.btu
-  btu import nightly.btu     on another machine
-  ssh alpha btu export tag:nightly | btu import -
+  btu runs export r4 r5 -o runs.btu
+  btu runs export tag:nightly -o nightly.btu
+  btu runs import nightly.btu     on another machine
+  ssh alpha btu runs export tag:nightly | btu runs import -
 
 The file is JSON lines, compressed by gzip: `zcat FILE | head -2` shows what it is.";
 
 pub(crate) const IMPORT_EXAMPLES: &str = "\
 Examples:
-  btu import nightly.btu
-  btu import nightly.btu --json
-  ssh alpha btu export latest | btu import -
+  btu runs import nightly.btu
+  btu runs import nightly.btu --json
+  ssh alpha btu runs export latest | btu runs import -
 
 btu stores all runs of the file, or none. Runs that are stored already (with the same uuid) stay
 as they are.";
 
-/// The arguments of `btu tag`.
+/// The arguments of `btu runs tag`.
 #[derive(Debug, Args)]
 pub(crate) struct Tag {
     /// Which run: r12, latest, or the beginning of its uuid
@@ -50,7 +50,7 @@ pub(crate) struct Tag {
     pub(crate) remove: bool,
 }
 
-/// The arguments of `btu rm`.
+/// The arguments of `btu runs rm`.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// Which runs: r12, latest, the beginning of a uuid, or tag:NAME
@@ -61,7 +61,7 @@ pub(crate) struct Remove {
     pub(crate) yes: bool,
 }
 
-/// The arguments of `btu export`.
+/// The arguments of `btu runs export`.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// Which runs: r12, latest, the beginning of a uuid, or tag:NAME
@@ -72,10 +72,10 @@ pub(crate) struct Export {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// The arguments of `btu import`.
+/// The arguments of `btu runs import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// A file that `btu export` wrote; - reads standard input
+    /// A file that `btu runs export` wrote; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }

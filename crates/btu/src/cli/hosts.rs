@@ -6,13 +6,25 @@ use btu_network::SshDestination;
 use btu_units::Span;
 use clap::{Args, Subcommand};
 
-use super::quantity;
 use super::secret::Secret;
+use super::{Agent, Doctor, Keys, agent, doctor, keys, quantity};
 
-pub(super) const CHECK_EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
+What works on this host, and how do I fix the rest?
+  btu hosts doctor
+How do I measure with hosts of mine? By ssh, with nothing installed there:
+  btu speed --ssh alpha
+  btu rate --ssh alpha,beta,gamma
+With an agent on each host, and keys of your own:
+  btu hosts keys init
+  btu hosts keys issue alpha --role agent         copy alpha.pem there
+  btu hosts agent --identity alpha.pem            on alpha
+  btu hosts check lab.toml --identity me.pem      every host: version, clock, what works";
+
+const CHECK_EXAMPLES: &str = "\
 Examples:
   btu hosts check lab.toml --identity me.pem
-  btu hosts check lab.toml --pair alpha      ask for the code of `btu agent --pair`, or read it
+  btu hosts check lab.toml --pair alpha      ask for the code of `btu hosts agent --pair`, or read it
                                              from standard input
   btu hosts check lab.toml --json
 
@@ -29,6 +41,15 @@ pub(crate) enum Hosts {
     /// all start
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckHosts),
+    /// Let other machines measure with this host
+    #[command(after_help = agent::EXAMPLES)]
+    Agent(Agent),
+    /// Manage keys: a private authority, and the identities of hosts and controllers
+    #[command(after_help = keys::EXAMPLES)]
+    Keys(Keys),
+    /// Check this host: what works, what does not, why that matters, and how to fix it
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(Doctor),
 }
 
 /// The arguments of `btu hosts check`.
@@ -107,7 +128,7 @@ impl StudyHosts {
 /// How hosts are reached.
 #[derive(Debug, Args)]
 pub(crate) struct Reaching {
-    /// Your certificate and key, made by `btu keys issue NAME --role controller`
+    /// Your certificate and key, made by `btu hosts keys issue NAME --role controller`
     #[arg(long, value_name = "FILE", env = "BTU_IDENTITY")]
     pub(crate) identity: Option<PathBuf>,
     /// The authority's list of revoked certificates
@@ -129,7 +150,9 @@ pub(crate) struct Reaching {
 fn pairing(text: &str) -> Result<(String, Secret), String> {
     let (host, code) = text.split_once('=').unwrap_or((text, "@-"));
     if host.is_empty() {
-        return Err("write the host's name, of which `btu agent --pair` shows a code".to_owned());
+        return Err(
+            "write the host's name, of which `btu hosts agent --pair` shows a code".to_owned()
+        );
     }
     Secret::named(code).map(|code| (host.to_owned(), code)).ok_or_else(|| {
         "every user of this machine can read its command lines: write the host's name alone, and the code is asked for, or \

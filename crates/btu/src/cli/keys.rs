@@ -1,4 +1,4 @@
-//! The arguments of `btu keys`.
+//! The arguments of `btu hosts keys`.
 
 use std::path::PathBuf;
 
@@ -7,30 +7,30 @@ use clap::{Args, Subcommand, ValueEnum};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  btu keys init                                   once, on the machine that you measure from
-  btu keys issue desk --role controller           for yourself
-  btu keys issue alpha --role agent               for each host; copy the file there
-  btu keys list
-  btu keys revoke alpha                           and copy revoked.crl to the others
+  btu hosts keys init                             once, on the machine that you measure from
+  btu hosts keys issue desk --role controller     for yourself
+  btu hosts keys issue alpha --role agent         for each host; copy the file there
+  btu hosts keys list
+  btu hosts keys revoke alpha                     and copy revoked.crl to the others
 
 What each key allows is in docs/security.md.";
 
 const INIT_EXAMPLES: &str = "\
 Examples:
-  btu keys init
-  btu keys init --keys /media/stick/btu-keys";
+  btu hosts keys init
+  btu hosts keys init --keys /media/stick/btu-keys";
 
 const ISSUE_EXAMPLES: &str = "\
 Examples:
-  btu keys issue alpha --role agent
-  btu keys issue desk --role controller --days 7 --out ~/.config/btu/desk.pem";
+  btu hosts keys issue alpha --role agent
+  btu hosts keys issue desk --role controller --days 7 --out ~/.config/btu/desk.pem";
 
 const REVOKE_EXAMPLES: &str = "\
 Examples:
-  btu keys revoke alpha
-  btu keys revoke alpha --role agent --serial 5f0c...";
+  btu hosts keys revoke alpha
+  btu hosts keys revoke alpha --role agent --serial 5f0c...";
 
-/// The arguments of `btu keys`.
+/// The arguments of `btu hosts keys`.
 #[derive(Debug, Args)]
 pub(crate) struct Keys {
     // Given as text because a comment would have to mark the path as code, which the help would
@@ -57,17 +57,17 @@ pub(crate) enum KeysCommand {
     #[command(after_help = REVOKE_EXAMPLES)]
     Revoke(Revoke),
     /// List the certificates that were issued
-    #[command(after_help = "Examples:\n  btu keys list\n  btu keys list --json")]
+    #[command(after_help = "Examples:\n  btu hosts keys list\n  btu hosts keys list --json")]
     List,
     /// Show an identity file without its key
-    #[command(after_help = "Example:\n  btu keys show alpha.agent.pem")]
+    #[command(after_help = "Example:\n  btu hosts keys show alpha.agent.pem")]
     Show {
         /// The identity file
         file: PathBuf,
     },
 }
 
-/// The arguments of `btu keys issue`.
+/// The arguments of `btu hosts keys issue`.
 #[derive(Debug, Args)]
 pub(crate) struct Issue {
     /// Name of the host or of the controller
@@ -84,7 +84,7 @@ pub(crate) struct Issue {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// The arguments of `btu keys revoke`.
+/// The arguments of `btu hosts keys revoke`.
 #[derive(Debug, Args)]
 pub(crate) struct Revoke {
     /// Name in the certificates
@@ -93,7 +93,7 @@ pub(crate) struct Revoke {
     /// Revoke only those of this role
     #[arg(long, value_enum)]
     pub(crate) role: Option<RoleName>,
-    /// Revoke only the one with this serial number, as `btu keys list` shows it
+    /// Revoke only the one with this serial number, as `btu hosts keys list` shows it
     #[arg(long, value_name = "NUMBER")]
     pub(crate) serial: Option<String>,
 }

@@ -1,34 +1,34 @@
-//! The arguments of `btu machine`.
+//! The arguments of `btu runs machine`.
 
 use btu_suite::rank::Price;
 use clap::{Args, Subcommand};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  btu machine list                                      machines of the stored runs, and this one
-  btu machine set --name attic --price '1200 EUR'       this machine";
+  btu runs machine list                                 machines of the stored runs, and this one
+  btu runs machine set --name attic --price '1200 EUR'  this machine";
 
 const SET_EXAMPLES: &str = "\
 Examples:
-  btu machine set --name attic --price '1200 EUR'       this machine
-  btu machine set mf0ae38c7 --price '899.50 USD'
-  btu machine set attic --no-price";
+  btu runs machine set --name attic --price '1200 EUR'  this machine
+  btu runs machine set mf0ae38c7 --price '899.50 USD'
+  btu runs machine set attic --no-price";
 
-/// The arguments of `btu machine`.
+/// The arguments of `btu runs machine`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Machine {
     /// List the machines of the stored runs, and this one
-    #[command(after_help = "Examples:\n  btu machine list\n  btu machine list --json")]
+    #[command(after_help = "Examples:\n  btu runs machine list\n  btu runs machine list --json")]
     List,
     /// Give a machine a name or a price
     #[command(after_help = SET_EXAMPLES)]
     Set(SetMachine),
 }
 
-/// The arguments of `btu machine set`.
+/// The arguments of `btu runs machine set`.
 #[derive(Debug, Args)]
 pub(crate) struct SetMachine {
-    /// The machine: `this`, or a key or a name that `btu machine list` shows
+    /// The machine: `this`, or a key or a name that `btu runs machine list` shows
     #[arg(default_value = "this")]
     pub(crate) machine: String,
     /// New name of the machine

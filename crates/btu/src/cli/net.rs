@@ -41,7 +41,7 @@ Which networks are there, and how do I draw my own?
   btu net check home.toml                         what it draws, or every mistake in it
 What does a program get in such a network?
   btu net run satellite -- ping -c 3 server       start it, run the program, end it
-  btu net run home-bloated -C cubic --watch       draw queue, rate and round trip meanwhile
+  btu net run home-bloated -C reno --watch       draw queue, rate and round trip meanwhile
 How do programs in several stations meet?
   btu net up home-bloated
   btu net exec laptop -- ping -c 3 server

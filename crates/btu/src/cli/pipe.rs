@@ -8,7 +8,7 @@ use btu_suite::pipe::{Kind, Pattern, Pin, Sizes};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
 
-use super::{Congestion, Reaching, measuring_time, quantity};
+use super::{Congestion, Reaching, measuring_time, octets, quantity};
 use crate::files;
 
 const EXAMPLES: &str = "\
@@ -87,7 +87,7 @@ pub(crate) struct Pipe {
     pub(crate) local: bool,
     /// The network between the stations: `veth`, the rate of an emulated Ethernet such as '10
     /// Mb/s', or a network file
-    #[arg(long, value_name = "veth|RATE|FILE", default_value = "veth")]
+    #[arg(long, value_name = "veth|RATE|FILE", default_value = "veth", value_parser = octets())]
     pub(crate) network: String,
     /// The station of a network file that sends first [default: the first one]
     #[arg(long, value_name = "STATION")]

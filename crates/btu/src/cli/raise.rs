@@ -14,7 +14,7 @@ Examples:
   btu net run lab.toml -- ping -c 3 passive       in the first station of the file
   btu net run lab.toml --at active -- bash        in another
   btu net run satellite --capture frames -- ping -c 3 far
-  btu net run home-bloated -C cubic --watch       draw queue, stream and requests while they run
+  btu net run home-bloated -C reno --watch       draw queue, stream and requests while they run
   btu net run lab.toml --svg lab.svg -- ./load    queues and collisions over time
 
 The exit code is the command's; 126 and 127 say that it could not be started or is not there. To

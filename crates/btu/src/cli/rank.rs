@@ -12,7 +12,7 @@ Examples:
   btu rank --tag fair            only runs with this tag
   btu rank --with btu95          with the machines of 1995
 
-Names and prices: btu machine set";
+Names and prices: btu runs machine set";
 
 /// The arguments of `btu rank`.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use btu_units::Span;
 use clap::Args;
 
-use super::{StudyOptions, measuring_time, quantity, share};
+use super::{StudyOptions, measuring_time, octets, quantity, share};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ Examples:
   btu run --resume latest           finish an interrupted run
 
 Programs run in stations of a network that btu starts on this machine, unchanged, as `btu net exec`
-runs them. `btu show`, `btu report` and `btu export` take it like every run. Exit code 1: no
+runs them. `btu show`, `btu report` and `btu runs export` take it like every run. Exit code 1: no
 repetition counts.";
 
 /// Measure your own program, or btu's activities, on any network, under any load, with several
@@ -40,7 +40,8 @@ pub(crate) struct RunStudy {
     #[arg(value_name = "FILE", conflicts_with_all = ["command", "resume", "example"])]
     pub(crate) file: Option<PathBuf>,
     /// A program and its arguments; `{STATION}` is a station's address
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["resume", "example"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["resume", "example"],
+          value_parser = octets())]
     pub(crate) command: Vec<String>,
     /// The station where the command runs [default: the first]
     #[arg(long, value_name = "STATION", requires = "command")]

@@ -6,6 +6,8 @@ use std::io::{BufRead, BufReader, IsTerminal};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use btu_testbed::note;
+
 /// Longest secret that is read, in bytes.
 const MOST_BYTES: u64 = 4096;
 
@@ -34,7 +36,7 @@ impl Secret {
             Self::StandardInput => {
                 let input = std::io::stdin();
                 if input.is_terminal() {
-                    eprint!("{what}: ");
+                    note::write(format_args!("{what}: "));
                 }
                 (first_line(input.lock()), "standard input".to_owned())
             }

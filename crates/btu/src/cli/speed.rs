@@ -9,8 +9,8 @@ use super::{Reading, StudyOptions, measuring_time, quantity};
 
 /// The answer if no hosts are given.
 pub(crate) const INTRODUCTION: &str = "\
-no hosts are given. `btu speed` takes some fifteen seconds to say whether queues are too long, how long a request takes from here \
-to a host, idle and while each direction is full, and how much TCP gets each way:
+no hosts are given: you need a second machine with ssh (a rented server, a friend's). `btu speed` takes some fifteen seconds to say \
+whether queues are too long, how long a request takes from here to a host, idle and while each direction is full, and how much TCP gets each way:
 
   btu speed --ssh me@alpha                      to a host by ssh, where nothing is installed
   btu speed alpha --identity me.pem             to a host with an agent
@@ -32,7 +32,7 @@ Examples:
 
 The first line says whether queues are too long: how much longer requests take while TCP fills the
 network than on the idle one. Then follow rates and round trips. `btu show`, `btu report` and `btu
-export` work with it as with every run.";
+runs export` work with it as with every run.";
 
 /// Measure what a network gives between two hosts: rates each way, round trips idle and loaded, and
 /// whether its queues are too long

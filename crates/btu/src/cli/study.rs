@@ -6,7 +6,7 @@ use btu_suite::experiment::MOST_BLOCKS;
 use btu_units::Span;
 use clap::Args;
 
-use super::{Congestion, Naming, ProfileName, Resuming, StudyHosts, quantity};
+use super::{Congestion, Naming, ProfileName, Resuming, StudyHosts, octets, quantity};
 use crate::files;
 
 /// Options of every study: where, how long, and the name of the run.
@@ -17,7 +17,7 @@ pub(crate) struct StudyOptions {
     pub(crate) profile: ProfileName,
     /// The rate of a line, such as '10 Mb/s', a network file, a link recorded in Mahimahi's form, or
     /// a name of the library (`btu net list`)
-    #[arg(long, value_name = "RATE|FILE")]
+    #[arg(long, value_name = "RATE|FILE", value_parser = octets())]
     pub(crate) network: Option<String>,
     /// One-way delay of that line
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]

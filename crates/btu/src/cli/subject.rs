@@ -3,16 +3,18 @@
 
 use clap::Args;
 
+use super::octets;
+
 /// The network that is predicted, simulated or raised.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Subject {
     /// The network: a network file, a name of the library, the rate of a line, or a link recorded in
     /// Mahimahi's form; - reads standard input
-    #[arg(value_name = "NETWORK")]
+    #[arg(value_name = "NETWORK", value_parser = octets())]
     bare: Option<String>,
     /// The same with the option of the other commands
-    #[arg(long, value_name = "RATE|FILE")]
+    #[arg(long, value_name = "RATE|FILE", value_parser = octets())]
     network: Option<String>,
 }
 
@@ -30,10 +32,10 @@ impl Subject {
 pub(crate) struct Subjects {
     /// The networks: network files, names of the library, or rates of a line; - reads standard
     /// input
-    #[arg(value_name = "NETWORK")]
+    #[arg(value_name = "NETWORK", value_parser = octets())]
     bare: Vec<String>,
     /// The same with the option of the other commands
-    #[arg(long, value_name = "RATE|FILE")]
+    #[arg(long, value_name = "RATE|FILE", value_parser = octets())]
     network: Vec<String>,
 }
 

@@ -126,8 +126,9 @@ fn tagged(store: &Store, tag: &str) -> anyhow::Result<Vec<RunId>> {
         has.filter(|run| run.state == State::Complete).map(|run| run.id).collect();
     if complete.is_empty() {
         let quoted = shell_word(tag);
-        let problem =
-            format!("no complete run has the tag `{tag}`; give it one with `btu tag RUN {quoted}`");
+        let problem = format!(
+            "no complete run has the tag `{tag}`; give it one with `btu runs tag RUN {quoted}`"
+        );
         return Err(Refusal::Usage(problem).into());
     }
     Ok(complete)

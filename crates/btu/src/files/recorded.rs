@@ -1,10 +1,11 @@
 //! A recorded link, as Mahimahi's `mm-link` takes it, as a network: two stations and the link between
 //! them.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use btu_network::{recorded, recording_comment};
-use btu_units::controls;
+use btu_units::{controls, text_of_octets};
 
 use super::text;
 use crate::exit::Refusal;
@@ -31,25 +32,28 @@ pub(super) fn network(name: &str, text: &str) -> Result<Option<String>, Refusal>
 }
 
 fn unusable(name: &str, why: &str) -> Refusal {
-    Refusal::Usage(format!("{name} begins as a recorded link in Mahimahi's form: {why}"))
+    Refusal::Usage(format!("{name} cannot be read as a link recorded in Mahimahi's form: {why}"))
 }
 
 /// The file of the other direction next to this one, if there is one, and whether it is that from
 /// the client to the server.
 fn partner(name: &str) -> Option<(String, bool)> {
-    let path = Path::new(name);
+    let path = super::path(name);
     let (ending, is_up) = match path.extension()?.to_str()? {
         DOWN => (UP, true),
         UP => (DOWN, false),
         _ => return None,
     };
     let other = path.with_extension(ending);
-    other.is_file().then(|| (other.display().to_string(), is_up))
+    other.is_file().then(|| (text_of_octets(other.as_os_str().as_bytes()), is_up))
 }
 
 fn other(path: &str) -> Result<Vec<u32>, Refusal> {
-    let text = text(Path::new(path))?;
-    let read = recorded(&text).unwrap_or_else(|| Err("it is no such recording".to_owned()));
+    let text = text(&super::path(path))?;
+    let read = recorded(&text).unwrap_or_else(|| {
+        let is_empty = text.trim().is_empty();
+        Err(if is_empty { "it is empty" } else { "it begins with no number" }.to_owned())
+    });
     read.map_err(|why| unusable(path, &why))
 }
 
@@ -124,6 +128,18 @@ mod tests {
         );
     }
 
+    /// As some editors save texts, network files included.
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        std::fs::write(path("a.trace"), "\u{feff}1\r\n9\r\n").unwrap();
+        assert_eq!(ways(&read(&path("a.trace"), &[]).unwrap())[0], [1, 9]);
+        let text = btu_network::library_text("satellite").unwrap();
+        std::fs::write(path("satellite.toml"), format!("\u{feff}{text}")).unwrap();
+        assert_eq!(read(&path("satellite.toml"), &[]).unwrap(), read("satellite", &[]).unwrap());
+    }
+
     /// Plans hold the recording: a reader of a plan has no file of that name.
     #[test]
     fn a_stored_recording_needs_no_file() {
@@ -162,6 +178,9 @@ mod tests {
             read(path.to_str().unwrap(), &[]).unwrap_err().to_string()
         };
         assert!(told("1\n2\nx\n".to_owned()).contains("its line 3 is `x`"));
+        assert!(told("0.5\n1.5\n".to_owned()).contains("its line 1 is `0.5`"));
+        assert!(told("\u{feff}1\n2.5\n".to_owned()).contains("its line 2 is `2.5`"));
+        assert!(told(" \n".to_owned()).contains("it is empty"));
         assert!(told("5\n4\n".to_owned()).contains("must not go back"));
     }
 }

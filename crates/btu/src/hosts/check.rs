@@ -10,14 +10,13 @@ use btu_units::{Bytes, Span};
 
 use super::access::access;
 use super::named;
-use crate::cli::{CheckHosts, Common, Hosts};
+use crate::cli::{CheckHosts, Common};
 use crate::exit::Refusal;
 use crate::progress::Steps;
 use crate::{preflight, rate, runs};
 
 /// Contacts the hosts and prints their answers.
-pub(crate) fn run(hosts: &Hosts, common: &Common) -> anyhow::Result<()> {
-    let Hosts::Check(check) = hosts;
+pub(crate) fn check(check: &CheckHosts, common: &Common) -> anyhow::Result<()> {
     let calls = calls(check)?;
     let access = access(&check.reaching, Span::ZERO)?;
     let mut store = preflight::store(common)?;

@@ -9,6 +9,7 @@ use btu_store::Store;
 use btu_suite::experiment::{self, Experiment};
 use btu_suite::network::HostName;
 use btu_suite::record::WireAccount;
+use btu_testbed::note;
 use btu_testbed::testbed::{self, RuntimeDirectory};
 use btu_traffic::probe::{AROUND_PAYLOAD, LEAST_PAYLOAD, MOST_PARCELS};
 use btu_units::Span;
@@ -129,7 +130,7 @@ impl<'a> Method<'a> {
             }
         }
         if let Some(company) = company::warning(&own) {
-            eprintln!("{company}");
+            note!("{company}");
         }
         Ok(cells)
     }

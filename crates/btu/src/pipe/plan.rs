@@ -9,6 +9,7 @@ use btu_suite::pipe::{
     Buffers, Cache, Check, Engine, Job, Kind, Pattern, PipePlan, Place, Precision, Processors,
     Purpose, Remote, SetPlan, Sizes, SocketOptions,
 };
+use btu_testbed::note;
 use btu_units::{BitRate, Bytes, Span};
 
 use super::pin::processors;
@@ -244,7 +245,7 @@ fn fitting(sizes: Sizes, kind: Kind) -> anyhow::Result<Sizes> {
         ))
         .into());
     }
-    eprintln!(
+    note!(
         "{} moves at most {} B at once: {} left out.",
         kind.label(),
         most.count(),

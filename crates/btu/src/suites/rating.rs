@@ -4,25 +4,30 @@ use std::process::ExitCode;
 
 use btu_control::environment::settings;
 use btu_report::html::Page;
-use btu_report::{RawRow, RunReport, TextOptions, rate_text, run_page};
+use btu_report::{RawRow, RunReport, TextOptions, rate_text, rating_words, run_page};
 use btu_store::{RunRow, Store};
 use btu_suite::cell::Row;
 use btu_suite::compare::{PlanDifference, Run, asks_the_same, plan_differences};
 use btu_suite::history::Study;
 use btu_suite::plan::Plan;
 use btu_suite::record::{CellRecord, Outcome};
+use btu_suite::verdict::Title;
 
 use super::{Suite, first_values, json, lines, value};
 use crate::cli::{Common, Compare};
 use crate::compare::{self, Compared};
 use crate::rate::SUITE;
-use crate::stored::{Stored, compared, origin};
+use crate::stored::{Rated, Stored, compared, origin};
 
 pub(crate) struct Rating;
 
 impl Suite for Rating {
     fn has(&self, name: &str) -> bool {
         name == SUITE
+    }
+
+    fn command(&self) -> &'static str {
+        "btu rate"
     }
 
     fn resumed_by(&self, _: &RunRow) -> Result<&'static str, String> {
@@ -58,6 +63,13 @@ impl Suite for Rating {
         common: &Common,
     ) -> anyhow::Result<ExitCode> {
         compare::run_for(&Self, store, arguments, common)
+    }
+
+    /// The rating of the whole suite, or that of a part of it.
+    fn answer(&self, store: &Store, row: &RunRow) -> anyhow::Result<String> {
+        let rated = Rated::read(store, row.summary.id)?;
+        let rate = rated.rating.map(|rating| rating.btu_bits_per_second.value);
+        Ok(rating_words(rate, Title::of(&rated.obstacles)))
     }
 
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page> {

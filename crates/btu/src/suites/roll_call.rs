@@ -21,6 +21,10 @@ impl Suite for RollCall {
         name == SUITE
     }
 
+    fn command(&self) -> &'static str {
+        "btu hosts check"
+    }
+
     fn resumed_by(&self, row: &RunRow) -> Result<&'static str, String> {
         let run = row.summary.id;
         Err(format!("run {run} greeted hosts, which takes no time to do again: `btu hosts check`"))

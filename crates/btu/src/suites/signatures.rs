@@ -21,6 +21,10 @@ impl Suite for Signatures {
         is_ours(name)
     }
 
+    fn command(&self) -> &'static str {
+        "btu pipe"
+    }
+
     fn resumed_by(&self, row: &RunRow) -> Result<&'static str, String> {
         if row.summary.suite != hint::SUITE {
             return Ok("btu pipe");

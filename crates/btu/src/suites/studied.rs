@@ -32,6 +32,10 @@ impl<E: Reported> Suite for Studied<E> {
         name == E::SUITE
     }
 
+    fn command(&self) -> &'static str {
+        E::COMMAND
+    }
+
     fn study(&self) -> Option<&'static dyn AnyExperiment> {
         Some(any::<E>())
     }
@@ -69,6 +73,12 @@ impl<E: Reported> Suite for Studied<E> {
         common: &Common,
     ) -> anyhow::Result<ExitCode> {
         compare::run_for(self, store, arguments, common)
+    }
+
+    fn answer(&self, store: &Store, row: &RunRow) -> anyhow::Result<String> {
+        let (plan, verdict) = judged::<E>(store, row)?;
+        let short = plan.answer(&verdict);
+        short.map_or_else(|| Ok(self.page(store, row, &[])?.headline), Ok)
     }
 
     fn page(&self, store: &Store, row: &RunRow, with: &[Study]) -> anyhow::Result<Page> {

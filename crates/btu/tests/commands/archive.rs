@@ -1,4 +1,4 @@
-//! `btu tag`, `rm`, `export` and `import` as users call them.
+//! `btu runs tag`, `rm`, `export` and `import` as users call them.
 
 use std::process::{Command, Stdio};
 
@@ -83,7 +83,7 @@ fn runs_move_to_another_shelf() {
     );
 }
 
-/// `ssh host btu export tag:nightly | btu import -`
+/// `ssh host btu runs export tag:nightly | btu runs import -`
 #[test]
 fn runs_move_by_standard_streams() {
     let (from, to) = (shelf(2), shelf(1));
@@ -172,7 +172,7 @@ fn a_run_that_cannot_be_read_is_one_line_among_the_others() {
     );
     assert!(
         lines[5].starts_with("run r2 in ")
-            && lines[5].contains("`btu rm r2 --yes` deletes this one"),
+            && lines[5].contains("`btu runs rm r2 --yes` deletes this one"),
         "{out}"
     );
     assert_eq!(shelf.json(&["runs"]).as_array().map(Vec::len), Some(3));

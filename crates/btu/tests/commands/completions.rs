@@ -152,7 +152,7 @@ fn try_in(program: &str, start: &str) {
         terminal.wait_for(&["next"]);
     }
     terminal.type_in("btu \t\t");
-    let seen = terminal.wait_for(&["speed", "rate", "completions"]);
+    let seen = terminal.wait_for(&["speed", "rate", "hosts"]);
     assert!(!seen.contains("internal"), "{program}: {seen}");
 }
 

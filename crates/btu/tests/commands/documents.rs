@@ -3,7 +3,7 @@
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
 
-use crate::console::{Written, commands, commands_of};
+use crate::console::{Written, commands, commands_of, commands_of_help, measures_here};
 use crate::shelf::Shelf;
 use crate::support::write_recordings;
 
@@ -19,28 +19,107 @@ fn is_quick(written: &Written) -> bool {
     let words: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
     let has = |option: &str| words.contains(&option);
     let needs_more =
-        ["--open", "--ui", "--hosts", "--check", "--by", "lab.toml", "FILE"].into_iter().any(has);
+        ["--open", "--ui", "--hosts", "--check", "--by", "lab.toml", "home.toml", "FILE"]
+            .into_iter()
+            .any(has);
     if !written.is_whole || needs_more {
         return false;
     }
     matches!(
         words.as_slice(),
         [
-            "show"
-                | "report"
-                | "compare"
-                | "runs"
-                | "tag"
-                | "rank"
-                | "history"
-                | "model"
-                | "sim"
-                | "export",
+            "show" | "report" | "compare" | "runs" | "rank" | "history" | "model" | "sim" | "help",
             ..
         ] | ["net", "list" | "check" | "show", ..]
             | ["run", "--example" | "--as-file", ..]
-            | ["machine", "list", ..]
-    )
+            | ["hosts", "doctor", ..]
+    ) && !matches!(words.as_slice(), ["runs", "rm" | "import", ..])
+}
+
+/// Why no test runs a command as it is written, by the words with which it begins or that it has.
+const MARKED: [(&[&str], &str); 26] = [
+    (&["--to"], "another host: lab/hosts_pipe.rs has its own"),
+    (&["--ssh"], "another host: lab/hosts_ssh.rs has its own"),
+    (&["--hosts"], "hosts with agents: lab/hosts.rs has its own"),
+    (&["--identity"], "keys of the reader"),
+    (&["--pair"], "a code of another machine"),
+    (&["hosts", "check"], "an inventory of the reader: lab/hosts.rs"),
+    (&["hosts", "agent"], "runs until it is ended: lab/agent.rs"),
+    (&["hosts", "keys"], "makes an authority: commands/keys.rs"),
+    (&["--at"], "a share that is mounted"),
+    (&["--trace"], "a file of the reader"),
+    (&["--resume"], "a run that was interrupted: lab/resume.rs"),
+    (&["--watch"], "a terminal"),
+    (&["--ui"], "a terminal: commands/model_ui.rs"),
+    (&["--open"], "a browser"),
+    (&["--x11"], "an X server"),
+    (&["--check"], "minutes of packets: lab/model_check.rs"),
+    (&["--by"], "minutes of simulation: commands/model.rs"),
+    (&["net", "run"], "a network: lab/net.rs"),
+    (&["net", "up"], "a network: lab/net_truth.rs"),
+    (&["net", "exec"], "a network: lab/net_truth.rs"),
+    (&["net", "status"], "a network: lab/net.rs"),
+    (&["net", "down"], "a network: lab/net.rs"),
+    (&["run"], "a file or a program of the reader: lab/run"),
+    (&["runs", "rm"], "deletes: commands/archive.rs"),
+    (&["runs", "import"], "a file of another machine: commands/archive.rs"),
+    (&["runs", "machine", "set"], "names a machine: commands/rank.rs"),
+];
+
+fn is_marked(written: &Written) -> bool {
+    let words: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
+    let has = |mark: &[&str]| {
+        words.starts_with(mark)
+            || mark.len() == 1 && mark[0].starts_with('-') && words.contains(&mark[0])
+    };
+    // A reader's own files, and hosts by their names.
+    let is_readers =
+        |word: &&str| word.contains(".toml") || ["HOST", "FILE", "NAME", "DIR"].contains(word);
+    MARKED.iter().any(|(mark, _)| has(mark))
+        || words.iter().any(is_readers)
+        || words.first() == Some(&"speed") && words.get(1) == Some(&"alpha")
+}
+
+/// The commands in the help of every command.
+fn examples(shelf: &Shelf) -> Vec<Written> {
+    let lines = |text: &str| -> Vec<String> {
+        let names = text.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        let is_name = |name: &&str| {
+            !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_lowercase())
+        };
+        names.filter(is_name).map(str::to_owned).collect()
+    };
+    let (_, all, _) = shelf.btu(&["help"]);
+    let mut found = Vec::new();
+    for name in lines(&all).into_iter().filter(|name| name != "btu") {
+        let (_, help, _) = shelf.btu(&[&name, "--help"]);
+        found.extend(commands_of_help(&name, &help));
+        if ["net", "runs", "hosts"].contains(&name.as_str()) {
+            for below in
+                lines(&help).into_iter().filter(|below| !["btu", "help"].contains(&below.as_str()))
+            {
+                let (_, help, _) = shelf.btu(&[&name, &below, "--help"]);
+                found.extend(commands_of_help(&format!("{name} {below}"), &help));
+            }
+        }
+    }
+    found
+}
+
+/// A command that a reader types is run by a test, begun by one, or marked with the reason why not.
+#[test]
+fn every_command_of_documents_and_help_is_run_or_marked() {
+    let shelf = Shelf::new();
+    let examples = examples(&shelf);
+    assert!(examples.len() > 60, "{} examples", examples.len());
+    let left: Vec<String> = commands()
+        .into_iter()
+        .chain(examples)
+        .filter(|written| written.is_whole)
+        .filter(|written| !is_quick(written) && !measures_here(written) && !is_marked(written))
+        .map(|written| format!("{}: btu {}", written.place, written.arguments.join(" ")))
+        .collect();
+    assert!(left.is_empty(), "neither run nor marked:\n{}", left.join("\n"));
 }
 
 #[test]
@@ -51,12 +130,22 @@ fn quick_commands_of_the_documents_work_as_they_stand_there() {
     for _ in 0..RUNS {
         shelf.run(&plan, &RATES);
     }
-    for (run, tag) in
-        [("r1", "nightly"), ("r2", "nightly"), ("r3", "fair"), ("r4", "before"), ("r9", "after")]
-    {
-        shelf.json(&["tag", run, tag]);
+    for (run, tag) in [
+        ("r1", "nightly"),
+        ("r2", "nightly"),
+        ("r3", "fair"),
+        ("r4", "before"),
+        ("r9", "after"),
+        ("r10", "old"),
+        ("r11", "new"),
+    ] {
+        shelf.json(&["runs", "tag", run, tag]);
     }
-    let quick: Vec<Written> = commands().into_iter().filter(is_quick).collect();
+    let written = commands().into_iter().chain(examples(&shelf));
+    let mut quick: Vec<Written> = written.filter(is_quick).collect();
+    // A file is written once.
+    quick.sort_by(|one, other| one.arguments.cmp(&other.arguments));
+    quick.dedup_by(|one, other| one.arguments == other.arguments);
     assert!(quick.len() >= 20, "{} quick commands", quick.len());
     let failed: Vec<String> = quick.iter().filter_map(|written| failure(&shelf, written)).collect();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
@@ -78,7 +167,7 @@ fn failure(shelf: &Shelf, written: &Written) -> Option<String> {
 #[test]
 fn lines_are_read_as_a_shell_reads_them() {
     let text = "See `btu runs` and `ls`.\n```console\nbtu net up home-bloated; btu net exec a -- ping 'b c' &   # text; btu no\n\
-                cargo run --release -- rate \\\n  --load idle\nssh alpha btu export latest | btu import -\nbtu sim x > y.txt\n```\n```toml\nbtu = 1\n```\n";
+                cargo run --release -- rate \\\n  --load idle\nssh alpha btu runs export latest | btu runs import -\nbtu sim x > y.txt\n```\n```toml\nbtu = 1\n```\n";
     let found: Vec<(String, bool)> = commands_of("page.md", text)
         .into_iter()
         .map(|one| (one.arguments.join("|"), one.is_whole))
@@ -88,7 +177,7 @@ fn lines_are_read_as_a_shell_reads_them() {
         ("net|up|home-bloated", true),
         ("net|exec|a|--|ping|b c", true),
         ("rate|--load|idle", true),
-        ("import|-", true),
+        ("runs|import|-", true),
         ("sim|x", true),
     ];
     assert_eq!(found, expected.map(|(words, is_whole)| (words.to_owned(), is_whole)));

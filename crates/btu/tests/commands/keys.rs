@@ -1,4 +1,4 @@
-//! `btu keys`, as a user without any key runs it.
+//! `btu hosts keys`, as a user without any key runs it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -48,13 +48,13 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn from_nothing_to_a_revoked_key() {
     let home = Home::new();
-    assert!(home.says("keys init").contains("btu keys issue desk --role controller"));
+    assert!(home.says("keys init").contains("btu hosts keys issue desk --role controller"));
     assert_eq!(mode(&home.path(".config/btu/keys")), 0o700);
     assert_eq!(mode(&home.path(".config/btu/keys/authority.key")), 0o600);
     let said = home.says("keys issue alpha --role agent");
     assert!(
         said.contains("scp -p alpha.agent.pem alpha:btu.pem")
-            && said.contains("btu agent --identity"),
+            && said.contains("btu hosts agent --identity"),
         "{said}"
     );
     assert_eq!(mode(&home.path("alpha.agent.pem")), 0o600);
@@ -136,7 +136,10 @@ fn a_key_that_lapses_soon_is_pointed_out() {
 fn nothing_is_overwritten_and_refusals_say_what_to_do() {
     let home = Home::new();
     let (code, line) = home.refuses("keys issue alpha --role agent");
-    assert!(code == Some(2) && line.contains("make one with `btu keys init`"), "{code:?} {line}");
+    assert!(
+        code == Some(2) && line.contains("make one with `btu hosts keys init`"),
+        "{code:?} {line}"
+    );
     home.says("keys init");
     home.says("keys issue alpha --role agent");
     std::fs::write(home.path("garbage.pem"), "garbage").unwrap();

@@ -1,5 +1,11 @@
 //! Commands that need neither a laboratory nor a privilege: these tests run side by side, and once.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "helpers of tests print what they leave out"
+)]
+
 mod archive;
 mod compare;
 mod completions;

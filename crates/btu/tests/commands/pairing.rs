@@ -1,4 +1,4 @@
-//! `btu agent --pair`: a code for one command, and a clear error for the second.
+//! `btu hosts agent --pair`: a code for one command, and a clear error for the second.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -87,8 +87,7 @@ fn b8_a_code_that_is_used_up_is_told() {
     let said = String::from_utf8_lossy(&second.stderr).into_owned();
     assert!(!second.status.success() && said.lines().count() == 1, "{said}");
     assert!(
-        said.contains("first to use the pairing code")
-            && said.contains("start the agent again for a new code"),
+        said.contains("was used already") && said.contains("start the agent again for a new one"),
         "{said}"
     );
 }

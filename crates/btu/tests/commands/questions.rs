@@ -1,19 +1,38 @@
 //! `btu` alone, and small things that every command has.
 
+use std::path::Path;
+
 use crate::shelf::Shelf;
+
+/// The questions of the first screen, of README and of docs/questions.md: one list.
+const QUESTIONS: [(&str, &[&str]); 5] = [
+    ("How fast is it to that host?", &["btu speed --ssh HOST"]),
+    (
+        "Is my queue bloated?",
+        &["btu speed --network home-bloated --from laptop --to server -C reno"],
+    ),
+    (
+        "Did the upgrade hurt?",
+        &["btu rate --tag before", "btu rate --tag after", "btu compare tag:before tag:after"],
+    ),
+    ("Which machine is best?", &["btu rank"]),
+    ("What will a transfer take", &["btu model '50 Mb/s' --transfer '100 MB' --delay '20 ms'"]),
+];
 
 /// `btu` without arguments shows questions with their commands, and no internal processes.
 #[test]
 fn btu_alone_offers_questions() {
     let (code, out, errors) = Shelf::new().btu(&[]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
-    for command in [
-        "btu speed --ssh HOST",
-        "btu rate",
-        "btu compare tag:before tag:after",
-        "btu model citi-1989-light",
-    ] {
-        assert!(out.contains(command), "{command}: {out}");
+    for page in ["README.md", "docs/questions.md"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+        let listed = std::fs::read_to_string(path).expect("a page");
+        for (question, commands) in QUESTIONS {
+            for text in std::iter::once(question).chain(commands.iter().copied()) {
+                assert!(out.contains(text), "{text}: {out}");
+                assert!(listed.contains(text), "{text} is not in {page}");
+            }
+        }
     }
     assert!(
         !out.contains("internal") && out.lines().all(|line| line.chars().count() <= 80),
@@ -29,11 +48,11 @@ fn btu_alone_offers_questions() {
 fn a_command_alone_offers_what_to_type() {
     let shelf = Shelf::new();
     for (command, offered) in [
-        ("net", "btu net run home-bloated -C cubic --watch"),
+        ("net", "btu net run home-bloated -C reno --watch"),
         ("hosts", "btu hosts check lab.toml"),
         ("compare", "btu compare r4 r9"),
-        ("keys", "btu keys init"),
-        ("machine", "btu machine list"),
+        ("keys", "btu hosts keys init"),
+        ("machine", "btu runs machine list"),
         ("model", "btu model "),
         ("sim", "btu sim "),
         ("run", "btu run --example"),

@@ -56,9 +56,15 @@ fn refusal(home: &Path, arguments: &[&str]) -> String {
 fn a_tag_that_no_run_has() {
     let home = tempfile::tempdir().unwrap();
     let said = refusal(home.path(), &["compare", &format!("tag:{HOSTILE}"), "r1"]);
-    assert_eq!(words(&command(&said, "btu tag", "`\n")), ["btu", "tag", "RUN", HOSTILE]);
+    assert_eq!(
+        words(&command(&said, "btu runs tag", "`\n")),
+        ["btu", "runs", "tag", "RUN", HOSTILE]
+    );
     let said = text(&btu(home.path(), &["runs", "--tag", HOSTILE]).stdout);
-    assert_eq!(words(&command(&said, "btu tag", "` gives it")), ["btu", "tag", "RUN", HOSTILE]);
+    assert_eq!(
+        words(&command(&said, "btu runs tag", "` gives it")),
+        ["btu", "runs", "tag", "RUN", HOSTILE]
+    );
     assert!(!home.path().join("hit").exists());
 }
 

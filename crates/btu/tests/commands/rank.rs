@@ -1,4 +1,4 @@
-//! `btu rank` and `btu machine` over made-up runs of several machines.
+//! `btu rank` and `btu runs machine` over made-up runs of several machines.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -333,3 +333,60 @@ fn a_run_that_is_not_there() {
         assert_eq!(line.lines().count(), 1, "{line}");
     }
 }
+
+/// A path on which a connection takes longer than btu waits is known before anything starts.
+#[test]
+fn a_path_that_lets_nothing_through() {
+    let (code, line) = refusal(&["speed", "--network", "300 b/s", "-t", "2s"]);
+    assert_eq!((code, line.lines().count()), (Some(2), 1), "{line}");
+    assert!(line.contains("nothing can come through") && line.contains("closed form"), "{line}");
+}
+
+/// `--json` is honoured, or refused; nowhere is it ignored.
+#[test]
+fn json_is_printed_or_refused() {
+    for line in [
+        "completions bash",
+        "man .",
+        "net run path -- true",
+        "net exec a -- true",
+        "net down",
+        "hosts agent --stdio",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (code, said) = refusal(&[&["--json"], &words[..]].concat());
+        assert_eq!((code, said.lines().count()), (Some(2), 1), "{line}: {said}");
+        assert!(said.contains("--json"), "{line}: {said}");
+    }
+    for line in [
+        "run --example",
+        "run --example queue",
+        "run --as-file -- true",
+        "runs",
+        "net list",
+        "net check path",
+        "history",
+        "hosts doctor",
+        "runs machine list",
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let words: Vec<&str> = line.split(' ').collect();
+        let output = Command::new(env!("CARGO_BIN_EXE_btu"))
+            .args([&["--json"], &words[..]].concat())
+            .env("BTU_DATA", directory.path())
+            .output()
+            .expect("btu runs");
+        let read = serde_json::from_slice::<serde_json::Value>(&output.stdout);
+        assert!(read.is_ok(), "{line}: {}{}", text(&output.stdout), text(&output.stderr));
+    }
+}
+
+/// The scratch directory that `btu rate` refuses, a doctor does not call healthy.
+#[test]
+fn a_doctor_looks_at_the_named_scratch_directory() {
+    for command in [&["rate"][..], &["hosts", "doctor"]] {
+        let (code, line) = refusal(&[command, &["--scratch", "/nonexistent"]].concat());
+        assert_eq!(code, Some(2), "{command:?}: {line}");
+        assert!(line.contains("--scratch: no such directory: /nonexistent"), "{line}");
+    }
+}

@@ -384,3 +384,19 @@ fn an_imported_run_names_what_its_programs_are_started_with() {
     let typed = "cd '/some where' && LD_PRELOAD=/tmp/evil.so sh -c 'echo a?echo b'; true. ";
     assert!(errors.contains(typed) && errors.contains("--start-programs"), "{errors}");
 }
+
+/// A run of which nothing counts is no success, of whatever suite, and the reason is said.
+#[test]
+fn a_run_in_which_nothing_counts_fails() {
+    let mut shelf = Shelf::new();
+    let run = shelf.run(&plan(Network::Veth), &[9.0]).to_string();
+    assert_eq!(shelf.btu(&["rate", "--resume", &run, "-q"]).0, Some(0));
+    let database = Connection::open(shelf.path("runs.sqlite")).unwrap();
+    database.execute("UPDATE cells SET valid = 0", []).unwrap();
+    let (code, out, errors) = shelf.btu(&["rate", "--resume", &run, "-q"]);
+    assert_eq!(code, Some(1), "{errors}");
+    assert!(
+        !out.is_empty() && errors.contains(&format!("nothing of run {run} counts")),
+        "{errors}"
+    );
+}

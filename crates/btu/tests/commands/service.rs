@@ -14,7 +14,7 @@ const SCRIPT: &str = r#"
 cd /out
 export BTU_KEYS=/out/keys BTU_DATA=/out/data
 {
-    ./btu keys init && ./btu keys issue alpha --role agent --out agent.pem && ./btu keys issue me --role controller --out me.pem
+    ./btu hosts keys init && ./btu hosts keys issue alpha --role agent --out agent.pem && ./btu hosts keys issue me --role controller --out me.pem
     mkdir -p /etc/btu && install -m 600 agent.pem /etc/btu/agent.pem
     systemctl start btu-agent
     printf '[hosts.alpha]\ncontrol = "127.0.0.1"\n' >hosts.toml

@@ -7,36 +7,12 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
-use crate::console::{Written, commands};
+use crate::console::{Written, commands, measures_here};
 use crate::support::{send, text, write_recordings};
-
-/// What these tests cannot have: other hosts, mounted shares, a terminal, a reader's own files and
-/// programs, an earlier run.
-const ELSEWHERE: [&str; 10] = [
-    "--ssh",
-    "--hosts",
-    "--identity",
-    "--to",
-    "--at",
-    "--trace",
-    "--watch",
-    "--x11",
-    "--resume",
-    "--",
-];
 
 /// The longest first cell: 630 requests one after the other, at 200 ms of round trip, take 126 s;
 /// twice that is allowed.
 const FIRST_CELL: Duration = Duration::from_secs(260);
-
-fn measures_here(written: &Written) -> bool {
-    let words: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
-    let is_elsewhere = |word: &&str| ELSEWHERE.contains(word) || word.contains(".toml");
-    let is_pair = words.contains(&"--network") && words.contains(&"--from");
-    let suite = words.first().copied().unwrap_or_default();
-    let others = words.iter().filter(|word| !(is_pair && **word == "--to")).any(is_elsewhere);
-    written.is_whole && !others && ["rate", "pipe", "app", "copy", "lan", "speed"].contains(&suite)
-}
 
 /// The number of stored runs, and the cells of the newest.
 fn stored(laboratory: &Laboratory) -> (usize, u64) {
@@ -52,9 +28,7 @@ fn stored(laboratory: &Laboratory) -> (usize, u64) {
 
 /// Begins a command, and ends it by Ctrl-C after its first cell; an error is what it said instead.
 fn begun(laboratory: &Laboratory, written: &Written) -> Result<(), String> {
-    // Every station may use Reno on every kernel, as the pages say.
-    let possible = |word| if word == "cubic" { "reno" } else { word };
-    let words: Vec<&str> = written.arguments.iter().map(String::as_str).map(possible).collect();
+    let words: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
     let line = format!("{}: btu {}", written.place, words.join(" "));
     let (before, _) = stored(laboratory);
     let mut command = laboratory.command(&words);

@@ -141,7 +141,7 @@ fn refused(hosts: &Hosts) {
     assert!(said(&["--hosts", &inventory], 2).contains("--to"));
     assert!(said(&["--to", ALPHA, "--transport", "unix-stream"], 2).contains("inside one machine"));
     assert!(said(&["--to", ALPHA, "--from", "beta"], 2).contains("this machine sends first"));
-    assert!(said(&["--to", "alpha=198.18.1.1:9"], 3).contains("does `btu agent` run there"));
+    assert!(said(&["--to", "alpha=198.18.1.1:9"], 3).contains("does `btu hosts agent` run there"));
     let elsewhere = said(&["--to", "alpha=198.18.1.1@10.99.0.99"], 1);
     assert!(
         elsewhere.contains("10.99.0.99, which is to be its address on the measured network"),

@@ -3,6 +3,12 @@
 //! Tests share the machine by [`share`]: those that wait or cause faults run side by side, those
 //! that measure run alone.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "helpers of tests print what they leave out"
+)]
+
 mod agent;
 mod agent_bounds;
 mod agent_log;
@@ -16,6 +22,7 @@ mod copy;
 mod documents;
 mod drawn;
 mod drills;
+mod field;
 mod file_capabilities;
 mod hostile;
 mod hosts;

@@ -1,5 +1,8 @@
 //! The command lines of README and of docs, which readers type.
 
+// Each program uses its own part of this.
+#![allow(dead_code)]
+
 use std::path::{Path, PathBuf};
 
 /// A command of btu in a document.
@@ -69,6 +72,51 @@ pub(crate) fn commands_of(name: &str, text: &str) -> Vec<Written> {
     }
     found
 }
+
+/// The commands of a help text, each on a line with its purpose next to it.
+pub(crate) fn commands_of_help(name: &str, text: &str) -> Vec<Written> {
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if !line.starts_with("  btu ") {
+            continue;
+        }
+        let mut whole = line.trim_start().to_owned();
+        while let Some(begun) = whole.strip_suffix('\\') {
+            whole = format!("{begun}{}", lines.next().unwrap_or_default().trim_start());
+        }
+        // The purpose is behind two blanks or more.
+        let command = whole.split("  ").next().unwrap_or_default();
+        found.extend(commands_in(&format!("help of {name}"), command, true));
+    }
+    found
+}
+
+/// Commands that measure on this machine, in stations of networks; another program's part begins
+/// behind `--`.
+pub(crate) fn measures_here(written: &Written) -> bool {
+    let words: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
+    let is_elsewhere = |word: &&str| ELSEWHERE.contains(word) || word.contains(".toml");
+    let is_pair = words.contains(&"--network") && words.contains(&"--from");
+    let suite = words.first().copied().unwrap_or_default();
+    let others = words.iter().filter(|word| !(is_pair && **word == "--to")).any(is_elsewhere);
+    written.is_whole && !others && ["rate", "pipe", "app", "copy", "lan", "speed"].contains(&suite)
+}
+
+/// What these tests cannot have: other hosts, mounted shares, a terminal, a reader's own files and
+/// programs, an earlier run.
+const ELSEWHERE: [&str; 10] = [
+    "--ssh",
+    "--hosts",
+    "--identity",
+    "--to",
+    "--at",
+    "--trace",
+    "--watch",
+    "--x11",
+    "--resume",
+    "--",
+];
 
 /// The commands of a line that a shell would start.
 fn commands_in(place: &str, line: &str, is_whole: bool) -> Vec<Written> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use btu_suite::record::CpuTime;
+use btu_testbed::note;
 use btu_units::Span;
 use tokio::sync::watch;
 
@@ -131,5 +132,5 @@ impl Cell {
 /// The readings of the machine. Without them the controller rejects the cell and refers to this
 /// agent's log.
 fn told<T>(read: io::Result<T>) -> Option<T> {
-    read.inspect_err(|error| eprintln!("agent: reading /proc/stat and the clocks: {error}")).ok()
+    read.inspect_err(|error| note!("agent: reading /proc/stat and the clocks: {error}")).ok()
 }

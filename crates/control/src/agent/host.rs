@@ -11,6 +11,7 @@ use btu_suite::activity::{Activity, Order};
 use btu_suite::bounds::{BoundedOrder, Bounds};
 use btu_suite::needs::on_disk;
 use btu_suite::network::Impairment;
+use btu_testbed::note;
 use btu_units::{Bytes, Span, Time};
 use nix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
@@ -114,7 +115,7 @@ impl State {
         for due in due {
             match due {
                 Due::Settle(session) => {
-                    eprintln!("agent: the controller is lost: its workers are ended");
+                    note!("agent: the controller is lost: its workers are ended");
                     self.desks.entry(Some(session)).or_default().settle();
                 }
                 Due::Forget(session) => drop(self.desks.remove(&Some(session))),

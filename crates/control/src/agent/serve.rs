@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use btu_testbed::netem;
+use btu_testbed::note;
 use btu_testbed::pages::give_back_code;
 use btu_testbed::privilege::{Capabilities, confine_to};
 use futures_util::{StreamExt, stream};
@@ -134,7 +135,7 @@ fn arrive() -> Option<Presence> {
         return None;
     }
     let unknown = |error: io::Error| {
-        eprintln!(
+        note!(
             "agent: what an earlier agent may have left stays, because it is not known whether other agents live: {error}"
         );
     };
@@ -151,11 +152,11 @@ fn clear_impairments() {
     for interface in if_nameindex().iter().flatten() {
         let name = interface.name().to_string_lossy();
         match netem::clear(&name) {
-            Ok(true) => eprintln!(
-                "agent: took away what an earlier agent had left at {name}: delay or loss"
-            ),
+            Ok(true) => {
+                note!("agent: took away what an earlier agent had left at {name}: delay or loss");
+            }
             Ok(false) => {}
-            Err(error) => eprintln!("agent: cannot take away what an earlier agent left: {error}"),
+            Err(error) => note!("agent: cannot take away what an earlier agent left: {error}"),
         }
     }
 }
@@ -237,7 +238,7 @@ async fn by_network(
         (None, Trust::Pair) => return Ok(()),
     };
     let mut shown = identity;
-    let tell = Box::new(|line: &str| eprintln!("agent: {line}"));
+    let tell = Box::new(|line: &str| note!("agent: {line}"));
     let listener = TlsListener::open(listen, config, ListenerLimits::STANDARD, tell);
     let listener = listener.map_err(|source| AgentError::Open { address: listen, source })?;
     let handle = listener.handle();
@@ -286,7 +287,7 @@ fn reload_trust(handle: &ListenerHandle, trust: &Trust, shown: &mut Identity) {
                 handle.reload(config);
             } else {
                 for peer in handle.replace(config) {
-                    eprintln!(
+                    note!(
                         "agent: controller {} is sent away: it is of an earlier authority",
                         peer.name
                     );
@@ -294,16 +295,13 @@ fn reload_trust(handle: &ListenerHandle, trust: &Trust, shown: &mut Identity) {
             }
             *shown = identity;
             for peer in revocations.iter().flat_map(|revocations| handle.dismiss(revocations)) {
-                eprintln!(
-                    "agent: controller {} is sent away: its certificate is revoked",
-                    peer.name
-                );
+                note!("agent: controller {} is sent away: its certificate is revoked", peer.name);
             }
             // This line tells the sender of SIGHUP that the new list counts from now on.
-            eprintln!("agent: read the identity and the revocations again");
+            note!("agent: read the identity and the revocations again");
         }
         Err(error) => {
-            eprintln!("agent: the identity and the revocations stay as they are: {error}");
+            note!("agent: the identity and the revocations stay as they are: {error}");
         }
     }
 }
@@ -311,10 +309,10 @@ fn reload_trust(handle: &ListenerHandle, trust: &Trust, shown: &mut Identity) {
 fn reload_policy(host: &Host, settings: &ServiceSettings) {
     match load_policy(settings.policy.as_deref()) {
         Ok(policy) => {
-            eprintln!("agent: read {policy} again");
+            note!("agent: read {policy} again");
             host.set_policy(policy);
         }
-        Err(error) => eprintln!("agent: the policy stays as it is: {error}"),
+        Err(error) => note!("agent: the policy stays as it is: {error}"),
     }
 }
 

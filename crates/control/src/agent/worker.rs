@@ -14,6 +14,7 @@ use std::time::Duration;
 use btu_suite::activity::Word;
 use btu_suite::bounds::BoundedOrder;
 use btu_suite::record::{Failure, Report};
+use btu_testbed::note;
 use btu_units::Span;
 use nix::unistd::Pid;
 use tokio::process::ChildStdin;
@@ -178,7 +179,7 @@ impl Worker {
     pub(super) async fn go(&mut self) {
         self.is_started = true;
         if let Err(error) = tell(&mut self.orders, "go").await {
-            eprintln!("agent: starting a worker: {error}");
+            note!("agent: starting a worker: {error}");
         }
     }
 

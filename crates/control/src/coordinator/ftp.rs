@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_suite::script::FtpSource;
+use btu_testbed::note;
 use thiserror::Error;
 
 use super::error::CoordinatorError;
@@ -117,7 +118,7 @@ impl EgressProxy {
             .name("ftp egress proxy".to_owned())
             .spawn(move || {
                 if let Err(error) = btu_load::serve_egress_proxy(listener, server, &stopped) {
-                    eprintln!("btu: the egress proxy to the FTP server closed: {error}");
+                    note!("btu: the egress proxy to the FTP server closed: {error}");
                 }
             })
             .map_err(|source| CoordinatorError::System {

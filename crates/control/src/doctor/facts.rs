@@ -34,6 +34,9 @@ pub struct Facts {
     /// `kernel.io_uring_disabled`: 0 lets every process use it, 1 only privileged processes, 2 no
     /// process; absent before Linux 6.6.
     pub io_uring_disabled: Option<u64>,
+    /// The congestion controls that namespaces other than the host's may use.
+    #[serde(default)]
+    pub congestion_controls: Vec<String>,
     /// Whether the kernel has IPv6.
     pub ipv6: bool,
     /// Whether packets pass a filter's rules.
@@ -60,6 +63,10 @@ pub fn look(executable: &Path, scratch: &Path) -> Facts {
             .map(|disk| disk.blocks_available() * disk.fragment_size()),
         latency_request: OpenOptions::new().write(true).open("/dev/cpu_dma_latency").is_ok(),
         io_uring_disabled: text("/proc/sys/kernel/io_uring_disabled").trim().parse().ok(),
+        congestion_controls: text("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect(),
         ipv6: Path::new("/proc/net/if_inet6").exists(),
         packet_filter: packet_filter(&text("/proc/net/ip_tables_names"), &text("/proc/modules")),
     }

@@ -100,12 +100,15 @@ fn congestion_control(facts: &Facts) -> Finding {
             None,
         );
     };
-    ok(
-        TOPIC,
+    let allowed = facts.congestion_controls.join(", ");
+    let stations = if allowed.is_empty() {
+        String::new()
+    } else {
         format!(
-            "TCP uses {own}; -C NAME chooses another for a run, and every result says which it was"
-        ),
-    )
+            "stations may use {allowed} (-C NAME; root allows more: sysctl net.ipv4.tcp_allowed_congestion_control); "
+        )
+    };
+    ok(TOPIC, format!("TCP uses {own}; {stations}every result says which it was"))
 }
 
 fn scratch(facts: &Facts) -> Finding {

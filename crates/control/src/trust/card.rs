@@ -110,7 +110,7 @@ impl Card {
             _ => return None,
         };
         Some(format!(
-            "the certificate of {role} {name} {when}, on {}: issue a new one with `btu keys issue {} --role {role}`",
+            "the certificate of {role} {name} {when}, on {}: issue a new one with `btu hosts keys issue {} --role {role}`",
             self.last_day(),
             shell_word(name)
         ))

@@ -55,7 +55,7 @@ pub enum TrustError {
     },
     /// A certificate is too old.
     #[error(
-        "the certificate of {role} {name} lapsed on {date}: issue a new one with `btu keys issue {} --role {role}`",
+        "the certificate of {role} {name} lapsed on {date}: issue a new one with `btu hosts keys issue {} --role {role}`",
         shell_word(name)
     )]
     Expired {
@@ -80,7 +80,7 @@ pub enum TrustError {
     },
     /// An agent's certificate where a controller's is needed, or the other way round.
     #[error(
-        "{name} is the identity of {}, and {} is needed here: `btu keys issue NAME --role {needed}`",
+        "{name} is the identity of {}, and {} is needed here: `btu hosts keys issue NAME --role {needed}`",
         article(*.is), article(*.needed)
     )]
     WrongRole {
@@ -108,7 +108,7 @@ pub enum TrustError {
         name: String,
     },
     /// No authority where one was looked for.
-    #[error("there is no authority in {path}: make one with `btu keys init`")]
+    #[error("there is no authority in {path}: make one with `btu hosts keys init`")]
     NoAuthority {
         /// The path of the file or directory.
         path: PathBuf,
@@ -118,7 +118,7 @@ pub enum TrustError {
     NoHome,
     /// There is no such certificate.
     #[error(
-        "the authority in {path} has issued no certificate {what} that could be revoked: see `btu keys list`"
+        "the authority in {path} has issued no certificate {what} that could be revoked: see `btu hosts keys list`"
     )]
     Unknown {
         /// The path of the file or directory.

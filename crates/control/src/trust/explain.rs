@@ -60,11 +60,11 @@ fn in_text(text: &str) -> Option<AlertDescription> {
 fn refused_us(host: &str, alert: AlertDescription) -> String {
     let why = match alert {
         AlertDescription::CertificateRevoked => {
-            "it is revoked: ask for a new one, `btu keys issue NAME --role controller`"
+            "it is revoked: ask for a new one, `btu hosts keys issue NAME --role controller`"
         }
         AlertDescription::CertificateExpired => {
             "it has lapsed, or the pairing code has (it is good for ten minutes), or the host's clock is wrong: issue a \
-             new one with `btu keys issue NAME --role controller`, or start the agent again for a new code"
+             new one with `btu hosts keys issue NAME --role controller`, or start the agent again for a new code"
         }
         AlertDescription::CertificateRequired => {
             "none was shown: name one with --identity, or a code with --pair"
@@ -73,17 +73,17 @@ fn refused_us(host: &str, alert: AlertDescription) -> String {
             "it is of another authority than the host's, or the pairing code is another: issue both from one authority"
         }
         AlertDescription::UnsupportedCertificate => {
-            "it is not a controller's: issue one with `btu keys issue NAME --role controller`"
+            "it is not a controller's: issue one with `btu hosts keys issue NAME --role controller`"
         }
         AlertDescription::AccessDenied => {
-            "another controller was first to use the pairing code: start the agent again for a new code"
+            "the pairing code was used already: start the agent again for a new one"
         }
         AlertDescription::ProtocolVersion => {
             return format!("{host} speaks TLS 1.3 and nothing older: use the same btu on both");
         }
         other => {
             return format!(
-                "{host} refused this controller's certificate ({other:?}): issue a new one with `btu keys issue NAME --role controller`"
+                "{host} refused this controller's certificate ({other:?}): issue a new one with `btu hosts keys issue NAME --role controller`"
             );
         }
     };
@@ -93,10 +93,10 @@ fn refused_us(host: &str, alert: AlertDescription) -> String {
 fn we_refuse(host: &str, why: &CertificateError) -> String {
     let why = match why {
         CertificateError::Revoked => {
-            "is revoked: issue a new one for the host, with `btu keys issue NAME --role agent`"
+            "is revoked: issue a new one for the host, with `btu hosts keys issue NAME --role agent`"
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "has lapsed, or this machine's clock is wrong: issue a new one for the host, with `btu keys issue NAME --role agent`"
+            "has lapsed, or this machine's clock is wrong: issue a new one for the host, with `btu hosts keys issue NAME --role agent`"
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "is not valid yet: this machine's clock is behind"
@@ -108,7 +108,7 @@ fn we_refuse(host: &str, why: &CertificateError) -> String {
             "is that of another agent: is the address right, and the name the one that was issued?"
         }
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            "is not an agent's: issue one for the host, with `btu keys issue NAME --role agent`"
+            "is not an agent's: issue one for the host, with `btu hosts keys issue NAME --role agent`"
         }
         CertificateError::ApplicationVerificationFailure => {
             "is not that of the agent this code was first used with: start the agent again for a new code"

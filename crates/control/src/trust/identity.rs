@@ -12,7 +12,7 @@ use super::issue::now_unix_s;
 use super::tls::Pin;
 use super::{Card, TrustError, card, files};
 
-const EXPECTED: &str = "an identity made by `btu keys issue`";
+const EXPECTED: &str = "an identity made by `btu hosts keys issue`";
 
 /// A certificate, its private key, and the certificate of the authority that issued it, checked
 /// against each other.

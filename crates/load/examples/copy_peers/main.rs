@@ -12,6 +12,12 @@
 //! Client and server are in two network namespaces that are made for it, as any user may. Programs
 //! that are not installed are left out, which is said.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example prints, and has no measurement to lose"
+)]
+
 mod peers;
 mod veth;
 

@@ -253,7 +253,7 @@ fn an_unreadable_cell_is_named() {
         matches!(&refused, StoreError::DamagedRun { run, .. } if *run == lock.run()),
         "{refused}"
     );
-    assert!(refused.to_string().contains("`btu rm r1 --yes` deletes this one"), "{refused}");
+    assert!(refused.to_string().contains("`btu runs rm r1 --yes` deletes this one"), "{refused}");
 }
 
 proptest! {

@@ -1,6 +1,12 @@
 //! For the tests of the testbed only: acts as each of its processes, with agents that follow
 //! commands in lines of text, and with another such agent next to the wire.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "lines of text are the protocol of this test program"
+)]
+
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};

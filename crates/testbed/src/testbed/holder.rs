@@ -13,6 +13,7 @@ use super::error::TestbedError;
 use super::foreground::Signals;
 use super::messages::{receive, send};
 use super::raised::{NetworkRequest, RaisingNetwork};
+use crate::note;
 
 /// The order to the process that holds a network.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub fn keep() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // The caller may be gone; the log has the message as well.
-            eprintln!("btu: {error}");
+            note!("btu: {error}");
             drop(send(io::stdout(), &KeepAnswer::Refused(error)));
             ExitCode::FAILURE
         }
@@ -65,7 +66,7 @@ fn live() -> Result<(), TestbedError> {
     answer()?;
     testbed.await_end();
     match testbed.fallen() {
-        Some(event) => eprintln!("btu: {event}, so the network was taken down"),
+        Some(event) => note!("btu: {event}, so the network was taken down"),
         // The file is of no use any more.
         None => drop(fs::remove_file(log)),
     }

@@ -20,6 +20,7 @@ use super::outer::die_with_parent;
 use super::processes::TestbedProcesses;
 use super::registry::reset_accounts;
 use super::{design, entry_server, hosts, probe};
+use crate::note;
 
 /// The time for processes to end after SIGTERM. Processes that take longer end with process 1.
 const GRACE_PERIOD: Duration = Duration::from_millis(700);
@@ -53,20 +54,21 @@ fn live() -> Result<(), TestbedError> {
         .map_err(|error| TestbedError::protocol("read the order", error))?;
     let watch = thread::Builder::new().spawn(watch_keep_alive);
     watch.map_err(|error| TestbedError::process("watch the keep-alive pipe", &error))?;
+    // The first of all steps, when it is only a test, too: the system's own mount may be read-only.
+    let private = mount_own_proc();
     match order {
         Order::Try { receivers } => rehearse().and_then(|()| {
             answer(&Message::Ready { own_protocol_work: can_receive_on(&receivers) })
         }),
         Order::Raise(spec) => {
-            raise(&spec).and_then(|processes| keep(&processes, spec.design.protocol_work))
+            raise(&spec, private).and_then(|processes| keep(&processes, spec.design.protocol_work))
         }
     }
 }
 
 /// The steps of raising, each of which needs the ones before it.
-fn raise(spec: &TestbedSpec) -> Result<TestbedProcesses, TestbedError> {
+fn raise(spec: &TestbedSpec, private: bool) -> Result<TestbedProcesses, TestbedError> {
     let deadline = Instant::now() + spec.design.timeout();
-    let private = mount_own_proc();
     let layout = Layout::of(&spec.design);
     prepare(spec, private)?;
     let namespaces = Namespaces::open(&layout)?;
@@ -93,7 +95,7 @@ fn prepare(spec: &TestbedSpec, private: bool) -> Result<(), TestbedError> {
         Err(io::Error::other("this system refuses private mounts"))
     };
     if let Err(error) = named {
-        eprintln!(
+        note!(
             "btu: stations are known by their addresses only, not by name: putting a file over /etc/hosts: {error}"
         );
     }

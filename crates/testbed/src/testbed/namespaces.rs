@@ -244,14 +244,19 @@ struct Reason {
 
 impl From<&io::Error> for Reason {
     fn from(error: &io::Error) -> Self {
-        let remedy = match error.raw_os_error() {
-            Some(libc::EOPNOTSUPP | libc::ENODEV) => {
+        let remedy = match (error.raw_os_error(), error.kind()) {
+            (Some(libc::EOPNOTSUPP | libc::ENODEV), _) => {
                 "load the kernel's modules `veth` and `bridge` (as root: modprobe veth bridge), or install them"
             }
-            Some(libc::EPERM | libc::EACCES | libc::EROFS) => {
+            // An error with words of its own has only a kind.
+            (_, io::ErrorKind::ReadOnlyFilesystem) => {
+                "/proc/sys is read-only here: start the container with --privileged (Docker: or with --security-opt \
+                 systempaths=unconfined), the service without ProtectKernelTunables"
+            }
+            (_, io::ErrorKind::PermissionDenied) => {
                 "run as root, or in a container that may change its own network (--privileged)"
             }
-            Some(libc::ENOMEM | libc::ENOBUFS) => "free some memory",
+            (Some(libc::ENOMEM | libc::ENOBUFS), _) => "free some memory",
             _ => "report it as a defect, with the kernel's version",
         };
         Self { text: error.to_string(), remedy }

@@ -23,6 +23,7 @@ use super::messages::{
 };
 use super::process::own;
 use super::refusal::refusal;
+use crate::privilege::Capabilities;
 
 /// The time for process 1 to end on request, before it is killed.
 const GRACE_PERIOD: Duration = Duration::from_millis(1_200);
@@ -89,12 +90,20 @@ pub(super) fn die_with_parent() -> Result<(), TestbedError> {
     set.map_err(|error| TestbedError::process("tie this process to its parent", &error.into()))
 }
 
+/// The rights over the testbed's namespaces that its work needs: making them and mounting in them,
+/// laying cables, carrying frames, and serving at ports below 1024.
+const RIGHTS: Capabilities = Capabilities::SYS_ADMIN
+    .and(Capabilities::NET_ADMIN)
+    .and(Capabilities::NET_RAW)
+    .and(Capabilities::LOW_PORTS);
+
 fn make_namespaces() -> Result<Privilege, TestbedError> {
-    if geteuid().is_root() {
+    // A superuser without some of them, as in a container or a unit, may still act like an ordinary
+    // user: in a user namespace of its own it has them all.
+    let has_all = Capabilities::effective().is_ok_and(|held| held.has(RIGHTS));
+    if geteuid().is_root() && has_all {
         match unshare(NAMESPACES) {
             Ok(()) => return Ok(Privilege::Root),
-            // A superuser without its capabilities, as in a container: it may still act like an
-            // ordinary user.
             Err(nix::Error::EPERM) => (),
             Err(error) => return Err(refusal("make the namespaces of the testbed", &error.into())),
         }

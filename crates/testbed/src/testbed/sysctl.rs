@@ -88,8 +88,14 @@ fn set(setting: &str, value: &str) -> io::Result<()> {
 }
 
 fn write(setting: &str, value: &str) -> io::Result<()> {
-    fs::write(Path::new("/proc/sys/net").join(setting), value)
-        .map_err(|error| io::Error::new(error.kind(), format!("net/{setting} = {value}: {error}")))
+    let path = Path::new("/proc/sys/net").join(setting);
+    fs::write(&path, value).or_else(|error| {
+        // A container may have the settings read-only, and some of them right.
+        if fs::read_to_string(&path).is_ok_and(|found| found.trim() == value) {
+            return Ok(());
+        }
+        Err(io::Error::new(error.kind(), format!("net/{setting} = {value}: {error}")))
+    })
 }
 
 fn is_optional(setting: &str) -> bool {

@@ -16,6 +16,7 @@ use super::design::Design;
 use super::error::{Cause, TestbedError};
 use super::layout::{port_of, wire_inner, wire_outer};
 use super::messages::{TestbedSpec, receive, send};
+use crate::note;
 use crate::wire::{self, WireError, WirePlan};
 
 /// Writes the plan into the runtime directory, and opens it as the wire's standard input.
@@ -49,7 +50,7 @@ pub fn wire(socket: &Path) -> ExitCode {
     match check_inside().and_then(|()| carry(socket)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("btu: {error}");
+            note!("btu: {error}");
             ExitCode::FAILURE
         }
     }

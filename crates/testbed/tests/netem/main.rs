@@ -5,6 +5,12 @@
 //! of their name. `--required` makes it a failure when there is no netem; `--exact-clock` says that
 //! time passes by instructions, not on the wall.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "helpers of tests print what they leave out"
+)]
+
 mod bench;
 mod life;
 mod lines;

@@ -1,6 +1,12 @@
 //! The wire on real interfaces: each requested impairment must be visible at the far end. An
 //! argument that is no option selects scenarios by a part of their name.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "helpers of tests print what they leave out"
+)]
+
 mod bench;
 mod drawn;
 mod lab;

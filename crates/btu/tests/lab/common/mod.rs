@@ -137,6 +137,15 @@ impl Laboratory {
         command
     }
 
+    /// Another program, which starts `btu` with this laboratory's database.
+    pub(crate) fn through(&self, program: &str) -> Command {
+        let (name, value) = self.mark.split_once('=').expect("the mark has a name");
+        let mut command = Command::new(program);
+        command.env("BTU_DATA", self.directory.path()).env(name, value);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
     /// Runs `btu rate ARGUMENTS` to its end.
     pub(crate) fn rate(&self, arguments: &[&str]) -> Output {
         let all: Vec<&str> = ["rate"].iter().chain(arguments).copied().collect();

@@ -38,7 +38,7 @@ fn two_settings_are_compared_as_the_page_says() {
     let page = fs::read_to_string(page).expect("the page");
     let files = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let Some(other) = other_than_reno() else { return };
-    let files: Vec<String> = files.map(|file| file.replace("cubic", &other)).collect();
+    let files: Vec<String> = files.map(|file| file.replace("bbr", &other)).collect();
     assert_eq!(files.len(), 4);
     for file in &files {
         let is_sysctl = file.contains("sysctl");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use btu_suite::activity::Word;
 use btu_suite::record::{Failure, Report};
+use btu_testbed::note;
 use btu_units::Span;
 use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
@@ -114,7 +115,7 @@ impl Monitor {
 
     async fn kill(&mut self) {
         if let Err(error) = self.child.kill().await {
-            eprintln!("agent: killing a worker: {error}");
+            note!("agent: killing a worker: {error}");
         }
     }
 }

@@ -96,7 +96,7 @@ fn nobody_there() {
     let text = error.to_string();
     assert!(
         text.contains("host alpha cannot be reached")
-            && text.contains("does `btu agent` run there"),
+            && text.contains("does `btu hosts agent` run there"),
         "{text}"
     );
 }

@@ -67,7 +67,7 @@ fn no_code(call: &HostCall) -> CoordinatorError {
 fn no_identity(call: &HostCall) -> CoordinatorError {
     CoordinatorError::Host {
         host: call.name.clone(),
-        message: "an identity is needed to reach its agent: --identity FILE, made by `btu keys issue NAME --role \
+        message: "an identity is needed to reach its agent: --identity FILE, made by `btu hosts keys issue NAME --role \
                   controller`; or use --pair or --ssh"
             .to_owned(),
     }
@@ -165,8 +165,8 @@ impl Transport {
 
 fn used_up(host: &str) -> String {
     format!(
-        "{host} ended the connection at the greeting: a pairing code is good for ten minutes and one command, and another was perhaps \
-         first to use the pairing code: start the agent again for a new code"
+        "{host} ended the connection at the greeting: a pairing code is good for ten minutes and one command, and perhaps it \
+         was used already: start the agent again for a new one"
     )
 }
 
@@ -201,7 +201,7 @@ async fn tls(
 
 fn refused(address: &str, error: &io::Error) -> String {
     let advice = match error.kind() {
-        io::ErrorKind::ConnectionRefused => ": does `btu agent` run there, and on this port?",
+        io::ErrorKind::ConnectionRefused => ": does `btu hosts agent` run there, and on this port?",
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
             ": is the address right, and the host up?"
         }

@@ -25,6 +25,7 @@ fn healthy() -> Facts {
         scratch_free_bytes: Some(100 << 30),
         latency_request: true,
         io_uring_disabled: Some(0),
+        congestion_controls: vec!["reno".to_owned(), "bbr".to_owned()],
         ipv6: true,
         packet_filter: false,
     }
@@ -39,6 +40,13 @@ fn a_healthy_host_has_nothing_to_complain_of() {
     let complaints: Vec<_> =
         judge(&healthy()).into_iter().filter(|finding| finding.health != Health::Ok).collect();
     assert_eq!(complaints, []);
+}
+
+/// Which ones stations may use is a question before the first command, not after its refusal.
+#[test]
+fn the_congestion_controls_of_stations_are_named() {
+    let observed = of(&healthy(), "congestion control").observed;
+    assert!(observed.contains("stations may use reno, bbr"), "{observed}");
 }
 
 /// A topic, its health, and a change that causes it.

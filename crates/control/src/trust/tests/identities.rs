@@ -170,7 +170,7 @@ fn a_place_without_an_authority_says_how_to_make_one() {
     for error in
         [Authority::open(empty.path()).unwrap_err(), Authority::list(empty.path()).unwrap_err()]
     {
-        assert!(error.to_string().contains("btu keys init"), "{error}");
+        assert!(error.to_string().contains("btu hosts keys init"), "{error}");
     }
 }
 

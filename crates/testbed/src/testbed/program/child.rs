@@ -1,14 +1,16 @@
 //! A program that was started: its streams, and the kernel's counts.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use btu_suite::program::ProgramOrder;
 use btu_suite::record::CpuTime;
-use btu_units::{Bytes, Time};
+use btu_units::{Bytes, Time, octets_of_text};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
@@ -52,8 +54,9 @@ impl Child {
         let Some((program, arguments)) = order.command.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command"));
         };
-        let mut command = Command::new(found(order).unwrap_or_else(|| program.into()));
-        command.arg0(program).args(arguments).envs(&order.environment).process_group(0);
+        let (name, arguments) = (octets(program), arguments.iter().map(|word| octets(word)));
+        let mut command = Command::new(found(order).unwrap_or_else(|| name.clone().into()));
+        command.arg0(name).args(arguments).envs(&order.environment).process_group(0);
         if let Some(directory) = order.directory.as_deref().or(work.map(Work::path)) {
             command.current_dir(directory);
         }
@@ -123,6 +126,11 @@ impl Child {
     pub(super) fn peak_memory(&self) -> Bytes {
         self.used.peak_memory
     }
+}
+
+/// A word of an order as the system takes it.
+fn octets(word: &str) -> OsString {
+    OsString::from_vec(octets_of_text(word))
 }
 
 /// Has what a start needs in memory, and the processors awake, since either would take a program's

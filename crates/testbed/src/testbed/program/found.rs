@@ -1,9 +1,12 @@
 //! Where a program lies.
 
 use std::env;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use btu_suite::program::ProgramOrder;
+use btu_units::octets_of_text;
 use nix::unistd::{AccessFlags, access};
 
 /// The first executable file of the program's name in the directories of its `$PATH`. `None` where
@@ -18,7 +21,7 @@ pub(super) fn found(order: &ProgramOrder) -> Option<PathBuf> {
     let path = own.or_else(|| env::var_os("PATH"))?;
     env::split_paths(&path)
         .take_while(|directory| directory.is_absolute())
-        .map(|directory| directory.join(name))
+        .map(|directory| directory.join(OsStr::from_bytes(&octets_of_text(name))))
         .find(|file| is_executable(file))
 }
 
