@@ -67,14 +67,9 @@ impl OwnDirectory {
         Ok(Self { path, directory, sweeper })
     }
 
-    /// Where it was when it was made: for errors alone.
+    /// Where it was when it was made: for errors, and for programs that find files by their paths.
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// A path under which other processes of this user find it, as long as this one lives.
-    pub(crate) fn path_for_others(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.directory.as_raw_fd()))
     }
 
     /// Opens the file `name` in it for reading and writing; `how` makes or empties it, or asks for

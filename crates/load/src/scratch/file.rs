@@ -18,7 +18,7 @@ use nix::sys::sendfile::sendfile64;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::directory::{OwnDirectory, enter, open_in};
-use super::scratch_error;
+use super::{check_share, scratch_error};
 use crate::LoadError;
 
 /// What a file is called that has a name.
@@ -172,7 +172,7 @@ impl ScratchFile {
     /// it open.
     pub(crate) fn path_for_others(&self) -> PathBuf {
         match &self.own {
-            Some(own) => own.path_for_others().join(NAMED),
+            Some(own) => own.path().join(NAMED),
             None => {
                 PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
             }
@@ -204,6 +204,8 @@ fn make_room(file: &File, room: u64) -> Result<(), LoadError> {
 /// A file and the directory that it is in, which is new.
 fn named(within: &Path) -> Result<(File, OwnDirectory), (&'static str, io::Error)> {
     let own = OwnDirectory::create(within)?;
+    // Another program finds it by its path: only where no other user can replace that meanwhile.
+    check_share(own.path()).map_err(|error| ("use files", error))?;
     let file = own
         .open(NAMED, OFlag::O_CREAT | OFlag::O_EXCL)
         .map_err(|error| ("create a file", error))?;
