@@ -3,7 +3,9 @@
 use std::io::Read;
 
 use btu_control::environment::collect;
-use btu_control::protocol::{HelloReply, PrepareRequest, ReserveRequest};
+use btu_control::protocol::{
+    HelloReply, Json, PROTOCOL, PrepareRequest, Request as Call, ReserveRequest,
+};
 use btu_control::trust::{Authority, Choice, Pairing, Role};
 use btu_stats::Histogram;
 use btu_store::{Level, Moment, NewCell, NewRun, RunLock, State, Store};
@@ -24,7 +26,6 @@ use btu_suite::record::{
 use btu_suite::roll::{self, Answer, Greeted, Roll};
 use btu_suite::sample::Sample;
 use btu_units::{BitRate, Bytes, Span, Time};
-use prost::Message;
 
 use super::table::readback::STUDIES;
 
@@ -68,7 +69,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         ],
         "rcp_record" => vec![b"C0644 1000000 copy.bin\n".to_vec()],
         "replies" => {
-            vec![[vec![0], HelloReply { name: "alpha".into(), ..Default::default() }.encode_to_vec()].concat()]
+            vec![[vec![0], json(&HelloReply { name: "alpha".into(), ..Default::default() })].concat()]
         }
         "requests" => requests(),
         "revocations" => revocations(),
@@ -628,22 +629,28 @@ fn samples() -> Vec<u8> {
     words.iter().flat_map(|word| [json(word), b"\n".to_vec()].concat()).collect()
 }
 
+/// Requests alone, and all of them as a connection carries them.
 fn requests() -> Vec<Vec<u8>> {
-    let prepare = |order: &Order| PrepareRequest {
-        cell: 1,
-        step: 2,
-        order_json: String::from_utf8(json(order)).expect("UTF-8"),
-        session: vec![7; 16],
-    };
+    let session = vec![7; 16];
     let reserve = ReserveRequest {
         run: "r1".into(),
         controller: "desk".into(),
         expected_ms: 1000,
-        session: vec![7; 16],
+        session: session.clone(),
     };
-    let prepared = orders()
-        .iter()
-        .map(|order| [vec![1], prepare(order).encode_to_vec()].concat())
-        .collect::<Vec<_>>();
-    [prepared, vec![[vec![6], reserve.encode_to_vec()].concat()]].concat()
+    let prepare = |order: &Order| PrepareRequest {
+        cell: 1,
+        step: 2,
+        order: Json::of(order).expect("an order has a JSON form"),
+        session: session.clone(),
+    };
+    let mut requests = vec![Call::from(reserve)];
+    requests.extend(orders().iter().map(prepare).map(Call::from));
+    let mut carried = format!("btu-control {PROTOCOL} 0.1.0\n").into_bytes();
+    for (id, request) in requests.iter().enumerate() {
+        let frame = json(&serde_json::json!({"Call": {"id": id, "request": request}}));
+        carried.extend((frame.len() as u32).to_be_bytes());
+        carried.extend(frame);
+    }
+    requests.iter().map(json).chain([carried]).collect()
 }

@@ -12,7 +12,6 @@
 //! impair    kernel netem on incoming packets; presence: which agents live here
 //! budget    what all work in hand takes of the host together
 //! policy    what controllers may make the host do; journal: what is written of it
-//! others    callers of other versions of the protocol
 //! serve     the way in, signals, the end; listener: TLS over TCP; stdio: one connection, as ssh gives it
 //! ```
 
@@ -25,7 +24,6 @@ pub(crate) mod drill;
 mod host;
 mod impair;
 mod journal;
-mod others;
 mod policy;
 mod presence;
 mod serve;
@@ -38,25 +36,16 @@ mod worker;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use btu_testbed::privilege::{Capabilities, confine_to};
 use thiserror::Error;
 use tokio::net::UnixListener;
-use tokio_stream::wrappers::UnixListenerStream;
-use tonic::service::Routes;
-use tonic::transport::Server;
 
-use crate::protocol::MESSAGE_LIMIT_BYTES;
-use crate::protocol::agent_server::AgentServer;
 use crate::trust::TrustError;
-use caller::Way;
-pub use caller::{Arrival, Connection};
+pub use caller::Connection;
 use host::Host;
-use others::Others;
 pub use policy::{Forbidden, Policy, PolicyError};
 pub use serve::{Entrance, ServiceSettings, Trust, serve};
-use service::Service;
 
 /// The settings of the agent of a local testbed's station.
 #[derive(Debug, Clone)]
@@ -119,9 +108,6 @@ pub enum AgentError {
     /// Standard input and output are no connection.
     #[error("taking standard input and output as a connection: {0}")]
     Stdio(#[source] std::io::Error),
-    /// The service of the agent ended with an error.
-    #[error("serving the agent's protocol: {0}")]
-    Serve(#[from] tonic::transport::Error),
 }
 
 /// Serves a station until the process ends. It has no policy: the coordinator is this machine's own
@@ -142,18 +128,6 @@ async fn speak(settings: AgentSettings) -> Result<(), AgentError> {
         .map_err(|source| AgentError::Listen { path: settings.socket.clone(), source })?;
     let host = Host::new(&settings.station, &settings.executable, None, false)
         .map_err(AgentError::Random)?;
-    let routes = offer(&host, Way::Unix);
-    Server::builder()
-        .add_routes(routes)
-        .serve_with_incoming(UnixListenerStream::new(listener))
-        .await?;
+    serve::to_this_machine(&host, &listener).await;
     Ok(())
-}
-
-/// The service over one entrance, and a sentence for callers of another version.
-fn offer(host: &Arc<Host>, way: Way) -> Routes {
-    let service = AgentServer::new(Service { host: Arc::clone(host), way })
-        .max_decoding_message_size(MESSAGE_LIMIT_BYTES)
-        .max_encoding_message_size(MESSAGE_LIMIT_BYTES);
-    Routes::new(service).into_axum_router().fallback_service(Others).into()
 }

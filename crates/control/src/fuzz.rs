@@ -5,16 +5,13 @@ use std::fmt::Display;
 
 use btu_suite::activity::{Order, Word};
 use btu_suite::record::{Failure, Report};
-use prost::Message;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::agent::Policy;
 use crate::environment::Environment;
 use crate::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DirectRequest, FollowRequest,
-    HelloReply, HelloRequest, ImpairRequest, PrepareDiskFileRequest, PrepareRequest,
-    ReleaseRequest, RenewReply, RenewRequest, ReserveReply, ReserveRequest, StartRequest, Told,
+    CollectReply, DescribeReply, HelloReply, RenewReply, Request, ReserveReply, fuzz_frames,
 };
 use crate::trust::{Card, Identity, Pairing, Revocations, check_name};
 
@@ -46,49 +43,33 @@ pub fn pairing(octets: &[u8]) {
     shown(check_name(&text));
 }
 
-/// A controller's requests to an agent, as protocol buffers.
+/// All that a controller says to an agent: its greeting and its frames; or one request alone.
 pub fn requests(octets: &[u8]) {
-    let Some((kind, octets)) = octets.split_first() else { return };
-    match kind % 12 {
-        0 => shown(HelloRequest::decode(octets)),
-        1 => {
-            if let Ok(request) = PrepareRequest::decode(octets) {
-                order(request.order_json.as_bytes());
-            }
+    fuzz_frames(octets);
+    if let Ok(request) = serde_json::from_slice::<Request>(octets) {
+        if let Request::Prepare(request) = &request {
+            order(request.order.text().as_bytes());
         }
-        2 => shown(StartRequest::decode(octets)),
-        3 => shown(CollectRequest::decode(octets)),
-        4 => shown(AbandonRequest::decode(octets)),
-        5 => shown(PrepareDiskFileRequest::decode(octets)),
-        6 => shown(ReserveRequest::decode(octets)),
-        7 => shown(RenewRequest::decode(octets)),
-        8 => shown(ReleaseRequest::decode(octets)),
-        9 => shown(ImpairRequest::decode(octets)),
-        10 => shown(DirectRequest::decode(octets)),
-        _ => shown(FollowRequest::decode(octets)),
+        json::<Request>(octets);
     }
 }
 
-/// An agent's answers, as protocol buffers.
+/// An agent's answers, after an octet that says to what.
 pub fn replies(octets: &[u8]) {
     let Some((kind, octets)) = octets.split_first() else { return };
     match kind % 6 {
-        0 => shown(HelloReply::decode(octets)),
-        1 => shown(ReserveReply::decode(octets)),
-        2 => shown(RenewReply::decode(octets)),
+        0 => json::<HelloReply>(octets),
+        1 => json::<ReserveReply>(octets),
+        2 => json::<RenewReply>(octets),
         3 => {
-            if let Ok(reply) = DescribeReply::decode(octets) {
-                environment(reply.environment_json.as_bytes());
+            if let Ok(reply) = serde_json::from_slice::<DescribeReply>(octets) {
+                environment(reply.environment.text().as_bytes());
             }
         }
-        4 => {
-            if let Ok(told) = Told::decode(octets) {
-                word(told.word_json.as_bytes());
-            }
-        }
+        4 => word(octets),
         _ => {
-            if let Ok(reply) = CollectReply::decode(octets) {
-                reply.accounts.iter().for_each(|told| account(told.result_json.as_bytes()));
+            if let Ok(reply) = serde_json::from_slice::<CollectReply>(octets) {
+                reply.accounts.iter().for_each(|told| account(told.result.text().as_bytes()));
             }
         }
     }

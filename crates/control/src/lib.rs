@@ -1,7 +1,7 @@
 //! Agents, their protocol, and the coordinator that measures a run with them.
 //!
 //! ```text
-//! coordinator --gRPC over a Unix socket--> agent (one per station) --pipes--> worker (one per activity)
+//! coordinator --frames over a Unix socket-> agent (one per station) --pipes--> worker (one per activity)
 //!      |                                                                        |
 //!      +--JSON lines over a Unix socket--> wire                                 +-- btu-traffic, btu-load
 //! ```

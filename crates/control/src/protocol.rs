@@ -1,53 +1,68 @@
-//! The agent's service as generated from `proto/agent.proto`, and its version.
+//! What a controller and the agent of a host exchange, over any stream of octets: a Unix socket, a
+//! TLS connection, or the standard input and output of an agent that ssh has started (decision
+//! 0036). Nothing of it crosses the measured network.
+//!
+//! ```text
+//! controller                                agent
+//!   btu-control 3 0.1.0\n          ------->                    a line each (greeting);
+//!                                  <-------  btu-control 3 0.1.0\n      other versions end here
+//!   {"Call":{"id":1,"request":...}} ------>                    then frames: four octets of length, JSON
+//!                                  <-------  {"Part":{"id":1,...}}      none or more
+//!                                  <-------  {"End":{"id":1,...}}       one
+//! ```
+//!
+//! Calls are open side by side. One that is dropped is cancelled, and all are when the connection
+//! ends.
 
-// Generated code has its own style.
-#![allow(missing_docs, clippy::pedantic, unreachable_pub)]
+mod client;
+mod ends;
+mod greeting;
+mod json;
+mod messages;
+mod server;
+mod status;
+#[cfg(test)]
+mod tests;
 
-tonic::include_proto!("btu.agent.v2");
+pub use client::{Answers, Client, ConnectError, Life};
+pub use ends::Duplex;
+pub use json::Json;
+pub use messages::*;
+pub use server::{CALLS, SILENCE};
+pub(crate) use server::{Parts, Serve, fuzz_frames, serve};
+pub use status::{Code, Status};
+
+use serde::{Deserialize, Serialize};
 
 /// Version of the protocol and of the documents it carries; both sides must name the same.
-pub const PROTOCOL: u32 = 2;
-
-/// The changes of a version, for peers with an older one.
-const NEWS: [(u32, &str); 1] =
-    [(2, "reservations, leases, kept accounts and impairment by the agent")];
-
-/// The message when the two sides have different versions.
-pub fn mismatch(agent: (u32, &str), controller: (u32, &str)) -> String {
-    let older = agent.0.min(controller.0);
-    let lacks: Vec<&str> =
-        NEWS.iter().filter(|(version, _)| *version > older).map(|(_, what)| *what).collect();
-    let lacks = if lacks.is_empty() {
-        String::new()
-    } else {
-        format!("; version {older} lacks {}", lacks.join(", "))
-    };
-    let named = |(protocol, btu): (u32, &str)| match btu {
-        "" => protocol.to_string(),
-        btu => format!("{protocol} (btu {btu})"),
-    };
-    format!(
-        "this agent speaks protocol {} and the controller {}{lacks}: use the same btu on both",
-        named(agent),
-        named(controller)
-    )
-}
+pub const PROTOCOL: u32 = 3;
 
 /// The largest message either side takes: an account with its histogram is far below.
 pub const MESSAGE_LIMIT_BYTES: usize = 16 << 20;
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A frame of a controller.
+#[derive(Debug, Serialize, Deserialize)]
+enum FromController {
+    /// Opens a call. The document is a [`Request`]: one that cannot be read ends this call alone.
+    Call { id: u64, request: Json },
+    /// No caller waits for the rest of this call.
+    Cancel { id: u64 },
+    /// To be answered by its like.
+    Alive,
+}
 
-    #[test]
-    fn a_mismatch_names_both_versions_and_what_the_older_lacks() {
-        let said = mismatch((2, "0.2.0"), (1, ""));
-        assert_eq!(
-            said,
-            "this agent speaks protocol 2 (btu 0.2.0) and the controller 1; version 1 lacks reservations, leases, kept \
-             accounts and impairment by the agent: use the same btu on both"
-        );
-        assert!(!mismatch((2, "0.2.0"), (3, "0.3.0")).contains("lacks"));
-    }
+/// A frame of an agent.
+#[derive(Debug, Serialize, Deserialize)]
+enum FromAgent {
+    /// A part of the answer to a call; more follows.
+    Part {
+        id: u64,
+        part: Json,
+    },
+    /// The answer, or its end.
+    End {
+        id: u64,
+        end: Result<Json, Status>,
+    },
+    Alive,
 }

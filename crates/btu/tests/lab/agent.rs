@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use btu_control::protocol::agent_client::AgentClient;
 use btu_control::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, FollowRequest, HelloRequest, PROTOCOL,
-    PrepareRequest, ReleaseRequest, RenewRequest, ReserveReply, ReserveRequest, StartRequest,
+    AbandonRequest, Client, Code, CollectReply, CollectRequest, FollowRequest, HelloRequest, Json,
+    PROTOCOL, PrepareRequest, ReleaseRequest, RenewRequest, ReserveReply, ReserveRequest,
+    StartRequest, Status,
 };
 use btu_suite::activity::{
     Activity, Cpu, Disk, HintEnd, Order, PipeMeeting, Rendezvous, Rounds, Word, Work,
@@ -17,12 +17,9 @@ use btu_suite::bounds::{BoundedOrder, Bounds};
 use btu_suite::hint::HintPlan;
 use btu_suite::pipe::{End, Kind, PipePlan, Place};
 use btu_units::Span;
-use hyper_util::rt::TokioIo;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::net::UnixStream;
-use tonic::Code;
-use tonic::transport::{Channel, Endpoint, Uri};
 
 use crate::common::{finish, once};
 use crate::share::Share;
@@ -82,22 +79,15 @@ impl Running {
             .collect()
     }
 
-    pub(crate) async fn client(&self) -> AgentClient<Channel> {
+    pub(crate) async fn client(&self) -> Client {
         client_over(std::os::unix::net::UnixStream::connect(self.socket()).unwrap()).await
     }
 }
 
 /// A client of the agent at the other end of a connection.
-pub(crate) async fn client_over(stream: std::os::unix::net::UnixStream) -> AgentClient<Channel> {
+pub(crate) async fn client_over(stream: std::os::unix::net::UnixStream) -> Client {
     stream.set_nonblocking(true).unwrap();
-    let mut stream = Some(TokioIo::new(UnixStream::from_std(stream).unwrap()));
-    let connect = tower::service_fn(move |_: Uri| {
-        let stream = stream.take().ok_or_else(|| std::io::Error::other("the connection has ended"));
-        async move { stream }
-    });
-    AgentClient::new(
-        Endpoint::from_static("http://agent.local").connect_with_connector(connect).await.unwrap(),
-    )
+    Client::connect(UnixStream::from_std(stream).unwrap(), None).await.unwrap()
 }
 
 impl Drop for Running {
@@ -129,14 +119,14 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-fn crunch(seconds: u64) -> String {
+fn crunch(seconds: u64) -> Json {
     let rounds = Rounds::For(Span::from_seconds(seconds));
     let order = Order::new(1, Span::from_seconds(seconds + 5), Activity::Cpu(Cpu { rounds }));
-    serde_json::to_string(&order).unwrap()
+    Json::of(&order).unwrap()
 }
 
 pub(crate) async fn reserve(
-    client: &mut AgentClient<Channel>,
+    client: &Client,
     run: &str,
     controller: &str,
     session: Vec<u8>,
@@ -147,25 +137,18 @@ pub(crate) async fn reserve(
         expected_ms: 40_000,
         session,
     };
-    client.reserve(request).await.unwrap().into_inner()
+    client.call(request).await.unwrap()
 }
 
-async fn set_off(client: &mut AgentClient<Channel>, cell: u64, session: &[u8], order_json: String) {
+async fn set_off(client: &Client, cell: u64, session: &[u8], order: Json) {
     let session = session.to_vec();
-    client
-        .prepare(PrepareRequest { cell, step: 0, order_json, session: session.clone() })
-        .await
-        .unwrap();
-    client.start(StartRequest { cell, session }).await.unwrap();
+    client.call(PrepareRequest { cell, step: 0, order, session: session.clone() }).await.unwrap();
+    client.call(StartRequest { cell, session }).await.unwrap();
 }
 
-async fn collect(
-    client: &mut AgentClient<Channel>,
-    cell: u64,
-    session: &[u8],
-) -> Result<CollectReply, tonic::Status> {
+async fn collect(client: &Client, cell: u64, session: &[u8]) -> Result<CollectReply, Status> {
     let request = CollectRequest { cell, finishing: vec![0], session: session.to_vec() };
-    client.collect(request).await.map(tonic::Response::into_inner)
+    client.call(request).await
 }
 
 #[test]
@@ -173,21 +156,21 @@ fn a_lost_controller_s_work_ends_in_time_and_what_was_finished_is_kept() {
     let _share = Share::one();
     let agent = Running::with(None);
     block_on(async {
-        let mut client = agent.client().await;
-        let reply = reserve(&mut client, "r12", "carol", Vec::new()).await;
+        let client = agent.client().await;
+        let reply = reserve(&client, "r12", "carol", Vec::new()).await;
         let (session, reserved) = (reply.session, Instant::now());
         assert_eq!((session.len(), reply.lease_ms, reply.resumed), (16, 5000, false));
         assert!(agent.log().contains("agent: reserved for run r12 of carol\n"), "{}", agent.log());
 
-        let busy = reserve(&mut client, "r3", "dave", Vec::new()).await;
+        let busy = reserve(&client, "r3", "dave", Vec::new()).await;
         assert!(busy.session.is_empty());
         assert!(busy.busy.starts_with("busy with run r12 of carol, free in "), "{}", busy.busy);
 
-        set_off(&mut client, 1, &session, crunch(0)).await;
-        let first = collect(&mut client, 1, &session).await.unwrap();
-        assert!(first.accounts[0].result_json.contains("Ok"), "{first:?}");
-        assert!(!first.machine_json.is_empty());
-        set_off(&mut client, 2, &session, crunch(60)).await;
+        set_off(&client, 1, &session, crunch(0)).await;
+        let first = collect(&client, 1, &session).await.unwrap();
+        assert!(first.accounts[0].result.text().contains("Ok"), "{first:?}");
+        assert!(first.machine.is_some());
+        set_off(&client, 2, &session, crunch(60)).await;
         assert_eq!(agent.workers(), 1);
         // From here on no client renews the lease.
         drop(client);
@@ -196,21 +179,21 @@ fn a_lost_controller_s_work_ends_in_time_and_what_was_finished_is_kept() {
         let lived = reserved.elapsed();
         assert!(lived >= Duration::from_millis(4900), "the lease was cut short: {lived:?}");
 
-        let mut client = agent.client().await;
+        let client = agent.client().await;
         let lapsed = client
-            .renew(RenewRequest { expected_left_ms: 1, session: session.clone() })
+            .call(RenewRequest { expected_left_ms: 1, session: session.clone() })
             .await
             .unwrap_err();
         assert_eq!(lapsed.code(), Code::NotFound);
-        let kept = collect(&mut client, 1, &session).await.unwrap();
+        let kept = collect(&client, 1, &session).await.unwrap();
         assert_eq!(kept, first);
-        let again = reserve(&mut client, "r12", "carol", session.clone()).await;
+        let again = reserve(&client, "r12", "carol", session.clone()).await;
         assert_eq!((again.resumed, again.kept_cells.as_slice()), (true, [1, 2].as_slice()));
-        let killed = collect(&mut client, 2, &session).await.unwrap();
-        assert!(killed.accounts[0].result_json.contains("not heard"), "{killed:?}");
-        client.release(ReleaseRequest { session: session.clone() }).await.unwrap();
-        assert_eq!(collect(&mut client, 1, &session).await.unwrap_err().code(), Code::NotFound);
-        assert!(!reserve(&mut client, "r3", "dave", Vec::new()).await.session.is_empty());
+        let killed = collect(&client, 2, &session).await.unwrap();
+        assert!(killed.accounts[0].result.text().contains("not heard"), "{killed:?}");
+        client.call(ReleaseRequest { session: session.clone() }).await.unwrap();
+        assert_eq!(collect(&client, 1, &session).await.unwrap_err().code(), Code::NotFound);
+        assert!(!reserve(&client, "r3", "dave", Vec::new()).await.session.is_empty());
     });
 }
 
@@ -219,10 +202,9 @@ fn an_order_that_the_policy_forbids_makes_no_worker() {
     let _share = Share::one();
     let agent = Running::with(Some("runs_at_once = 1\n\n[limits]\nduration = \"2 s\"\n"));
     block_on(async {
-        let mut client = agent.client().await;
-        let request =
-            PrepareRequest { cell: 1, step: 0, order_json: crunch(60), session: Vec::new() };
-        let refused = client.prepare(request).await.unwrap_err();
+        let client = agent.client().await;
+        let request = PrepareRequest { cell: 1, step: 0, order: crunch(60), session: Vec::new() };
+        let refused = client.call(request).await.unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied);
         assert!(refused.message().contains("`limits.duration` in line 4"), "{}", refused.message());
         assert_eq!(agent.workers(), 0);
@@ -231,36 +213,28 @@ fn an_order_that_the_policy_forbids_makes_no_worker() {
             log.contains("agent: refused a controller: cpu for up to 65 s is longer than 2 s: "),
             "{log}"
         );
-        let hello = |protocol| HelloRequest { protocol, btu_version: "0.0.9".to_owned() };
-        let reply = client.hello(hello(PROTOCOL)).await.unwrap().into_inner();
+        let reply = client.call(HelloRequest {}).await.unwrap();
         assert!(
             reply.features.contains(&"policy".to_owned())
                 && reply.activities.contains(&"cpu".to_owned())
         );
-        assert_eq!(reply.instance.len(), 16);
-        let refused = client.hello(hello(PROTOCOL - 1)).await.unwrap_err();
-        assert_eq!(refused.code(), Code::FailedPrecondition);
-        assert!(refused.message().contains("lacks reservations"), "{}", refused.message());
+        assert_eq!((reply.instance.len(), reply.protocol), (16, PROTOCOL));
     });
 }
 
 /// A worker's messages, from the first one that the caller does not have to the last.
-async fn follow(
-    client: &mut AgentClient<Channel>,
-    session: &[u8],
-    heard: u64,
-) -> Result<Vec<Word>, tonic::Status> {
+async fn follow(client: &Client, session: &[u8], heard: u64) -> Result<Vec<Word>, Status> {
     let request = FollowRequest { cell: 1, step: 0, heard, session: session.to_vec() };
-    let mut told = client.follow(request).await?.into_inner();
+    let mut told = client.open(request)?;
     let mut words = Vec::new();
-    while let Some(word) = told.message().await? {
-        words.push(serde_json::from_str(&word.word_json).unwrap());
+    while let Some(word) = told.next().await? {
+        words.push(word.read().unwrap());
     }
     Ok(words)
 }
 
 /// Alone, so that it needs no other end.
-fn small_hint() -> String {
+fn small_hint() -> Json {
     let plan = PipePlan::new(1, Kind::Tcp, Place::Here);
     let hint = HintPlan {
         trials: 3,
@@ -271,7 +245,7 @@ fn small_hint() -> String {
     let meeting = PipeMeeting::Network(Rendezvous::Listen([127, 0, 0, 1].into()));
     let end = HintEnd { end: End::Near, meeting, token: [7; 16], hint, pipe: plan };
     let activity = Activity::Hint(Box::new(end));
-    serde_json::to_string(&Order::new(1, Span::from_seconds(30), activity)).unwrap()
+    Json::of(&Order::new(1, Span::from_seconds(30), activity)).unwrap()
 }
 
 #[test]
@@ -279,13 +253,13 @@ fn words_are_followed_while_they_are_said_and_afterwards() {
     let _share = Share::one();
     let agent = Running::with(None);
     block_on(async {
-        let mut client = agent.client().await;
-        let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
-        let early = follow(&mut client, &session, 0).await.unwrap_err();
+        let client = agent.client().await;
+        let session = reserve(&client, "r1", "carol", Vec::new()).await.session;
+        let early = follow(&client, &session, 0).await.unwrap_err();
         assert_eq!(early.code(), Code::FailedPrecondition, "{}", early.message());
 
-        set_off(&mut client, 1, &session, small_hint()).await;
-        let words = follow(&mut client, &session, 0).await.unwrap();
+        set_off(&client, 1, &session, small_hint()).await;
+        let words = follow(&client, &session, 0).await.unwrap();
         let (last, steps) = words.split_last().expect("a worker has a last word");
         assert!(matches!(last, Word::Done(_)), "{last:?}");
         assert!(
@@ -293,16 +267,16 @@ fn words_are_followed_while_they_are_said_and_afterwards() {
             "{steps:?}"
         );
         assert_eq!(
-            follow(&mut client, &session, 1).await.unwrap(),
+            follow(&client, &session, 1).await.unwrap(),
             words[1..],
             "from where the caller was"
         );
-        assert!(follow(&mut client, &session, u64::MAX).await.unwrap().is_empty());
+        assert!(follow(&client, &session, u64::MAX).await.unwrap().is_empty());
 
         // Messages can be read again, before and after collection; in another session they cannot.
-        collect(&mut client, 1, &session).await.unwrap();
-        assert_eq!(follow(&mut client, &session, 0).await.unwrap(), words);
-        let foreign = follow(&mut client, &[9; 16], 0).await.unwrap_err();
+        collect(&client, 1, &session).await.unwrap();
+        assert_eq!(follow(&client, &session, 0).await.unwrap(), words);
+        let foreign = follow(&client, &[9; 16], 0).await.unwrap_err();
         assert_eq!(foreign.code(), Code::NotFound);
     });
 }
@@ -312,14 +286,14 @@ fn a_worker_that_is_killed_has_a_last_word_too() {
     let _share = Share::one();
     let agent = Running::with(None);
     block_on(async {
-        let mut client = agent.client().await;
-        set_off(&mut client, 1, &[], crunch(60)).await;
+        let client = agent.client().await;
+        set_off(&client, 1, &[], crunch(60)).await;
         let request = FollowRequest { cell: 1, step: 0, heard: 0, session: Vec::new() };
-        let mut told = client.follow(request).await.unwrap().into_inner();
-        client.abandon(AbandonRequest::default()).await.unwrap();
-        let last = told.message().await.unwrap().expect("a last word");
-        assert!(last.word_json.contains("abandoned"), "{}", last.word_json);
-        assert_eq!(told.message().await.unwrap(), None);
+        let mut told = client.open(request).unwrap();
+        client.call(AbandonRequest::default()).await.unwrap();
+        let last = told.next().await.unwrap().expect("a last word");
+        assert!(last.text().contains("abandoned"), "{}", last.text());
+        assert_eq!(told.next().await.unwrap(), None);
     });
 }
 
@@ -399,8 +373,8 @@ fn the_end_comes_in_order() {
     let _share = Share::one();
     let mut agent = Running::with(None);
     block_on(async {
-        let mut client = agent.client().await;
-        set_off(&mut client, 1, &[], crunch(60)).await;
+        let client = agent.client().await;
+        set_off(&client, 1, &[], crunch(60)).await;
         assert_eq!(agent.workers(), 1);
     });
     let pid = Pid::from_raw(agent.child.id().cast_signed());
@@ -451,14 +425,14 @@ fn on_standard_input_it_ends_with_the_connection() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    input.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
-    let mut frame = [0; 9];
-    child.stdout.as_mut().unwrap().read_exact(&mut frame).unwrap();
+    let greeting = format!("btu-control {PROTOCOL} {}\n", env!("CARGO_PKG_VERSION"));
+    input.write_all(greeting.as_bytes()).unwrap();
+    let mut said = vec![0; greeting.len()];
+    child.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
     drop(input);
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success(), "{}", text(&ended.stderr));
-    // A frame of settings (RFC 9113, section 6.5).
-    assert_eq!(frame[3], 4, "{frame:?}");
+    assert_eq!(text(&said), greeting);
 }
 
 #[test]

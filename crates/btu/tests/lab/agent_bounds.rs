@@ -9,15 +9,12 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use btu_control::protocol::agent_client::AgentClient;
 use btu_control::protocol::{
-    HelloRequest, ImpairRequest, PROTOCOL, PrepareDiskFileRequest, PrepareRequest, ReleaseRequest,
-    StartRequest,
+    Client, Code, HelloRequest, ImpairRequest, Json, PrepareDiskFileRequest, PrepareRequest,
+    ReleaseRequest, StartRequest, Status,
 };
 use btu_suite::activity::{Activity, Disk, FtpServe, Order, Rendezvous, UdpSend, Work};
 use btu_units::{BitRate, Bytes, Span};
-use tonic::transport::Channel;
-use tonic::{Code, Status};
 
 use crate::agent::{Running, block_on, btu, client_over, reserve, wait_for};
 use crate::share::Share;
@@ -27,23 +24,19 @@ const TOKEN: [u8; 16] = *b"sixteen byte key";
 const MIB: u64 = 1 << 20;
 
 /// Prepares an activity; returns its address.
-async fn prepare(
-    client: &mut AgentClient<Channel>,
-    step: u32,
-    activity: Activity,
-) -> Result<String, Status> {
+async fn prepare(client: &Client, step: u32, activity: Activity) -> Result<String, Status> {
     prepare_for(client, step, activity, Span::from_seconds(30)).await
 }
 
 async fn prepare_for(
-    client: &mut AgentClient<Channel>,
+    client: &Client,
     step: u32,
     activity: Activity,
     deadline: Span,
 ) -> Result<String, Status> {
-    let order_json = serde_json::to_string(&Order::new(1, deadline, activity)).unwrap();
-    let request = PrepareRequest { cell: 1, step, order_json, session: Vec::new() };
-    client.prepare(request).await.map(|reply| reply.into_inner().endpoint)
+    let order = Json::of(&Order::new(1, deadline, activity)).unwrap();
+    let request = PrepareRequest { cell: 1, step, order, session: Vec::new() };
+    client.call(request).await.map(|reply| reply.endpoint)
 }
 
 fn datagrams() -> Activity {
@@ -76,16 +69,16 @@ fn ten_streams_send_no_more_than_one_may() {
     let _share = Share::one();
     let agent = Running::with(Some("[limits]\nrate = \"10 Mb/s\"\n"));
     block_on(async {
-        let mut client = agent.client().await;
-        prepare(&mut client, 0, datagrams()).await.unwrap();
-        let said = forbidden(prepare(&mut client, 1, datagrams()).await, "`limits.rate` in line 2");
+        let client = agent.client().await;
+        prepare(&client, 0, datagrams()).await.unwrap();
+        let said = forbidden(prepare(&client, 1, datagrams()).await, "`limits.rate` in line 2");
         assert!(said.contains("20 Mb/s in all"), "{said}");
         assert_eq!(agent.workers(), 1);
         assert!(said.starts_with("udp-send: its session would send"), "{said}");
         is_logged(&agent, &said);
         // The claim of ended work is free again.
-        client.release(ReleaseRequest::default()).await.unwrap();
-        prepare(&mut client, 1, datagrams()).await.unwrap();
+        client.call(ReleaseRequest::default()).await.unwrap();
+        prepare(&client, 1, datagrams()).await.unwrap();
     });
 }
 
@@ -94,12 +87,12 @@ fn processes_are_counted() {
     let _share = Share::one();
     let agent = Running::with(Some("[limits]\nworkers = 3\n"));
     block_on(async {
-        let mut client = agent.client().await;
+        let client = agent.client().await;
         for step in 0..3 {
-            prepare(&mut client, step, Activity::Null).await.unwrap();
+            prepare(&client, step, Activity::Null).await.unwrap();
         }
         let said =
-            forbidden(prepare(&mut client, 3, Activity::Null).await, "`limits.workers` in line 2");
+            forbidden(prepare(&client, 3, Activity::Null).await, "`limits.workers` in line 2");
         is_logged(&agent, &said);
         assert_eq!(agent.workers(), 3);
     });
@@ -114,11 +107,11 @@ fn memory_and_open_files_of_all_workers_are_bounded_together() {
     ] {
         let agent = Running::with(Some(&format!("[limits]\n{limits}\n")));
         block_on(async {
-            let mut client = agent.client().await;
+            let client = agent.client().await;
             // The limits of each come from its activity: 128 MiB, and 128 open files.
-            prepare(&mut client, 0, Activity::Null).await.unwrap();
-            prepare(&mut client, 1, Activity::Null).await.unwrap();
-            let said = forbidden(prepare(&mut client, 2, Activity::Null).await, rule);
+            prepare(&client, 0, Activity::Null).await.unwrap();
+            prepare(&client, 1, Activity::Null).await.unwrap();
+            let said = forbidden(prepare(&client, 2, Activity::Null).await, rule);
             is_logged(&agent, &said);
             assert_eq!(agent.workers(), 2);
             let limits = std::fs::read_to_string(agent.worker().join("limits")).unwrap();
@@ -142,15 +135,14 @@ fn room_for_files_is_taken_before_they_are_written() {
     let agent = Running::with(Some("[scratch]\nbytes = \"3 MiB\"\n"));
     let scratch = tempfile::tempdir().unwrap();
     block_on(async {
-        let mut client = agent.client().await;
+        let client = agent.client().await;
         let said = forbidden(
-            client.prepare_disk_file(prepare_disk_file(scratch.path(), 4 * MIB, &[])).await,
+            client.call(prepare_disk_file(scratch.path(), 4 * MIB, &[])).await,
             "`scratch.bytes` in line 2",
         );
         is_logged(&agent, &said);
-        let reply =
-            client.prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &[])).await.unwrap();
-        let source = reply.into_inner().source;
+        let reply = client.call(prepare_disk_file(scratch.path(), MIB, &[])).await.unwrap();
+        let source = reply.source;
         let copies = || {
             let (file, directory) = (Bytes::new(MIB), scratch.path().to_owned());
             Activity::Disk(Disk {
@@ -161,11 +153,11 @@ fn room_for_files_is_taken_before_they_are_written() {
             })
         };
         // The source, and one copy each.
-        prepare(&mut client, 0, copies()).await.unwrap();
-        prepare(&mut client, 1, copies()).await.unwrap();
-        forbidden(prepare(&mut client, 2, copies()).await, "`scratch.bytes` in line 2");
+        prepare(&client, 0, copies()).await.unwrap();
+        prepare(&client, 1, copies()).await.unwrap();
+        forbidden(prepare(&client, 2, copies()).await, "`scratch.bytes` in line 2");
         forbidden(
-            client.prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &[])).await,
+            client.call(prepare_disk_file(scratch.path(), MIB, &[])).await,
             "`scratch.bytes` in line 2",
         );
     });
@@ -177,9 +169,9 @@ fn a_source_file_is_a_part_of_the_disk_activity() {
     let agent = Running::with(Some("activities = [\"null\", \"cpu\"]\n"));
     let scratch = tempfile::tempdir().unwrap();
     block_on(async {
-        let mut client = agent.client().await;
+        let client = agent.client().await;
         forbidden(
-            client.prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &[])).await,
+            client.call(prepare_disk_file(scratch.path(), MIB, &[])).await,
             "`activities` in line 1",
         );
     });
@@ -199,22 +191,22 @@ fn a_source_file_is_given_up_with_its_session() {
     let agent = Running::with(None);
     let scratch = tempfile::tempdir().unwrap();
     block_on(async {
-        let mut client = agent.client().await;
-        let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
-        let (mut other, asked) =
+        let client = agent.client().await;
+        let session = reserve(&client, "r1", "carol", Vec::new()).await.session;
+        let (other, asked) =
             (client.clone(), prepare_disk_file(scratch.path(), 512 * MIB, &session));
-        let making = tokio::spawn(async move { other.prepare_disk_file(asked).await });
+        let making = tokio::spawn(async move { other.call(asked).await });
         let began = Instant::now();
         while !has_open(&agent, scratch.path()) {
             assert!(began.elapsed() < Duration::from_secs(30), "it was never under way");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let second = client
-            .prepare_disk_file(prepare_disk_file(scratch.path(), MIB, &session))
+            .call(prepare_disk_file(scratch.path(), MIB, &session))
             .await
             .expect_err("one is being made");
         assert_eq!(second.code(), Code::FailedPrecondition, "{second:?}");
-        client.release(ReleaseRequest { session }).await.unwrap();
+        client.call(ReleaseRequest { session }).await.unwrap();
         let given_up = making.await.unwrap().expect_err("it goes on without its session");
         assert!(given_up.message().contains("was stopped"), "{}", given_up.message());
     });
@@ -225,10 +217,10 @@ fn what_was_prepared_ends_at_its_deadline_and_serves_its_peers_alone() {
     let _share = Share::one();
     let agent = Running::with(Some("peers = [\"127.0.0.5\"]\n[limits]\nduration = \"2 s\"\n"));
     block_on(async {
-        let mut client = agent.client().await;
+        let client = agent.client().await;
         let serve = Activity::FtpServe(FtpServe { address: HERE, password: "secret".to_owned() });
         let prepared = Instant::now();
-        let endpoint = prepare_for(&mut client, 0, serve, Span::from_seconds(2)).await.unwrap();
+        let endpoint = prepare_for(&client, 0, serve, Span::from_seconds(2)).await.unwrap();
         let mut stranger = TcpStream::connect(&endpoint).unwrap();
         stranger.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         assert_eq!(stranger.read(&mut [0; 100]).unwrap_or(0), 0, "a stranger is greeted");
@@ -251,13 +243,12 @@ fn an_agent_that_ssh_did_not_start_impairs_nothing() {
     // The command holds the agent's end open, too.
     drop(command);
     block_on(async {
-        let mut client = client_over(ours).await;
-        let hello = HelloRequest { protocol: PROTOCOL, btu_version: String::new() };
-        let features = client.hello(hello).await.unwrap().into_inner().features;
+        let client = client_over(ours).await;
+        let features = client.call(HelloRequest {}).await.unwrap().features;
         assert!(!features.contains(&"netem".to_owned()), "{features:?}");
-        let session = reserve(&mut client, "r1", "carol", Vec::new()).await.session;
+        let session = reserve(&client, "r1", "carol", Vec::new()).await.session;
         let said = forbidden(
-            client.impair(impair("127.0.0.1", session)).await,
+            client.call(impair("127.0.0.1", session)).await,
             "a rule that no policy changes",
         );
         assert!(said.contains("no SSH_CONNECTION"), "{said}");
@@ -279,11 +270,11 @@ fn packets_are_impaired_by_the_policy_alone() {
     ] {
         let agent = Running::with(Some(policy));
         block_on(async {
-            let mut client = agent.client().await;
-            let said = forbidden(client.impair(impair("127.0.0.1")).await, rule);
+            let client = agent.client().await;
+            let said = forbidden(client.call(impair("127.0.0.1")).await, rule);
             is_logged(&agent, &said);
             // Removing an impairment is always allowed.
-            client.impair(ImpairRequest { delay_ns: 0, ..impair("127.0.0.1") }).await.unwrap();
+            client.call(ImpairRequest { delay_ns: 0, ..impair("127.0.0.1") }).await.unwrap();
         });
     }
 }
@@ -304,10 +295,9 @@ fn a_listening_sender_floods_nobody() {
     let _share = Share::one();
     let agent = Running::with(Some("peers = [\"127.0.0.1\", \"127.0.0.8\"]\n"));
     block_on(async {
-        let mut client = agent.client().await;
-        let endpoint: SocketAddr =
-            prepare(&mut client, 0, datagrams()).await.unwrap().parse().unwrap();
-        client.start(StartRequest { cell: 1, session: Vec::new() }).await.unwrap();
+        let client = agent.client().await;
+        let endpoint: SocketAddr = prepare(&client, 0, datagrams()).await.unwrap().parse().unwrap();
+        client.call(StartRequest { cell: 1, session: Vec::new() }).await.unwrap();
         let outside = UdpSocket::bind(("127.0.0.7", 0)).unwrap();
         let forged = UdpSocket::bind(("127.0.0.8", 0)).unwrap();
         let peer = UdpSocket::bind((HERE, 0)).unwrap();

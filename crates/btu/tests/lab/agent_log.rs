@@ -7,15 +7,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use btu_control::protocol::agent_client::AgentClient;
-use btu_control::protocol::{DescribeRequest, PrepareRequest, StartRequest};
+use btu_control::protocol::{Client, Code, DescribeRequest, Json, PrepareRequest, StartRequest};
 use btu_control::trust::{Authority, Role, client_config};
 use btu_suite::activity::{Activity, FtpServe, Order, Receiving, Rendezvous, TcpReceive};
 use btu_units::{Bytes, Span};
-use hyper_util::rt::TokioIo;
 use tokio_rustls::TlsConnector;
-use tonic::Code;
-use tonic::transport::{Channel, Endpoint, Uri};
 
 use crate::agent::{Running, block_on, reserve, wait_for};
 use crate::share::Share;
@@ -24,12 +20,11 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// An unknown caller's connection to a worker's data port on this machine.
 async fn port_of(agent: &Running, activity: Activity) -> TcpStream {
-    let mut client = agent.client().await;
-    let order_json =
-        serde_json::to_string(&Order::new(1, Span::from_seconds(20), activity)).unwrap();
-    let request = PrepareRequest { cell: 1, step: 0, order_json, session: Vec::new() };
-    let endpoint = client.prepare(request).await.unwrap().into_inner().endpoint;
-    client.start(StartRequest { cell: 1, session: Vec::new() }).await.unwrap();
+    let client = agent.client().await;
+    let order = Json::of(&Order::new(1, Span::from_seconds(20), activity)).unwrap();
+    let request = PrepareRequest { cell: 1, step: 0, order, session: Vec::new() };
+    let endpoint = client.call(request).await.unwrap().endpoint;
+    client.call(StartRequest { cell: 1, session: Vec::new() }).await.unwrap();
     let stranger = TcpStream::connect(endpoint).unwrap();
     stranger.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stranger
@@ -112,24 +107,14 @@ impl Listening {
     }
 
     /// A connection of a controller of this name.
-    async fn controller(&mut self, name: &str) -> AgentClient<Channel> {
+    async fn controller(&mut self, name: &str) -> Client {
         let file = self.directory.path().join(Path::new(name).with_extension("pem"));
         let identity = self.authority.issue(name, Role::Controller, 1, &file).unwrap();
         let (config, address) = (client_config(&identity, None).unwrap(), self.address().unwrap());
-        let connect = tower::service_fn(move |_: Uri| {
-            let (config, address) = (config.clone(), address.clone());
-            async move {
-                let connection = tokio::net::TcpStream::connect(address).await?;
-                let agent = "alpha.agent.btu.invalid".try_into().expect("a name");
-                TlsConnector::from(config).connect(agent, connection).await.map(TokioIo::new)
-            }
-        });
-        AgentClient::new(
-            Endpoint::from_static("http://agent.local")
-                .connect_with_connector(connect)
-                .await
-                .unwrap(),
-        )
+        let connection = tokio::net::TcpStream::connect(address).await.unwrap();
+        let agent = "alpha.agent.btu.invalid".try_into().expect("a name");
+        let stream = TlsConnector::from(config).connect(agent, connection).await.unwrap();
+        Client::connect(stream, None).await.unwrap()
     }
 }
 
@@ -145,10 +130,9 @@ fn a_look_at_a_host_that_another_has_is_written_down() {
     let _share = Share::one();
     let mut agent = Listening::begin();
     block_on(async {
-        let (mut carol, mut dave) =
-            (agent.controller("carol").await, agent.controller("dave").await);
-        reserve(&mut carol, "r1", "carol", Vec::new()).await;
-        let refused = dave.describe(DescribeRequest {}).await.expect_err("carol has the host");
+        let (carol, dave) = (agent.controller("carol").await, agent.controller("dave").await);
+        reserve(&carol, "r1", "carol", Vec::new()).await;
+        let refused = dave.call(DescribeRequest {}).await.expect_err("carol has the host");
         assert_eq!(refused.code(), Code::FailedPrecondition, "{refused:?}");
         let line = "agent: refused dave a look: busy with run r1 of carol, free in ";
         wait_for(line, || agent.log().contains(line));

@@ -2,21 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use tonic::Request;
-
 use super::impair::carriers_of;
-use crate::trust::Peer;
-
-/// The entrance of a controller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
-    /// By a Unix socket: a process that can open it may use this machine anyway.
-    Unix,
-    /// By standard input and output: the caller started this process, over ssh.
-    Stdio,
-    /// The caller is connected by TLS over a network.
-    Network,
-}
 
 /// The two ends of a control connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,15 +11,6 @@ pub struct Connection {
     pub local: IpAddr,
     /// The controller's address, from which it has answered.
     pub remote: IpAddr,
-}
-
-/// The data of a TLS connection about its other end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrival {
-    /// The holder of the certificate.
-    pub peer: Peer,
-    /// Its address; `None` if the system did not report it.
-    pub connection: Option<Connection>,
 }
 
 /// The identity of a caller.
@@ -47,14 +24,12 @@ pub(crate) struct Caller {
 /// The known facts about a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Who {
-    /// A user of this machine.
+    /// A user of this machine: a process that can open the agent's Unix socket may use it anyway.
     Local,
     /// The user who started this process; ssh knows the user, and the process has no other callers.
     Starter,
     /// The holder of a certificate with this name.
     Named(String),
-    /// A caller without a certificate: this is a bug, and the agent does not serve it.
-    Nobody,
 }
 
 impl Connection {
@@ -78,27 +53,27 @@ impl Connection {
     }
 }
 
-impl Way {
-    pub(super) fn caller<T>(self, request: &Request<T>) -> Caller {
-        match self {
-            Self::Unix => Caller { who: Who::Local, connection: None },
-            Self::Stdio => Caller { who: Who::Starter, connection: Connection::of_ssh() },
-            Self::Network => match request.extensions().get::<Arrival>() {
-                Some(Arrival { peer, connection }) => {
-                    Caller { who: Who::Named(peer.name.clone()), connection: *connection }
-                }
-                None => Caller { who: Who::Nobody, connection: None },
-            },
-        }
-    }
-}
-
 impl Caller {
+    /// By a Unix socket.
+    pub(super) const fn local() -> Self {
+        Self { who: Who::Local, connection: None }
+    }
+
+    /// By standard input and output.
+    pub(super) fn starter() -> Self {
+        Self { who: Who::Starter, connection: Connection::of_ssh() }
+    }
+
+    /// By TLS, with a certificate of this name.
+    pub(super) fn named(name: &str, connection: Option<Connection>) -> Self {
+        Self { who: Who::Named(name.to_owned()), connection }
+    }
+
     /// The proved name; empty if none was required.
     pub(super) fn name(&self) -> &str {
         match &self.who {
             Who::Named(name) => name,
-            Who::Local | Who::Starter | Who::Nobody => "",
+            Who::Local | Who::Starter => "",
         }
     }
 
@@ -113,7 +88,7 @@ impl Caller {
         match (self.connection, &self.who) {
             (Some(connection), _) => Some(carriers_of(connection)),
             (None, Who::Local) => Some(Vec::new()),
-            (None, Who::Starter | Who::Named(_) | Who::Nobody) => None,
+            (None, Who::Starter | Who::Named(_)) => None,
         }
     }
 
@@ -122,7 +97,7 @@ impl Caller {
     pub(super) fn has_loopback(&self) -> bool {
         match self.who {
             Who::Local | Who::Starter => true,
-            Who::Named(_) | Who::Nobody => {
+            Who::Named(_) => {
                 self.connection.is_some_and(|connection| connection.remote.is_loopback())
             }
         }
@@ -137,10 +112,7 @@ mod tests {
     fn what_carries_a_connection_that_nobody_told_of_is_not_known() {
         let of = |who| Caller { who, connection: None }.carriers();
         assert_eq!(of(Who::Local), Some(Vec::new()));
-        assert_eq!(
-            (of(Who::Starter), of(Who::Named("carol".to_owned())), of(Who::Nobody)),
-            (None, None, None)
-        );
+        assert_eq!((of(Who::Starter), of(Who::Named("carol".to_owned()))), (None, None));
         let here = IpAddr::from([127, 0, 0, 1]);
         let over_ssh = Caller {
             who: Who::Starter,

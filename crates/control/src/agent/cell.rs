@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::worker::{KillHandle, LOAD_STOP_LIMIT, Worker, WorkerOutput};
 use crate::clock;
 use crate::environment::MachineWatch;
-use crate::protocol::{Account, CollectReply, Direction};
+use crate::protocol::{Account, CollectReply, Direction, Json};
 
 /// The workers of one cell; dropping it kills them.
 pub(super) struct Cell {
@@ -104,10 +104,10 @@ impl Cell {
         // Each has its own deadline, so waiting one after the other takes no longer than the
         // longest.
         for (step, worker) in ending {
-            accounts.push(Account { step: *step, result_json: worker.finish().await });
+            accounts.push(account(*step, worker.finish().await)?);
         }
         for (step, worker) in serving {
-            accounts.push(Account { step: *step, result_json: worker.stop().await });
+            accounts.push(account(*step, worker.stop().await)?);
         }
         self.reply(accounts).map_err(|error| format!("reading CPU time: {error}"))
     }
@@ -122,11 +122,14 @@ impl Cell {
             agent_system_ns: agent.system.nanoseconds(),
             workers_user_ns: workers.user.nanoseconds(),
             workers_system_ns: workers.system.nanoseconds(),
-            machine_json: machine
-                .and_then(|machine| serde_json::to_string(&machine).ok())
-                .unwrap_or_default(),
+            machine: machine.and_then(|machine| Json::of(&machine).ok()),
         })
     }
+}
+
+fn account(step: u32, text: String) -> Result<Account, String> {
+    let result = Json::from_text(text).map_err(|error| format!("reading an account: {error}"))?;
+    Ok(Account { step, result })
 }
 
 /// The readings of the machine. Without them the controller rejects the cell and refers to this

@@ -9,11 +9,10 @@ use std::time::Duration;
 use btu_testbed::pages::give_back_code;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
-use tonic::Status;
 
 use super::host::internal;
 use crate::doctor;
-use crate::protocol::DescribeReply;
+use crate::protocol::{DescribeReply, Json, Status};
 
 /// The time for which a description is reused.
 const FRESH: Duration = Duration::from_secs(3);
@@ -59,11 +58,9 @@ fn look(
     // memory during the examination, and its own code does not stay in memory afterwards.
     let _ = give_back_code();
     let facts = doctor::look(executable, scratch);
-    let findings_json =
-        serde_json::to_string(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
-    let environment_json =
-        serde_json::to_string(&facts.environment).map_err(internal("writing the environment"))?;
-    let reply = DescribeReply { environment_json, findings_json, ..DescribeReply::default() };
+    let findings = Json::of(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
+    let environment = Json::of(&facts.environment).map_err(internal("writing the environment"))?;
+    let reply = DescribeReply { environment, findings, turned_away: 0 };
     seen.last = Some((Instant::now(), reply.clone()));
     let _ = give_back_code();
     Ok(reply)
@@ -85,7 +82,7 @@ mod tests {
         assert!(replies.iter().all(Result::is_ok), "{replies:?}");
         assert_eq!(description.0.lock().await.looks, 1, "{first:?}");
         let refused = description
-            .get("/bin/true".into(), "/".into(), || Err(Status::unavailable("busy")))
+            .get("/bin/true".into(), "/".into(), || Err(Status::failed_precondition("busy")))
             .await;
         assert_eq!(refused.unwrap_err().message(), "busy");
     }

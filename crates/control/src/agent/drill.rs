@@ -1,23 +1,19 @@
 //! Agents on loopback for tests of callers: real listeners, certificates and reservations, and
 //! calls that break on command.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 
-use tokio::task::JoinHandle;
-use tonic::Status;
-use tonic::body::Body;
-use tonic::codegen::http::{Request, Response};
-use tower::Service;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::task::{JoinHandle, JoinSet};
 
-use super::caller::Way;
+use super::caller::Caller;
 use super::host::Host;
-use super::offer;
-use super::tls_listener::{self, ListenerLimits, TlsListener};
+use super::service::Service;
+use super::tls_listener::{ListenerLimits, TlsListener};
+use crate::protocol::{Json, Parts, Request, SILENCE, Serve, Status, serve};
 use crate::trust::{Identity, server_config};
 
 /// An agent that has no policy and makes no workers; it ends when it is dropped.
@@ -32,15 +28,20 @@ impl Drill {
         let host = Host::new(&identity.card().name, Path::new("/bin/true"), None, false).unwrap();
         let config = server_config(identity, None).unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener =
+        let mut listener =
             TlsListener::open(listen, config, ListenerLimits::STANDARD, Box::new(|_| ())).unwrap();
         host.behind(listener.handle());
         let (address, calls) = (listener.address(), Calls::default());
         let watch = calls.clone();
-        let layer = tower::layer::layer_fn(move |inner| Watched { inner, calls: watch.clone() });
-        let router = tls_listener::server().layer(layer).add_routes(offer(&host, Way::Network));
-        let serving =
-            tokio::spawn(async move { router.serve_with_incoming(listener).await.unwrap() });
+        let serving = tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Some(client) = listener.accept().await {
+                let caller = Caller::named(&client.peer().name, client.connection());
+                let service = Service { host: Arc::clone(&host), caller };
+                let watched = Watched { service, calls: watch.clone() };
+                connections.spawn(async move { serve(client, &watched, Some(SILENCE)).await });
+            }
+        });
         Self { address, calls, serving }
     }
 }
@@ -76,30 +77,16 @@ impl Calls {
     }
 }
 
-#[derive(Clone)]
-struct Watched<S> {
-    inner: S,
+struct Watched {
+    service: Service,
     calls: Calls,
 }
 
-impl<S> Service<Request<Body>> for Watched<S>
-where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
-    S::Future: Send + 'static,
-{
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let name = request.uri().path().rsplit('/').next().unwrap_or_default();
-        match self.calls.comes(name) {
-            Ok(()) => Box::pin(self.inner.call(request)),
-            Err(status) => Box::pin(std::future::ready(Ok(status.into_http()))),
+impl Serve for Watched {
+    fn answer(&self, request: Request, parts: Parts) -> BoxFuture<'_, Result<Json, Status>> {
+        match self.calls.comes(request.name()) {
+            Ok(()) => self.service.answer(request, parts),
+            Err(status) => std::future::ready(Err(status)).boxed(),
         }
     }
 }

@@ -16,7 +16,6 @@ use btu_units::{Bytes, Span, Time};
 use nix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
-use tonic::Status;
 
 use super::budget::{Budget, Claim, Demand, KeptWords, WORKER_BYTES};
 use super::caller::{Caller, Who};
@@ -28,7 +27,7 @@ use super::policy::{Forbidden, Policy};
 use super::session_work::SessionWork;
 use super::sessions::{Answer, Asked, Due, Rules, SessionId, Sessions, Unusable};
 use super::tls_listener::ListenerHandle;
-use crate::protocol::{DescribeReply, HelloReply, PROTOCOL};
+use crate::protocol::{DescribeReply, HelloReply, PROTOCOL, Status};
 use crate::{clock, octets};
 
 /// The owner of work: a session, or a user of this machine without a session.
@@ -182,9 +181,6 @@ impl Host {
     pub(super) fn welcome(&self, caller: &Caller) -> Result<(), Status> {
         let state = self.state();
         match (&state.policy, &caller.who) {
-            (_, Who::Nobody) => {
-                Err(Status::unauthenticated("this connection shows no certificate"))
-            }
             (Some(policy), Who::Named(name)) => {
                 policy.check_controller(name).map_err(|error| self.forbidden(caller, &error))
             }

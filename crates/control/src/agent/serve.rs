@@ -12,20 +12,20 @@ use btu_testbed::netem;
 use btu_testbed::note;
 use btu_testbed::pages::give_back_code;
 use btu_testbed::privilege::{Capabilities, confine_to};
-use futures_util::{StreamExt, stream};
 use nix::net::if_::if_nameindex;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio_stream::wrappers::UnixListenerStream;
-use tonic::transport::Server;
+use tokio::task::JoinSet;
 
-use super::caller::Way;
+use super::AgentError;
+use super::caller::Caller;
 use super::host::Host;
 use super::policy::Policy;
 use super::presence::{AGENTS, Presence};
-use super::stdio::Stdio;
-use super::tls_listener::{self, ListenerHandle, ListenerLimits, TlsListener};
-use super::{AgentError, offer};
+use super::service::Service;
+use super::stdio;
+use super::tls_listener::{ListenerHandle, ListenerLimits, TlsListener};
+use crate::protocol::{self, SILENCE};
 use crate::trust::{self, Identity, Pairing, Revocations, Role};
 
 /// The entrance of controllers.
@@ -170,15 +170,55 @@ async fn by_unix(
     let listen = |source| AgentError::Listen { path: path.to_owned(), source };
     let listener = private_socket(path).await.map_err(listen)?;
     (settings.ready)(&path.display().to_string(), None);
-    let served = Server::builder()
-        .add_routes(offer(host, Way::Unix))
-        .serve_with_incoming(UnixListenerStream::new(listener));
-    let ended = tokio::select! {
-        served = served => served.map_err(AgentError::from),
-        () = signals.follow(|| reload_policy(host, settings)) => Ok(()),
-    };
+    tokio::select! {
+        () = to_this_machine(host, &listener) => {}
+        () = signals.follow(|| reload_policy(host, settings)) => {}
+    }
     let _ = std::fs::remove_file(path);
-    ended
+    Ok(())
+}
+
+/// When the system gives no connection (no descriptor is free, say), the pause until the next
+/// attempt.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Serves who can open this socket, as long as this is not dropped.
+pub(super) async fn to_this_machine(host: &Arc<Host>, listener: &UnixListener) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            // Those that have ended are forgotten.
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let service = Service { host: Arc::clone(host), caller: Caller::local() };
+                    // How a connection ended is its controller's concern.
+                    connections.spawn(async move {
+                        drop(protocol::serve(stream, &service, None).await);
+                    });
+                }
+                Err(_) => tokio::time::sleep(RETRY_INTERVAL).await,
+            },
+        }
+    }
+}
+
+/// Serves controllers on other machines, as long as this is not dropped and listens.
+pub(super) async fn to_clients(host: &Arc<Host>, mut listener: TlsListener) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            Some(_) = connections.join_next() => {}
+            client = listener.accept() => {
+                let Some(client) = client else { return };
+                let caller = Caller::named(&client.peer().name, client.connection());
+                let service = Service { host: Arc::clone(host), caller };
+                connections.spawn(async move {
+                    drop(protocol::serve(client, &service, Some(SILENCE)).await);
+                });
+            }
+        }
+    }
 }
 
 /// A socket that only this user can open. A socket where no process listens any more is replaced;
@@ -209,19 +249,16 @@ async fn by_stdio(
     settings: &ServiceSettings,
     signals: &mut Signals,
 ) -> Result<(), AgentError> {
-    let (connection, ended, written) = Stdio::take().map_err(AgentError::Stdio)?;
-    let incoming = stream::once(async { Ok::<_, io::Error>(connection) }).chain(stream::pending());
-    let served =
-        tls_listener::server().add_routes(offer(host, Way::Stdio)).serve_with_incoming(incoming);
+    let (connection, written) = stdio::take().map_err(AgentError::Stdio)?;
+    let service = Service { host: Arc::clone(host), caller: Caller::starter() };
     tokio::select! {
-        served = served => served.map_err(AgentError::from),
-        _ = ended => {
+        _ = protocol::serve(connection, &service, Some(SILENCE)) => {
             // The agent does not wait for a caller that does not read its answers.
             let _ = tokio::time::timeout(LAST_WORDS, written).await;
-            Ok(())
         }
-        () = signals.follow(|| reload_policy(host, settings)) => Ok(()),
+        () = signals.follow(|| reload_policy(host, settings)) => {}
     }
+    Ok(())
 }
 
 async fn by_network(
@@ -247,15 +284,14 @@ async fn by_network(
         &listener.address().to_string(),
         pairing.as_ref().map(Pairing::code).as_deref(),
     );
-    let served =
-        tls_listener::server().add_routes(offer(host, Way::Network)).serve_with_incoming(listener);
     tokio::select! {
-        served = served => served.map_err(AgentError::from),
+        () = to_clients(host, listener) => {}
         () = signals.follow(|| {
             reload_policy(host, settings);
             reload_trust(&handle, trust, &mut shown);
-        }) => Ok(()),
+        }) => {}
     }
+    Ok(())
 }
 
 /// The data about this agent for controllers.

@@ -1,7 +1,6 @@
 //! The agent's answers to a controller's calls.
 
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,79 +8,70 @@ use btu_load::DiskSource;
 use btu_suite::activity::Order;
 use btu_suite::network::Impairment;
 use btu_units::{Bytes, Span, controls};
-use futures_util::{Stream, StreamExt, stream};
-use tokio::sync::watch;
-use tonic::{Request, Response, Status};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
 
-use super::caller::{Caller, Way};
+use super::caller::Caller;
 use super::host::{Host, PreparingDiskFile, internal};
 use super::session_work::{Kept, SessionWork};
 use super::sessions::{Answer, Asked};
-use super::worker::{Worker, WorkerOutput};
-use crate::protocol::Direction;
-use crate::protocol::agent_server::Agent;
+use super::worker::Worker;
 use crate::protocol::{
-    AbandonReply, AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest,
-    DirectReply, DirectRequest, FollowRequest, HelloReply, HelloRequest, ImpairReply,
-    ImpairRequest, PROTOCOL, PrepareDiskFileReply, PrepareDiskFileRequest, PrepareReply,
-    PrepareRequest, ReleaseReply, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
-    ReserveRequest, StartReply, StartRequest, Told, mismatch,
+    AbandonRequest, CollectReply, CollectRequest, DirectReply, DirectRequest, Done, FollowRequest,
+    ImpairReply, ImpairRequest, Json, Parts, PrepareDiskFileReply, PrepareDiskFileRequest,
+    PrepareReply, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest, Request, ReserveReply,
+    ReserveRequest, Serve, StartRequest, Status,
 };
 
-/// The service over one entrance.
+/// The service for one caller.
 pub(super) struct Service {
     pub(super) host: Arc<Host>,
-    pub(super) way: Way,
+    pub(super) caller: Caller,
+}
+
+impl Serve for Service {
+    fn answer(&self, request: Request, parts: Parts) -> BoxFuture<'_, Result<Json, Status>> {
+        self.answered(request, parts).boxed()
+    }
+}
+
+/// An answer as it is sent.
+fn sent(answer: impl Serialize) -> Result<Json, Status> {
+    Json::of(&answer).map_err(internal("writing the answer"))
 }
 
 impl Service {
-    /// The caller, if the agent lets it call.
-    fn caller<T>(&self, request: &Request<T>) -> Result<Caller, Status> {
-        let caller = self.way.caller(request);
-        self.host.welcome(&caller)?;
-        Ok(caller)
-    }
-}
-
-type Words = Pin<Box<dyn Stream<Item = Result<Told, Status>> + Send>>;
-
-#[tonic::async_trait]
-impl Agent for Service {
-    async fn hello(&self, request: Request<HelloRequest>) -> Result<Response<HelloReply>, Status> {
-        let caller = self.caller(&request)?;
-        let HelloRequest { protocol, btu_version } = request.into_inner();
-        if protocol != PROTOCOL {
-            let own = (PROTOCOL, env!("CARGO_PKG_VERSION"));
-            return Err(Status::failed_precondition(mismatch(own, (protocol, &btu_version))));
+    async fn answered(&self, request: Request, parts: Parts) -> Result<Json, Status> {
+        // Another policy may hold since the last call.
+        self.host.welcome(&self.caller)?;
+        match request {
+            Request::Hello(_) => sent(self.host.introduce(&self.caller)),
+            Request::Describe(_) => sent(self.host.describe(&self.caller).await?),
+            Request::Reserve(request) => sent(self.reserve(&request)?),
+            Request::Renew(request) => sent(self.renew(&request)?),
+            Request::Release(request) => sent(self.release(&request)?),
+            Request::Impair(request) => sent(self.impair(&request)?),
+            Request::Prepare(request) => sent(self.prepare(request).await?),
+            Request::Start(request) => sent(self.start(&request).await?),
+            Request::Direct(request) => sent(self.direct(&request).await?),
+            Request::Follow(request) => sent(self.follow(&request, &parts).await?),
+            Request::Collect(request) => sent(self.collect(request).await?),
+            Request::Abandon(request) => sent(self.abandon(&request)?),
+            Request::PrepareDiskFile(request) => sent(self.prepare_disk_file(request).await?),
         }
-        Ok(Response::new(self.host.introduce(&caller)))
     }
 
-    async fn describe(
-        &self,
-        request: Request<DescribeRequest>,
-    ) -> Result<Response<DescribeReply>, Status> {
-        let caller = self.caller(&request)?;
-        self.host.describe(&caller).await.map(Response::new)
-    }
-
-    async fn reserve(
-        &self,
-        request: Request<ReserveRequest>,
-    ) -> Result<Response<ReserveReply>, Status> {
-        let caller = self.caller(&request)?;
-        let ReserveRequest { run, controller, expected_ms, session } = request.into_inner();
+    fn reserve(&self, request: &ReserveRequest) -> Result<ReserveReply, Status> {
+        let ReserveRequest { run, controller, expected_ms, session } = request;
+        let name = self.caller.name();
         let asked = Asked {
-            run: presentable(&run),
-            controller: presentable(if caller.name().is_empty() {
-                &controller
-            } else {
-                caller.name()
-            }),
-            owner: caller.name().to_owned(),
-            expected: Span::from_milliseconds(expected_ms.min(MOST_EXPECTED_MS)),
+            run: presentable(run),
+            controller: presentable(if name.is_empty() { controller } else { name }),
+            owner: name.to_owned(),
+            expected: Span::from_milliseconds((*expected_ms).min(MOST_EXPECTED_MS)),
         };
-        Ok(Response::new(match self.host.reserve(&asked, &session)? {
+        Ok(match self.host.reserve(&asked, session)? {
             Answer::Reserved { session, resumed } => ReserveReply {
                 session: session.to_vec(),
                 lease_ms: self.host.lease_ms(),
@@ -95,118 +85,100 @@ impl Agent for Service {
             Answer::Busy(busy) => {
                 ReserveReply { busy: busy.to_string(), ..ReserveReply::default() }
             }
-        }))
+        })
     }
 
-    async fn renew(&self, request: Request<RenewRequest>) -> Result<Response<RenewReply>, Status> {
-        let caller = self.caller(&request)?;
-        let RenewRequest { expected_left_ms, session } = request.into_inner();
-        let left = Span::from_milliseconds(expected_left_ms.min(MOST_EXPECTED_MS));
-        let (monotonic_ns, realtime_ns) = self.host.renew(&caller, &session, left)?;
-        Ok(Response::new(RenewReply { monotonic_ns, realtime_ns }))
+    fn renew(&self, request: &RenewRequest) -> Result<RenewReply, Status> {
+        let left = Span::from_milliseconds(request.expected_left_ms.min(MOST_EXPECTED_MS));
+        let (monotonic_ns, realtime_ns) = self.host.renew(&self.caller, &request.session, left)?;
+        Ok(RenewReply { monotonic_ns, realtime_ns })
     }
 
-    async fn release(
-        &self,
-        request: Request<ReleaseRequest>,
-    ) -> Result<Response<ReleaseReply>, Status> {
-        let caller = self.caller(&request)?;
-        self.host.release(&caller, &request.into_inner().session)?;
-        Ok(Response::new(ReleaseReply {}))
+    fn release(&self, request: &ReleaseRequest) -> Result<Done, Status> {
+        self.host.release(&self.caller, &request.session)?;
+        Ok(Done {})
     }
 
-    async fn impair(
-        &self,
-        request: Request<ImpairRequest>,
-    ) -> Result<Response<ImpairReply>, Status> {
-        let caller = self.caller(&request)?;
-        let ImpairRequest { address, delay_ns, loss, seed, session } = request.into_inner();
-        let session = self.host.working(&caller, &session)?;
+    fn impair(&self, request: &ImpairRequest) -> Result<ImpairReply, Status> {
+        let ImpairRequest { address, delay_ns, loss, seed, session } = request;
+        let session = self.host.working(&self.caller, session)?;
         let address: IpAddr = address
             .parse()
             .map_err(|_| Status::invalid_argument(format!("`{address}` is no address")))?;
-        let wanted = Impairment { delay: Span::from_nanoseconds(delay_ns), loss };
-        let how = self.host.impair(&caller, session, address, wanted, seed)?;
-        Ok(Response::new(ImpairReply { how }))
+        let wanted = Impairment { delay: Span::from_nanoseconds(*delay_ns), loss: *loss };
+        let how = self.host.impair(&self.caller, session, address, wanted, *seed)?;
+        Ok(ImpairReply { how })
     }
 
-    async fn prepare(
-        &self,
-        request: Request<PrepareRequest>,
-    ) -> Result<Response<PrepareReply>, Status> {
-        let caller = self.caller(&request)?;
-        let PrepareRequest { cell, step, order_json, session } = request.into_inner();
-        let session = self.host.working(&caller, &session)?;
-        let order: Order = serde_json::from_str(&order_json)
+    async fn prepare(&self, request: PrepareRequest) -> Result<PrepareReply, Status> {
+        let PrepareRequest { cell, step, order, session } = request;
+        let session = self.host.working(&self.caller, &session)?;
+        let order: Order = order
+            .read()
             .map_err(|error| Status::invalid_argument(format!("reading the order: {error}")))?;
         self.host.cell(session, cell, |_| ())?;
-        let (order, claim) = self.host.admit(&caller, session, order).await?;
+        let (order, claim) = self.host.admit(&self.caller, session, order).await?;
         let worker = Worker::prepare(self.host.executable(), &order, claim).await?;
         let endpoint = worker.endpoint.map(|endpoint| endpoint.to_string()).unwrap_or_default();
         // The session may have lapsed meanwhile; then the worker is dropped here, and so killed.
-        self.host.still(&caller, session)?;
+        self.host.still(&self.caller, session)?;
         self.host.cell(session, cell, |cell| cell.add(step, worker))?;
-        Ok(Response::new(PrepareReply { endpoint }))
+        Ok(PrepareReply { endpoint })
     }
 
-    async fn start(&self, request: Request<StartRequest>) -> Result<Response<StartReply>, Status> {
-        let caller = self.caller(&request)?;
-        let StartRequest { cell: number, session } = request.into_inner();
-        let session = self.host.working(&caller, &session)?;
+    async fn start(&self, request: &StartRequest) -> Result<Done, Status> {
+        let number = request.cell;
+        let session = self.host.working(&self.caller, &request.session)?;
         let mut cell = self
             .host
             .with_work(session, |work| work.take(number))?
             .ok_or_else(|| unprepared(number))?;
         cell.start(session.is_some()).await;
-        self.host.still(&caller, session)?;
+        self.host.still(&self.caller, session)?;
         self.host.with_work(session, |work| work.cell = Some(cell))?;
-        Ok(Response::new(StartReply {}))
+        Ok(Done {})
     }
 
-    async fn direct(
-        &self,
-        request: Request<DirectRequest>,
-    ) -> Result<Response<DirectReply>, Status> {
-        let caller = self.caller(&request)?;
-        let DirectRequest { cell: number, step, direction, session } = request.into_inner();
-        let session = self.host.working(&caller, &session)?;
-        let direction = Direction::try_from(direction).map_err(|_| {
-            Status::invalid_argument(format!("{direction} is no direction for a worker"))
-        })?;
+    async fn direct(&self, request: &DirectRequest) -> Result<DirectReply, Status> {
+        let DirectRequest { cell: number, step, direction, session } = request;
+        let session = self.host.working(&self.caller, session)?;
         let mut cell = self
             .host
-            .with_work(session, |work| work.take(number))?
-            .ok_or_else(|| unprepared(number))?;
-        let directed = cell.direct(step, direction, session.is_some()).await;
-        self.host.still(&caller, session)?;
+            .with_work(session, |work| work.take(*number))?
+            .ok_or_else(|| unprepared(*number))?;
+        let directed = cell.direct(*step, *direction, session.is_some()).await;
+        self.host.still(&self.caller, session)?;
         self.host.with_work(session, |work| work.cell = Some(cell))?;
         let cpu_ns = directed.ok_or_else(|| {
             Status::failed_precondition(format!("cell {number} has no step {step}"))
         })?;
-        Ok(Response::new(DirectReply { cpu_ns }))
+        Ok(DirectReply { cpu_ns })
     }
 
-    type FollowStream = Words;
-
-    async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<Words>, Status> {
-        let caller = self.caller(&request)?;
-        let FollowRequest { cell, step, heard, session } = request.into_inner();
-        let session = self.host.fetching(&caller, &session)?;
-        let ear = self.host.with_work(session, |work| work.heard(cell, step))?;
-        let ear = ear.ok_or_else(|| {
+    async fn follow(&self, request: &FollowRequest, parts: &Parts) -> Result<Done, Status> {
+        let FollowRequest { cell, step, heard, session } = request;
+        let session = self.host.fetching(&self.caller, session)?;
+        let ear = self.host.with_work(session, |work| work.heard(*cell, *step))?;
+        let mut ear = ear.ok_or_else(|| {
             Status::failed_precondition(format!("step {step} of cell {cell} was not started"))
         })?;
-        let told = usize::try_from(heard).unwrap_or(usize::MAX);
-        Ok(Response::new(stream::unfold((ear, told), next_word).map(Ok).boxed()))
+        let mut said = usize::try_from(*heard).unwrap_or(usize::MAX);
+        loop {
+            let word = {
+                let heard =
+                    ear.wait_for(|heard| heard.words.len() > said || heard.account.is_some()).await;
+                heard.ok().and_then(|heard| heard.words.get(said).cloned())
+            };
+            // No more follows its account, or its end.
+            let Some(word) = word else { return Ok(Done {}) };
+            parts.send(Json::from_text(word).map_err(internal("passing a word on"))?).await;
+            said += 1;
+        }
     }
 
-    async fn collect(
-        &self,
-        request: Request<CollectRequest>,
-    ) -> Result<Response<CollectReply>, Status> {
-        let caller = self.caller(&request)?;
-        let CollectRequest { cell, finishing, session } = request.into_inner();
-        let session = self.host.fetching(&caller, &session)?;
+    async fn collect(&self, request: CollectRequest) -> Result<CollectReply, Status> {
+        let CollectRequest { cell, finishing, session } = request;
+        let session = self.host.fetching(&self.caller, &session)?;
         let outcome = self.host.with_work(session, |work| work.collect(cell, finishing))?;
         let mut outcome = outcome.ok_or_else(|| unprepared(cell))?;
         let reply = match outcome.wait_for(Option::is_some).await {
@@ -216,29 +188,24 @@ impl Agent for Service {
         if session.is_none() {
             self.host.with_work(session, |work| work.forget(cell))?;
         }
-        Ok(Response::new(reply.map_err(internal("collecting"))?))
+        reply.map_err(internal("collecting"))
     }
 
-    async fn abandon(
-        &self,
-        request: Request<AbandonRequest>,
-    ) -> Result<Response<AbandonReply>, Status> {
-        let caller = self.caller(&request)?;
-        let session = self.host.working(&caller, &request.into_inner().session)?;
+    fn abandon(&self, request: &AbandonRequest) -> Result<Done, Status> {
+        let session = self.host.working(&self.caller, &request.session)?;
         self.host.with_work(session, SessionWork::abandon)?;
-        Ok(Response::new(AbandonReply {}))
+        Ok(Done {})
     }
 
     async fn prepare_disk_file(
         &self,
-        request: Request<PrepareDiskFileRequest>,
-    ) -> Result<Response<PrepareDiskFileReply>, Status> {
-        let caller = self.caller(&request)?;
-        let PrepareDiskFileRequest { directory, file_bytes, seed, session } = request.into_inner();
-        let session = self.host.working(&caller, &session)?;
+        request: PrepareDiskFileRequest,
+    ) -> Result<PrepareDiskFileReply, Status> {
+        let PrepareDiskFileRequest { directory, file_bytes, seed, session } = request;
+        let session = self.host.working(&self.caller, &session)?;
         let size = Bytes::new(file_bytes);
         let PreparingDiskFile { directory, claim, stop } =
-            self.host.prepare_disk_file(&caller, session, directory, size)?;
+            self.host.prepare_disk_file(&self.caller, session, directory, size)?;
         let given_up = StopWhenDropped(Arc::clone(&stop));
         let made = tokio::task::spawn_blocking(move || {
             DiskSource::make_unless(&directory, size, seed, &stop)
@@ -250,9 +217,9 @@ impl Agent for Service {
             .map_err(|error| Status::resource_exhausted(error.to_string()))?;
         drop(given_up);
         let path = kept.file.path().to_string_lossy().into_owned();
-        self.host.still(&caller, session)?;
+        self.host.still(&self.caller, session)?;
         self.host.with_work(session, |work| work.source = Some(kept))?;
-        Ok(Response::new(PrepareDiskFileReply { source: path }))
+        Ok(PrepareDiskFileReply { source: path })
     }
 }
 
@@ -276,18 +243,6 @@ fn presentable(name: &str) -> String {
 
 fn unprepared(cell: u64) -> Status {
     Status::failed_precondition(format!("cell {cell} is not prepared here"))
-}
-
-/// The next message that was not sent yet; `None` after the last.
-async fn next_word(
-    (mut ear, told): (watch::Receiver<WorkerOutput>, usize),
-) -> Option<(Told, (watch::Receiver<WorkerOutput>, usize))> {
-    let word_json = {
-        let heard =
-            ear.wait_for(|heard| heard.words.len() > told || heard.account.is_some()).await.ok()?;
-        heard.words.get(told).cloned()?
-    };
-    Some((Told { word_json }, (ear, told + 1)))
 }
 
 #[cfg(test)]

@@ -6,53 +6,33 @@
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream as Plain;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::thread;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
-use tonic::transport::server::Connected;
 
 /// Octets that are copied at a time.
 const ROOM_BYTES: usize = 64 << 10;
 
-/// Standard input and output as one connection.
-#[derive(Debug)]
-pub(super) struct Stdio {
-    stream: UnixStream,
-    /// No message is sent; the drop with the connection is the signal.
-    _open: oneshot::Sender<()>,
-}
-
-impl Stdio {
-    /// Takes them. The first receiver ends when the connection does, the second when its last
-    /// octets are out.
-    pub(super) fn take() -> io::Result<(Self, oneshot::Receiver<()>, oneshot::Receiver<()>)> {
-        let (writing, written) = oneshot::channel::<()>();
-        let (ours, theirs) = Plain::pair()?;
-        let (mut to, mut from) = (theirs.try_clone()?, theirs);
-        thread::Builder::new().name("input".to_owned()).spawn(move || {
-            // The stream has ended, by its end or an error.
-            let _ = carry(&mut io::stdin().lock(), &mut to);
-            let _ = to.shutdown(Shutdown::Write);
-        })?;
-        thread::Builder::new().name("output".to_owned()).spawn(move || {
-            if carry(&mut from, &mut io::stdout().lock()).is_err() {
-                // No process reads: the connection is of no use any more.
-                let _ = from.shutdown(Shutdown::Both);
-            }
-            drop(writing);
-        })?;
-        ours.set_nonblocking(true)?;
-        let (open, ended) = oneshot::channel();
-        Ok((Self { stream: UnixStream::from_std(ours)?, _open: open }, ended, written))
-    }
-
-    fn stream(self: Pin<&mut Self>) -> Pin<&mut UnixStream> {
-        Pin::new(&mut self.get_mut().stream)
-    }
+/// Takes them as one connection. The receiver ends when its last octets are out.
+pub(super) fn take() -> io::Result<(UnixStream, oneshot::Receiver<()>)> {
+    let (writing, written) = oneshot::channel::<()>();
+    let (ours, theirs) = Plain::pair()?;
+    let (mut to, mut from) = (theirs.try_clone()?, theirs);
+    thread::Builder::new().name("input".to_owned()).spawn(move || {
+        // The stream has ended, by its end or an error.
+        let _ = carry(&mut io::stdin().lock(), &mut to);
+        let _ = to.shutdown(Shutdown::Write);
+    })?;
+    thread::Builder::new().name("output".to_owned()).spawn(move || {
+        if carry(&mut from, &mut io::stdout().lock()).is_err() {
+            // No process reads: the connection is of no use any more.
+            let _ = from.shutdown(Shutdown::Both);
+        }
+        drop(writing);
+    })?;
+    ours.set_nonblocking(true)?;
+    Ok((UnixStream::from_std(ours)?, written))
 }
 
 /// Copies until the end; read data are written at once.
@@ -68,40 +48,6 @@ fn carry(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
         }
         to.write_all(&room[..length])?;
         to.flush()?;
-    }
-}
-
-impl Connected for Stdio {
-    type ConnectInfo = ();
-
-    fn connect_info(&self) {}
-}
-
-impl AsyncRead for Stdio {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.stream().poll_read(context, into)
-    }
-}
-
-impl AsyncWrite for Stdio {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        from: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.stream().poll_write(context, from)
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_flush(context)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_shutdown(context)
     }
 }
 

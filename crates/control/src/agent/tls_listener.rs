@@ -18,19 +18,15 @@ mod handle;
 mod log;
 mod pace;
 mod places;
-mod server;
 
 #[cfg(test)]
 mod tests;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::Stream;
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -46,7 +42,6 @@ use handle::{Hand, Place};
 use log::Cause;
 pub use log::Tell;
 pub use pace::Pace;
-pub use server::server;
 
 /// The limits of unknown callers and of clients on an agent.
 #[derive(Debug, Clone, Copy)]
@@ -98,8 +93,7 @@ const WAITING: u32 = 1024;
 /// attempt.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A listener for TLS connections: the stream of its clients, for `serve_with_incoming`. Closes
-/// when it is dropped.
+/// A listener for TLS connections. Closes when it is dropped.
 #[derive(Debug)]
 pub struct TlsListener {
     clients: mpsc::Receiver<Client>,
@@ -133,17 +127,14 @@ impl TlsListener {
         self.address
     }
 
-    /// The handle that controls the listener while the service has the stream of clients.
+    /// The handle that controls the listener while the service waits for clients.
     pub fn handle(&self) -> ListenerHandle {
         self.handle.clone()
     }
-}
 
-impl Stream for TlsListener {
-    type Item = io::Result<Client>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.clients.poll_recv(context).map(|client| client.map(Ok))
+    /// The next client; `None` when the listener has failed. No client is lost when this is dropped.
+    pub async fn accept(&mut self) -> Option<Client> {
+        self.clients.recv().await
     }
 }
 

@@ -20,12 +20,11 @@ use nix::unistd::Pid;
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
-use tonic::Status;
 
 use super::budget::KeptWords;
 use super::host::{WorkClaim, internal};
 use crate::clock;
-use crate::protocol::MESSAGE_LIMIT_BYTES;
+use crate::protocol::{MESSAGE_LIMIT_BYTES, Status};
 use monitor::{Due, Monitor, account, final_message};
 use process::{Process, tell};
 
@@ -140,14 +139,12 @@ impl Worker {
                 let due = Due { at: began + Duration::from(deadline), deadline };
                 Ok(Self::new(process, due, claim, endpoint))
             }
-            Ok(Ok(Word::Failed { message })) => Err(Status::aborted(message)),
+            Ok(Ok(Word::Failed { message })) => Err(Status::internal(message)),
             Ok(Ok(
                 Word::Point(_) | Word::Step(_) | Word::Sample(_) | Word::View(_) | Word::Done(_),
             )) => Err(Status::internal("the worker was done before it began")),
             Ok(Err(trouble)) => Err(Status::internal(format!("preparing {kind}: {trouble}"))),
-            Err(_) => {
-                Err(Status::deadline_exceeded(format!("preparing {kind}: not ready after {limit}")))
-            }
+            Err(_) => Err(Status::internal(format!("preparing {kind}: not ready after {limit}"))),
         }
     }
 

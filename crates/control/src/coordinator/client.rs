@@ -2,7 +2,6 @@
 
 mod follow;
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,19 +10,15 @@ use btu_suite::activity::Order;
 use btu_suite::network::{HostName, Impairment};
 use btu_suite::record::{CpuTime, Failure, MachineCpu, Report, StationCpu};
 use btu_units::{Bytes, Span};
-use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
-use tonic::transport::{Channel, Endpoint, Uri};
-use tonic::{Code, Response, Status};
 
-use super::error::{CoordinatorError, with_reasons};
-use crate::protocol::agent_client::AgentClient;
+use super::error::CoordinatorError;
 use crate::protocol::{
-    AbandonRequest, CollectReply, CollectRequest, DescribeReply, DescribeRequest, DirectRequest,
-    Direction, HelloReply, HelloRequest, ImpairRequest, MESSAGE_LIMIT_BYTES, PROTOCOL,
+    AbandonRequest, Call, Client, Code, CollectReply, CollectRequest, ConnectError, DescribeReply,
+    DescribeRequest, DirectRequest, Direction, HelloReply, HelloRequest, ImpairRequest, Json,
     PrepareDiskFileRequest, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
-    ReserveRequest, StartRequest, mismatch,
+    ReserveRequest, StartRequest, Status,
 };
 
 /// Connecting to a local agent that lives takes well under this.
@@ -42,12 +37,15 @@ const PREPARE_DISK_FILE_LIMIT: Duration = Duration::from_mins(2);
 /// Beyond the activities' own deadline: stopping those that serve, and reading accounts.
 const COLLECT_MARGIN: Duration = Duration::from_secs(15);
 
+/// The name of the first operation in errors.
+pub(super) const GREETING: &str = "greeting";
+
 /// An agent, with the session that it gave.
 #[derive(Debug, Clone)]
 pub(super) struct AgentLink {
     /// Its name in errors.
     who: String,
-    client: AgentClient<Channel>,
+    client: Client,
     /// Empty where none is needed.
     session: Vec<u8>,
 }
@@ -67,52 +65,32 @@ impl AgentLink {
         socket: &Path,
     ) -> Result<Self, CoordinatorError> {
         let who = format!("station {station}");
-        let channel = channel(socket.to_owned()).await.map_err(|source| {
-            CoordinatorError::Connect { station, socket: socket.to_owned(), source }
-        })?;
-        let mut link = Self::over(who, channel);
-        link.hello().await?;
-        Ok(link)
-    }
-
-    /// An agent at the end of `channel`.
-    pub(super) fn over(who: String, channel: Channel) -> Self {
-        let client = AgentClient::new(channel)
-            .max_decoding_message_size(MESSAGE_LIMIT_BYTES)
-            .max_encoding_message_size(MESSAGE_LIMIT_BYTES);
-        Self { who, client, session: Vec::new() }
-    }
-
-    /// Requests its name, and checks its protocol version.
-    pub(super) async fn hello(&mut self) -> Result<HelloReply, CoordinatorError> {
-        let request =
-            HelloRequest { protocol: PROTOCOL, btu_version: env!("CARGO_PKG_VERSION").to_owned() };
-        let reply = timeout(ANSWER_LIMIT, self.client.hello(request)).await;
-        match reply {
-            Ok(Err(status))
-                if matches!(status.code(), Code::FailedPrecondition | Code::Unimplemented) =>
-            {
-                Err(CoordinatorError::Version { who: self.who.clone(), message: version(&status) })
-            }
-            reply => {
-                let reply = self.answer("greeting", ANSWER_LIMIT, reply)?;
-                if reply.protocol == PROTOCOL { Ok(reply) } else { Err(self.other_version(&reply)) }
+        let connecting = async { Client::connect(UnixStream::connect(socket).await?, None).await };
+        let connected = timeout(CONNECT_LIMIT, connecting)
+            .await
+            .unwrap_or_else(|late| Err(ConnectError::Broken(late.into())));
+        match connected {
+            Ok(client) => Ok(Self::over(who, client)),
+            Err(ConnectError::Version(message)) => Err(CoordinatorError::Version { who, message }),
+            Err(ConnectError::Broken(source)) => {
+                Err(CoordinatorError::Connect { station, socket: socket.to_owned(), source })
             }
         }
     }
 
-    fn other_version(&self, reply: &HelloReply) -> CoordinatorError {
-        let message = format!(
-            "it speaks protocol {} and this btu {PROTOCOL}: use the same btu on both",
-            reply.protocol
-        );
-        CoordinatorError::Version { who: self.who.clone(), message }
+    /// An agent that `client` is connected to.
+    pub(super) const fn over(who: String, client: Client) -> Self {
+        Self { who, client, session: Vec::new() }
+    }
+
+    /// Requests its name.
+    pub(super) async fn hello(&self) -> Result<HelloReply, CoordinatorError> {
+        self.call(GREETING, ANSWER_LIMIT, HelloRequest {}).await
     }
 
     /// The description of the host.
     pub(super) async fn describe(&mut self) -> Result<DescribeReply, CoordinatorError> {
-        let mut client = self.client.clone();
-        self.call("looking at the host", PREPARE_LIMIT, client.describe(DescribeRequest {})).await
+        self.call("looking at the host", PREPARE_LIMIT, DescribeRequest {}).await
     }
 
     /// Reserves the host, or renews an old reservation.
@@ -120,8 +98,7 @@ impl AgentLink {
         &mut self,
         request: ReserveRequest,
     ) -> Result<ReserveReply, CoordinatorError> {
-        let mut client = self.client.clone();
-        let reply = self.call("reserving the host", ANSWER_LIMIT, client.reserve(request)).await?;
+        let reply = self.call("reserving the host", ANSWER_LIMIT, request).await?;
         if reply.session.is_empty() {
             return Err(CoordinatorError::Busy { who: self.who.clone(), busy: reply.busy });
         }
@@ -136,16 +113,13 @@ impl AgentLink {
     ) -> Result<RenewReply, CoordinatorError> {
         let expected_left_ms = u64::try_from(expected_left.as_millis()).unwrap_or(u64::MAX);
         let request = RenewRequest { expected_left_ms, session: self.session.clone() };
-        let mut client = self.client.clone();
-        self.call("keeping the reservation", ANSWER_LIMIT, client.renew(request)).await
+        self.call("keeping the reservation", ANSWER_LIMIT, request).await
     }
 
     /// Releases the host.
     pub(super) async fn release(&mut self, limit: Duration) -> Result<(), CoordinatorError> {
         let session = std::mem::take(&mut self.session);
-        let mut client = self.client.clone();
-        self.call("giving the host back", limit, client.release(ReleaseRequest { session }))
-            .await?;
+        self.call("giving the host back", limit, ReleaseRequest { session }).await?;
         Ok(())
     }
 
@@ -160,7 +134,7 @@ impl AgentLink {
         let Impairment { delay, loss } = wanted;
         let (session, address) = (self.session.clone(), address.to_string());
         let request = ImpairRequest { address, delay_ns: delay.nanoseconds(), loss, seed, session };
-        match timeout(ANSWER_LIMIT, self.client.impair(request)).await {
+        match timeout(ANSWER_LIMIT, self.client.call(request)).await {
             Ok(Err(status)) if !is_lost(&status) => Err(CoordinatorError::Impair {
                 who: self.who.clone(),
                 message: status.message().to_owned(),
@@ -176,12 +150,13 @@ impl AgentLink {
         step: usize,
         order: &Order,
     ) -> Result<Option<SocketAddr>, CoordinatorError> {
-        let order_json = serde_json::to_string(order).map_err(CoordinatorError::Document)?;
-        let request =
-            PrepareRequest { cell, step: step as u32, order_json, session: self.session.clone() };
-        let endpoint = match timeout(PREPARE_LIMIT, self.client.prepare(request)).await {
+        let kind = order.activity.kind();
+        let order = Json::of(order).map_err(CoordinatorError::Document)?;
+        let (step, session) = (step as u32, self.session.clone());
+        let request = PrepareRequest { cell, step, order, session };
+        let endpoint = match timeout(PREPARE_LIMIT, self.client.call(request)).await {
             Ok(Err(status)) if !is_lost(&status) => {
-                return Err(self.unprepared(order.activity.kind(), &status));
+                return Err(self.unprepared(kind, &status));
             }
             reply => self.answer("preparing an activity", PREPARE_LIMIT, reply)?.endpoint,
         };
@@ -205,8 +180,7 @@ impl AgentLink {
     /// Starts the cell's workers on this station.
     pub(super) async fn start(&mut self, cell: u64) -> Result<(), CoordinatorError> {
         let request = StartRequest { cell, session: self.session.clone() };
-        let mut client = self.client.clone();
-        self.call("starting a cell", ANSWER_LIMIT, client.start(request)).await?;
+        self.call("starting a cell", ANSWER_LIMIT, request).await?;
         Ok(())
     }
 
@@ -217,14 +191,8 @@ impl AgentLink {
         step: u32,
         direction: Direction,
     ) -> Result<Option<Span>, CoordinatorError> {
-        let request = DirectRequest {
-            cell,
-            step,
-            direction: direction.into(),
-            session: self.session.clone(),
-        };
-        let mut client = self.client.clone();
-        let reply = self.call("directing a worker", ANSWER_LIMIT, client.direct(request)).await?;
+        let request = DirectRequest { cell, step, direction, session: self.session.clone() };
+        let reply = self.call("directing a worker", ANSWER_LIMIT, request).await?;
         Ok(reply.cpu_ns.map(Span::from_nanoseconds))
     }
 
@@ -238,18 +206,13 @@ impl AgentLink {
         deadline: Span,
     ) -> Result<StationAccount, CoordinatorError> {
         let request = CollectRequest { cell, finishing, session: self.session.clone() };
-        let mut client = self.client.clone();
         let limit = Duration::from(deadline) + COLLECT_MARGIN;
-        let reply = self.call("collecting a cell", limit, client.collect(request)).await?;
+        let reply = self.call("collecting a cell", limit, request).await?;
         let cpu = cpu(host, &reply);
-        let machine = Some(&reply.machine_json).filter(|json| !json.is_empty());
-        let machine = machine
-            .map(|json| serde_json::from_str(json))
-            .transpose()
-            .map_err(CoordinatorError::Document)?;
+        let machine = reply.machine.map(|machine| machine.read()).transpose();
+        let machine = machine.map_err(CoordinatorError::Document)?;
         let results = reply.accounts.into_iter().map(|account| {
-            let result =
-                serde_json::from_str(&account.result_json).map_err(CoordinatorError::Document)?;
+            let result = account.result.read().map_err(CoordinatorError::Document)?;
             Ok((account.step as usize, result))
         });
         Ok(StationAccount {
@@ -262,8 +225,7 @@ impl AgentLink {
     /// Kills all workers of the agent.
     pub(super) async fn abandon(&mut self) -> Result<(), CoordinatorError> {
         let request = AbandonRequest { session: self.session.clone() };
-        let mut client = self.client.clone();
-        self.call("abandoning a cell", ANSWER_LIMIT, client.abandon(request)).await?;
+        self.call("abandoning a cell", ANSWER_LIMIT, request).await?;
         Ok(())
     }
 
@@ -282,7 +244,7 @@ impl AgentLink {
             seed,
             session: self.session.clone(),
         };
-        match timeout(PREPARE_DISK_FILE_LIMIT, self.client.prepare_disk_file(request)).await {
+        match timeout(PREPARE_DISK_FILE_LIMIT, self.client.call(request)).await {
             Ok(Err(status)) if !is_lost(&status) => Err(self.unprepared("disk", &status)),
             reply => Ok(self
                 .answer("making the disk activity's file", PREPARE_DISK_FILE_LIMIT, reply)?
@@ -291,64 +253,43 @@ impl AgentLink {
         }
     }
 
-    async fn call<T>(
+    async fn call<C: Call>(
         &self,
         operation: &'static str,
         limit: Duration,
-        asked: impl Future<Output = Result<Response<T>, Status>>,
-    ) -> Result<T, CoordinatorError> {
-        self.answer(operation, limit, timeout(limit, asked).await)
+        call: C,
+    ) -> Result<C::Reply, CoordinatorError> {
+        self.answer(operation, limit, timeout(limit, self.client.call(call)).await)
     }
 
     fn answer<T>(
         &self,
         operation: &'static str,
         limit: Duration,
-        reply: Result<Result<Response<T>, Status>, tokio::time::error::Elapsed>,
+        reply: Result<Result<T, Status>, tokio::time::error::Elapsed>,
     ) -> Result<T, CoordinatorError> {
         let who = self.who.clone();
-        match reply {
-            Ok(Ok(response)) => Ok(response.into_inner()),
-            Ok(Err(status)) => Err(refusal(who, operation, &status)),
-            Err(_) => {
-                let message = format!("no answer within {} s", limit.as_secs());
-                Err(CoordinatorError::Lost { who, operation, message })
-            }
-        }
+        let Ok(reply) = reply else {
+            let message = format!("no answer within {} s", limit.as_secs());
+            return Err(CoordinatorError::Lost { who, operation, message });
+        };
+        reply.map_err(|status| refusal(who, operation, &status))
     }
 }
 
 /// Whether the agent, its session or the connection to it is gone: all other errors are an agent's
 /// own answer.
-fn is_lost(status: &Status) -> bool {
-    let is_broken = std::error::Error::source(status).is_some();
-    is_broken
-        || matches!(
-            status.code(),
-            Code::Unavailable | Code::Cancelled | Code::Unknown | Code::NotFound
-        )
+const fn is_lost(status: &Status) -> bool {
+    matches!(status.code(), Code::Unavailable | Code::NotFound)
 }
 
 /// The error that a status is.
 fn refusal(who: String, operation: &'static str, status: &Status) -> CoordinatorError {
-    let message = words(status);
+    let message = status.message().to_owned();
     if is_lost(status) {
         CoordinatorError::Lost { who, operation, message }
     } else {
         CoordinatorError::Agent { who, operation, message }
-    }
-}
-
-/// The text of a status, with its causes.
-fn words(status: &Status) -> String {
-    with_reasons(status.message().to_owned(), status)
-}
-
-fn version(status: &Status) -> String {
-    match status.code() {
-        // Agents of every later protocol report it themselves.
-        Code::Unimplemented => mismatch((1, ""), (PROTOCOL, env!("CARGO_PKG_VERSION"))),
-        _ => status.message().to_owned(),
     }
 }
 
@@ -362,14 +303,4 @@ fn cpu(station: HostName, reply: &CollectReply) -> StationCpu {
         workers: time(reply.workers_user_ns, reply.workers_system_ns),
         agent: time(reply.agent_user_ns, reply.agent_system_ns),
     }
-}
-
-async fn channel(socket: PathBuf) -> Result<Channel, tonic::transport::Error> {
-    // The address is not used: the connector below knows the socket.
-    let endpoint = Endpoint::from_static("http://agent.local").connect_timeout(CONNECT_LIMIT);
-    let connect = tower::service_fn(move |_: Uri| {
-        let socket = socket.clone();
-        async move { Ok::<_, std::io::Error>(TokioIo::new(UnixStream::connect(socket).await?)) }
-    });
-    endpoint.connect_with_connector(connect).await
 }

@@ -17,7 +17,7 @@ pub enum CoordinatorError {
         /// The path of the agent's socket.
         socket: PathBuf,
         /// The reason that the system gives.
-        source: tonic::transport::Error,
+        source: std::io::Error,
     },
     /// An agent refused an order.
     #[error("{who}: {operation}: {message}")]

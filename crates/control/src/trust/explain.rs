@@ -1,8 +1,7 @@
 //! Turns the alert that ends a handshake into a sentence with advice.
 //!
 //! With TLS 1.3 a client has finished its handshake before the server has checked its certificate
-//! (RFC 8446 section 4.4.2.4), so a refusal arrives with the first call, wrapped in the errors of
-//! HTTP/2 and gRPC.
+//! (RFC 8446 section 4.4.2.4), so a refusal arrives in the place of the agent's greeting.
 
 use std::error::Error;
 
@@ -27,8 +26,7 @@ fn of(host: &str, error: &(dyn Error + 'static)) -> Option<String> {
         Some(rustls::Error::InvalidCertificate(why)) => Some(we_refuse(host, why)),
         Some(rustls::Error::InvalidMessage(_)) => Some(no_tls(host)),
         Some(other) => Some(format!("the connection to {host} cannot be trusted: {other}")),
-        // HTTP/2 keeps only the text of the cause.
-        None => in_text(&error.to_string()).map(|alert| refused_us(host, alert)),
+        None => None,
     }
 }
 
@@ -36,25 +34,6 @@ fn of(host: &str, error: &(dyn Error + 'static)) -> Option<String> {
 fn source<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     let inside = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     inside.map(|inside| inside as &(dyn Error + 'static)).or_else(|| error.source())
-}
-
-/// The alerts by which an agent refuses a certificate (RFC 8446 section 6.2).
-const REFUSALS: [AlertDescription; 10] = [
-    AlertDescription::CertificateRevoked,
-    AlertDescription::CertificateExpired,
-    AlertDescription::CertificateRequired,
-    AlertDescription::CertificateUnknown,
-    AlertDescription::UnsupportedCertificate,
-    AlertDescription::BadCertificate,
-    AlertDescription::UnknownCA,
-    AlertDescription::AccessDenied,
-    AlertDescription::DecryptError,
-    AlertDescription::ProtocolVersion,
-];
-
-fn in_text(text: &str) -> Option<AlertDescription> {
-    let (_, alert) = text.split_once("received fatal alert: ")?;
-    REFUSALS.into_iter().find(|known| alert.starts_with(&format!("{known:?}")))
 }
 
 fn refused_us(host: &str, alert: AlertDescription) -> String {

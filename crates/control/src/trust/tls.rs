@@ -16,8 +16,9 @@ use super::{Identity, Revocations, Role, TrustError};
 pub(super) use pin::Pin;
 use verify::{AgentsOnly, ControllersOnly};
 
-/// HTTP/2 (RFC 9113 section 3.2), which carries gRPC.
-const ALPN: &[u8] = b"h2";
+/// The protocol of controllers and agents, and HTTP/2 (RFC 9113 section 3.2), which carried the
+/// versions before it: their peers are not turned away here, but greeted with a sentence.
+const ALPN: [&[u8]; 2] = [b"btu-control", b"h2"];
 
 /// The configuration of an agent's end: accepts only controllers of its own authority.
 pub fn server_config(
@@ -41,7 +42,7 @@ pub fn server_config(
         .with_client_cert_verifier(Arc::new(ControllersOnly::new(verifier, identity.pin.clone())))
         .with_single_cert(chain, key)
         .map_err(preparing())?;
-    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.alpn_protocols = ALPN.map(<[u8]>::to_vec).to_vec();
     // A resumed session would pass a certificate that has been revoked since.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
@@ -69,7 +70,7 @@ pub fn client_config(
         .with_custom_certificate_verifier(Arc::new(AgentsOnly::new(verifier, identity.pin.clone())))
         .with_client_auth_cert(chain, key)
         .map_err(preparing())?;
-    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.alpn_protocols = ALPN.map(<[u8]>::to_vec).to_vec();
     config.resumption = Resumption::disabled();
     Ok(Arc::new(config))
 }

@@ -10,9 +10,8 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 use tokio_rustls::server::TlsStream;
-use tonic::transport::server::Connected;
 
-use super::super::caller::{Arrival, Connection};
+use super::super::caller::Connection;
 use super::handle::Stay;
 use crate::trust::Peer;
 
@@ -46,6 +45,13 @@ impl Client {
         &self.peer
     }
 
+    /// The addresses of the connection; `None` if the system does not report them.
+    pub fn connection(&self) -> Option<Connection> {
+        let socket = self.stream.get_ref().0;
+        let ends = socket.local_addr().and_then(|local| Ok((local, socket.peer_addr()?)));
+        ends.ok().map(|(local, remote)| Connection::between(local, remote))
+    }
+
     /// Fails from the moment at which the peer's certificate is not valid any more: nothing more is
     /// read from that controller, and answers that were ready before are not sent.
     fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
@@ -71,17 +77,6 @@ impl Client {
 
     fn stream(self: Pin<&mut Self>) -> Pin<&mut TlsStream<TcpStream>> {
         Pin::new(&mut self.get_mut().stream)
-    }
-}
-
-impl Connected for Client {
-    type ConnectInfo = Arrival;
-
-    fn connect_info(&self) -> Arrival {
-        let socket = self.stream.get_ref().0;
-        let ends = socket.local_addr().and_then(|local| Ok((local, socket.peer_addr()?)));
-        let connection = ends.ok().map(|(local, remote)| Connection::between(local, remote));
-        Arrival { peer: self.peer.clone(), connection }
     }
 }
 

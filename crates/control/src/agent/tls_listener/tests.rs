@@ -9,14 +9,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsConnector;
-use tonic::transport::{Channel, Endpoint};
 
 use super::*;
+use crate::protocol::{Client as Controller, ConnectError, SILENCE, serve};
 use crate::trust::tests::TestAuthority;
 use crate::trust::{Identity, Role, client_config, server_config, server_name};
 use echo::Echo;
@@ -39,22 +38,25 @@ struct Drill {
 
 impl Drill {
     fn begin(limits: ListenerLimits) -> Self {
-        Self::with(limits, server())
+        Self::with(limits, SILENCE)
     }
 
-    fn with(limits: ListenerLimits, mut server: tonic::transport::Server) -> Self {
+    fn with(limits: ListenerLimits, silence: Duration) -> Self {
         let mut authority = TestAuthority::new();
         let agent = authority.identity("alpha", Role::Agent);
         let lines = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&lines);
         let tell: Tell = Box::new(move |line| told.lock().unwrap().push(line.to_owned()));
         let config = server_config(&agent, None).unwrap();
-        let listener =
+        let mut listener =
             TlsListener::open("127.0.0.1:0".parse().unwrap(), config, limits, tell).unwrap();
         let (handle, address) = (listener.handle(), listener.address());
-        let router = server.add_service(Echo);
-        let serving =
-            tokio::spawn(async move { router.serve_with_incoming(listener).await.unwrap() });
+        let serving = tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Some(client) = listener.accept().await {
+                connections.spawn(async move { serve(client, &Echo, Some(silence)).await });
+            }
+        });
         Self { authority, agent, handle, address, lines, serving }
     }
 
@@ -62,8 +64,8 @@ impl Drill {
         client_config(&self.authority.identity(name, Role::Controller), None).unwrap()
     }
 
-    async fn channel(&self, config: Arc<ClientConfig>) -> Result<Channel, tonic::transport::Error> {
-        channel(self.address, config).await
+    async fn channel(&self, config: Arc<ClientConfig>) -> Result<Controller, ConnectError> {
+        channel_from([127, 0, 0, 1].into(), self.address, config).await
     }
 
     /// Open sockets of the listener's side, from the kernel's table (`proc_pid_net(5)`).
@@ -110,30 +112,16 @@ impl Drop for Drill {
     }
 }
 
-async fn channel(
-    address: SocketAddr,
-    config: Arc<ClientConfig>,
-) -> Result<Channel, tonic::transport::Error> {
-    channel_from([127, 0, 0, 1].into(), address, config).await
-}
-
 async fn channel_from(
     from: IpAddr,
     address: SocketAddr,
     config: Arc<ClientConfig>,
-) -> Result<Channel, tonic::transport::Error> {
-    let connector = TlsConnector::from(config);
-    let connect = tower::service_fn(move |_| {
-        let connector = connector.clone();
-        async move {
-            let stream = connect_from(from, address).await?;
-            // Without this a call's time is that of a delayed acknowledgement, 40 ms.
-            stream.set_nodelay(true)?;
-            let stream = connector.connect(server_name("alpha").unwrap(), stream).await?;
-            Ok::<_, io::Error>(TokioIo::new(stream))
-        }
-    });
-    Endpoint::from_static("http://alpha").timeout(TIMEOUT).connect_with_connector(connect).await
+) -> Result<Controller, ConnectError> {
+    let stream = connect_from(from, address).await?;
+    // Without this a call's time is that of a delayed acknowledgement, 40 ms.
+    stream.set_nodelay(true)?;
+    let stream = TlsConnector::from(config).connect(server_name("alpha").unwrap(), stream).await?;
+    Controller::connect(stream, None).await
 }
 
 /// A connection from this address.

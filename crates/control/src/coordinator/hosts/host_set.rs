@@ -77,7 +77,7 @@ impl HostSet {
     pub fn environments(&mut self) -> Result<Vec<(String, Environment)>, CoordinatorError> {
         let described = self.runtime.block_on(self.stage.describe(false))?;
         let of = |(_, name, reply): (HostName, String, DescribeReply)| {
-            let environment = serde_json::from_str(&reply.environment_json);
+            let environment = reply.environment.read();
             Ok((name, environment.map_err(CoordinatorError::Document)?))
         };
         described.into_iter().map(of).collect()

@@ -123,8 +123,7 @@ pub(super) fn document(
     host: &str,
     clock: Option<&HostClock>,
 ) -> Result<Value, CoordinatorError> {
-    let mut document: Value =
-        serde_json::from_str(&reply.environment_json).map_err(CoordinatorError::Document)?;
+    let mut document: Value = reply.environment.read().map_err(CoordinatorError::Document)?;
     if let Some(fields) = document.as_object_mut() {
         fields.insert("name".to_owned(), json!(host));
         fields.insert("clock".to_owned(), json!(clock));

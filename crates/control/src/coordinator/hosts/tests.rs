@@ -7,15 +7,14 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
 
-use futures_util::stream;
 use rustls::ServerConfig;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
-use tonic::service::Routes;
-use tonic::transport::Server;
 
 use super::*;
 use crate::coordinator::error::CoordinatorError;
+use crate::protocol::PROTOCOL;
 use crate::trust::{Authority, Identity, Role, server_config};
 
 /// An authority of one test's own.
@@ -69,22 +68,28 @@ fn listen(serve: impl FnOnce(std::net::TcpStream) + Send + 'static) -> SocketAdd
     address
 }
 
-/// One TLS connection served by a gRPC server that knows no agent's service: what an agent of
-/// protocol 1 does.
-fn serve_old_agent(config: Arc<ServerConfig>) -> SocketAddr {
+/// One TLS connection at which these octets answer the first ones that come.
+fn serve_agent_that_says(config: Arc<ServerConfig>, said: &'static [u8]) -> SocketAddr {
     listen(move |stream| {
         runtime().unwrap().block_on(async {
             stream.set_nonblocking(true).unwrap();
             let stream = tokio::net::TcpStream::from_std(stream).unwrap();
             let Ok(mut stream) = TlsAcceptor::from(config).accept(stream).await else { return };
-            let (mut outside, inside) = tokio::io::duplex(65536);
-            let incoming = stream::once(async { Ok::<_, std::io::Error>(inside) });
-            let served =
-                Server::builder().add_routes(Routes::default()).serve_with_incoming(incoming);
-            let carried = tokio::io::copy_bidirectional(&mut stream, &mut outside);
-            let _ = tokio::join!(served, carried).0;
+            let mut room = [0; 1024];
+            if stream.read(&mut room).await.is_ok_and(|read| read > 0) {
+                let _ = stream.write_all(said).await;
+                // Until the caller disconnects.
+                while stream.read(&mut room).await.is_ok_and(|read| read > 0) {}
+            }
         });
     })
+}
+
+/// What an agent of protocol 2 says first: the settings of HTTP/2.
+const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+
+fn serve_old_agent(config: Arc<ServerConfig>) -> SocketAddr {
+    serve_agent_that_says(config, SETTINGS)
 }
 
 #[test]
@@ -143,19 +148,27 @@ fn an_agent_that_is_somebody_else() {
 
 #[test]
 fn an_agent_of_another_version() {
+    for (said, names) in [(SETTINGS, "2"), (b"btu-control 9 4.5.6\n", "9 (btu 4.5.6)")] {
+        let mut authority = TestAuthority::new();
+        let config = server_config(&authority.identity("alpha", Role::Agent), None).unwrap();
+        let error = call(serve_agent_that_says(config, said), &authority.access());
+        assert!(matches!(error, CoordinatorError::Version { .. }), "{error:?}");
+        let own = format!("{PROTOCOL} (btu {})", env!("CARGO_PKG_VERSION"));
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "host alpha: this agent speaks protocol {names} and the controller {own}: use the same btu on both"
+            )
+        );
+    }
+}
+
+#[test]
+fn what_speaks_tls_and_is_no_agent() {
     let mut authority = TestAuthority::new();
     let config = server_config(&authority.identity("alpha", Role::Agent), None).unwrap();
-    let error = call(serve_old_agent(config), &authority.access());
-    assert!(matches!(error, CoordinatorError::Version { .. }), "{error:?}");
-    let said = error.to_string();
-    assert!(
-        said.starts_with("host alpha: this agent speaks protocol 1 and the controller 2 (btu "),
-        "{said}"
-    );
-    assert!(
-        said.contains("version 1 lacks reservations") && said.ends_with("use the same btu on both"),
-        "{said}"
-    );
+    let error = call(serve_agent_that_says(config, b"220 alpha ready\r\n"), &authority.access());
+    assert!(error.to_string().contains("speaks no protocol of btu"), "{error}");
 }
 
 #[test]

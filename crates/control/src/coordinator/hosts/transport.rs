@@ -3,34 +3,32 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use btu_suite::network::Reached;
 use btu_units::shell_word;
-use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tonic::transport::{Channel, Endpoint, Uri};
 
-use super::super::client::AgentLink;
-use super::super::error::{CoordinatorError, with_reasons};
+use super::super::client::{AgentLink, GREETING};
+use super::super::error::CoordinatorError;
 use super::pipe::AgentPipe;
 use super::ssh::{self, SshCall};
 use super::{Access, HostCall};
-use crate::protocol::HelloReply;
+use crate::protocol::{Client, ConnectError, Duplex, HelloReply, Life};
 use crate::trust::{self, Identity, PAIRED, Pairing, Revocations, TrustError};
 
 /// Connecting takes a round trip or two; a host that needs longer cannot keep a lease.
 const CONNECT_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
-/// The interval of keep-alive requests, and the silence after which a connection is given up.
-const LIFE_EVERY: Duration = Duration::from_secs(2);
-const LIFE_LIMIT: Duration = Duration::from_secs(8);
+const LIFE: Life = Life { every: Duration::from_secs(2), limit: Duration::from_secs(8) };
+
+/// The time for the first line of an agent that is connected.
+const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
 /// The identity of this controller for agents.
 #[derive(Debug, Default)]
@@ -109,15 +107,11 @@ impl Transport {
         &self,
         host: &str,
     ) -> Result<(AgentLink, HelloReply), CoordinatorError> {
-        let channel = match self {
+        let stream: Box<dyn Duplex> = match self {
             Self::Tls { address, config, agent } => {
-                let stream = tls(host, address, config, agent).await?;
-                over(stream).await.map_err(|error| self.unanswered(host, &error))?
+                Box::new(tls(host, address, config, agent).await?)
             }
-            Self::Ssh(call) => {
-                let pipe = ssh::start(call).await?;
-                over(pipe).await.map_err(|error| self.unanswered(host, &error))?
-            }
+            Self::Ssh(call) => Box::new(ssh::start(call).await?),
             Self::Here(program) => {
                 let pipe = AgentPipe::here(program).map_err(|error| CoordinatorError::Host {
                     host: host.to_owned(),
@@ -126,39 +120,40 @@ impl Transport {
                         program.display()
                     ),
                 })?;
-                over(pipe).await.map_err(|error| self.unanswered(host, &error))?
+                Box::new(pipe)
             }
         };
-        let mut link = AgentLink::over(format!("host {host}"), channel);
-        let hello = link.hello().await.map_err(|error| self.explained(host, error))?;
+        let greeting = timeout(GREETING_LIMIT, Client::connect(stream, Some(LIFE))).await;
+        let who = format!("host {host}");
+        let client = match greeting.unwrap_or_else(|late| Err(io::Error::from(late).into())) {
+            Ok(client) => client,
+            Err(ConnectError::Version(message)) => {
+                return Err(CoordinatorError::Version { who, message });
+            }
+            Err(ConnectError::Broken(error)) => return Err(self.ungreeted(host, &error)),
+        };
+        let link = AgentLink::over(who, client);
+        let hello = link.hello().await?;
         Ok((link, hello))
     }
 
-    /// A refusal of the controller's certificate arrives after the handshake, with the first data.
-    fn explained(&self, host: &str, error: CoordinatorError) -> CoordinatorError {
-        let CoordinatorError::Lost { message, .. } = &error else { return error };
-        let text = io::Error::other(message.clone());
+    /// A refusal of the controller's certificate arrives after the handshake, instead of the
+    /// greeting.
+    fn ungreeted(&self, host: &str, error: &io::Error) -> CoordinatorError {
+        let lost = || CoordinatorError::Lost {
+            who: format!("host {host}"),
+            operation: GREETING,
+            message: error.to_string(),
+        };
         match self {
-            Self::Tls { agent, .. } => match trust::explain(host, &text) {
+            Self::Tls { agent, .. } => match trust::explain(host, error) {
                 Some(message) => CoordinatorError::NotTrusted { message },
                 // The agent may be gone before its reason is read; for a pairing, one reason is far
                 // more likely than others.
                 None if agent == PAIRED => CoordinatorError::NotTrusted { message: used_up(host) },
-                None => error,
+                None => lost(),
             },
-            Self::Ssh(_) | Self::Here(_) => error,
-        }
-    }
-
-    fn unanswered(&self, host: &str, error: &tonic::transport::Error) -> CoordinatorError {
-        match trust::explain(host, error) {
-            Some(message) if matches!(self, Self::Tls { .. }) => {
-                CoordinatorError::NotTrusted { message }
-            }
-            _ => CoordinatorError::OutOfReach {
-                host: host.to_owned(),
-                message: with_reasons(error.to_string(), error),
-            },
+            Self::Ssh(_) | Self::Here(_) => lost(),
         }
     }
 }
@@ -208,24 +203,4 @@ fn refused(address: &str, error: &io::Error) -> String {
         _ => "",
     };
     format!("connecting to {address}: {error}{advice}")
-}
-
-/// A gRPC channel over an open connection. It is never reconnected automatically: when it ends, it
-/// is lost.
-async fn over<S>(stream: S) -> Result<Channel, tonic::transport::Error>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let once = Arc::new(Mutex::new(Some(stream)));
-    let connect = tower::service_fn(move |_: Uri| {
-        let stream = once.lock().unwrap_or_else(PoisonError::into_inner).take();
-        async move { stream.map(TokioIo::new).ok_or_else(|| io::Error::other("the connection is over")) }
-    });
-    Endpoint::from_static("http://agent.local")
-        .connect_timeout(CONNECT_LIMIT)
-        .http2_keep_alive_interval(LIFE_EVERY)
-        .keep_alive_timeout(LIFE_LIMIT)
-        .keep_alive_while_idle(true)
-        .connect_with_connector(connect)
-        .await
 }

@@ -108,7 +108,7 @@ impl Standing {
             link.direct(cell, step, Direction::Go).await?;
         }
         if is_new {
-            self.events.push(words(link, cell, step).await?);
+            self.events.push(words(link, cell, step)?);
         }
         Ok(())
     }
@@ -218,12 +218,12 @@ impl Stage {
 }
 
 /// The messages of a started worker, and at last their end.
-async fn words(
+fn words(
     link: AgentLink,
     cell: u64,
     step: u32,
 ) -> Result<BoxStream<'static, StepEvent>, CoordinatorError> {
-    let words = link.follow(cell, step).await?;
+    let words = link.follow(cell, step)?;
     let told = stream::unfold(Some(words), move |words| async move {
         let mut words = words?;
         let word = words.next().await;

@@ -85,12 +85,10 @@ fn listen(
     for index in intervals.steps().chain(displays.map(|(index, _)| index)) {
         let host = script.steps.get(index).map(|step| &step.host);
         let Some((_, link)) = links.iter().find(|(name, _)| Some(name) == host) else { continue };
-        let words = link.clone().follow(cell, index as u32);
-        let samples = stream::once(words).filter_map(async |words| words.ok()).flat_map(|words| {
-            stream::unfold(words, async |mut words| {
-                let word = words.next().await.ok()??;
-                Some((word, words))
-            })
+        let Ok(words) = link.clone().follow(cell, index as u32) else { continue };
+        let samples = stream::unfold(words, async |mut words| {
+            let word = words.next().await.ok()??;
+            Some((word, words))
         });
         let told = samples.filter_map(async |word| match word {
             Word::Sample(sample) => Some(Some(Told::Sample(*sample))),

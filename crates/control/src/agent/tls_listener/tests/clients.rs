@@ -1,70 +1,97 @@
 //! Clients that misbehave, and clients that are disconnected.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tonic::Code;
-use tonic::body::Body;
-use tonic::codegen::http::Request;
-use tonic::transport::Error;
-use tower::{Service, ServiceExt};
+use tokio_rustls::client::TlsStream as Tls;
 
 use super::places::MOST_KNOWN;
 use super::*;
-use crate::protocol::MESSAGE_LIMIT_BYTES;
+use crate::protocol::{CALLS, Json, MESSAGE_LIMIT_BYTES, PROTOCOL, Request};
 use crate::trust::Choice;
 
-/// Calls with these octets as the body, and returns the call's status.
-async fn raw(channel: &mut Channel, body: Vec<u8>) -> Result<Code, Error> {
-    let request = Request::post(format!("http://alpha{}", echo::PATH))
-        .header("content-type", "application/grpc");
-    let body = Body::new(String::from_utf8(body).unwrap());
-    let channel = ServiceExt::ready(channel).await?;
-    let response = channel.call(request.body(body).unwrap()).await?;
-    let status =
-        response.headers().get("grpc-status").map(|code| Code::from_bytes(code.as_bytes()));
-    Ok(status.unwrap_or(Code::Ok))
+/// The first line of a controller.
+fn greeting() -> String {
+    format!("btu-control {PROTOCOL} 0.1.0\n")
 }
 
-/// A message's five octets of header (gRPC over HTTP/2, "Length-Prefixed-Message"), and what
-/// follows.
-fn message(length: usize, content: &str) -> Vec<u8> {
-    [&[0], (length as u32).to_be_bytes().as_slice(), content.as_bytes()].concat()
+/// A frame: its length, and its content.
+fn frame(length: usize, content: &[u8]) -> Vec<u8> {
+    [&(length as u32).to_be_bytes(), content].concat()
+}
+
+/// A call for an echo of `text`, as a frame.
+fn call(id: u64, text: &str) -> Vec<u8> {
+    let request = Json::of(&Request::from(echo::words(text))).unwrap();
+    let call = format!(r#"{{"Call":{{"id":{id},"request":{}}}}}"#, request.text());
+    frame(call.len(), call.as_bytes())
+}
+
+impl Drill {
+    /// A client that says what it likes.
+    async fn raw(&mut self) -> Tls<TcpStream> {
+        let connector = TlsConnector::from(self.controller("work"));
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        connector.connect(server_name("alpha").unwrap(), stream).await.unwrap()
+    }
 }
 
 #[tokio::test]
-async fn oversized_and_truncated_messages_end_the_call_and_nothing_else() {
+async fn oversized_and_truncated_messages_end_the_connection_and_nothing_else() {
     let mut drill = Drill::begin(LIMITS);
     let config = drill.controller("work");
-    let mut channel = drill.channel(config).await.unwrap();
-    assert_eq!(raw(&mut channel, message(0x0110_0000, "abc")).await.unwrap(), Code::OutOfRange);
+    let other = drill.channel(config).await.unwrap();
     const { assert!(0x0110_0000 > MESSAGE_LIMIT_BYTES) };
-    for (length, content) in [(100, "too short"), (2, "\u{1}"), (3, "\n\u{7f}x"), (0, "behind it")]
-    {
-        let code = raw(&mut channel, message(length, content)).await.unwrap();
-        assert_ne!(code, Code::Ok, "{length} {content}");
+    for said in [
+        frame(0x0110_0000, b"abc"),
+        frame(usize::MAX, b"abc"),
+        frame(100, b"too short"),
+        frame(2, b"\"\x01"),
+        frame(0, b"behind it"),
+        frame(11, br#"{"Call":17}"#),
+        frame(8, br#""Alive""#),
+        b"\0\0".to_vec(),
+    ] {
+        let mut stream = drill.raw().await;
+        stream.write_all(greeting().as_bytes()).await.unwrap();
+        stream.write_all(&call(7, "before")).await.unwrap();
+        stream.write_all(&said).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let answer = until_closed(&mut stream).await;
+        let rest = answer.strip_prefix(greeting().as_bytes()).expect("a greeting").to_vec();
+        assert!(rest.is_empty() || rest.windows(6).any(|seen| seen == b"before"), "{rest:?}");
     }
-    assert_ne!(raw(&mut channel, b"\0\0".to_vec()).await.unwrap(), Code::Ok);
-    assert_eq!(
-        echo::say(&channel, "on the same connection").await.unwrap(),
-        "on the same connection"
-    );
-    assert_eq!(drill.handle.counts().welcomed, 1);
-    drop(channel);
+    assert_eq!(echo::say(&other, "another connection").await.unwrap(), "another connection");
+    drop(other);
+    drill.all_gone().await;
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_read_ends_its_call_alone() {
+    let mut drill = Drill::begin(LIMITS);
+    let mut stream = drill.raw().await;
+    stream.write_all(greeting().as_bytes()).await.unwrap();
+    let unknown = br#"{"Call":{"id":3,"request":{"Explode":{}}}}"#;
+    stream.write_all(&frame(unknown.len(), unknown)).await.unwrap();
+    stream.write_all(&call(4, "on the same connection")).await.unwrap();
+    let mut answer = Vec::new();
+    while !String::from_utf8_lossy(&answer).contains("on the same connection") {
+        assert!(stream.read_buf(&mut answer).await.unwrap() > 0, "{answer:?}");
+    }
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    assert!(answer.contains("InvalidArgument") && answer.contains("Explode"), "{answer}");
+    drop(stream);
     drill.all_gone().await;
 }
 
 #[tokio::test]
 async fn nonsense_after_a_good_handshake_ends_the_connection() {
     let mut drill = Drill::begin(LIMITS);
-    let connector = TlsConnector::from(drill.controller("work"));
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice();
     let cut_off = [preface, &[0, 0, 40, 1, 4, 0, 0, 0, 1, 0x82]].concat();
     let giant = [preface, &[0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1]].concat();
-    for said in [b"GET / HTTP/1.1\r\n\r\n".as_slice(), &[0xff; 100], &cut_off, &giant] {
-        let stream = TcpStream::connect(drill.address).await.unwrap();
-        let mut stream = connector.connect(server_name("alpha").unwrap(), stream).await.unwrap();
+    let endless = [b'b'; 1000];
+    for said in
+        [b"GET / HTTP/1.1\r\n\r\n".as_slice(), &[0xff; 100], &cut_off, &giant, &endless, b"btu"]
+    {
+        let mut stream = drill.raw().await;
         stream.write_all(said).await.unwrap();
         stream.shutdown().await.unwrap();
         until_closed(&mut stream).await;
@@ -73,65 +100,28 @@ async fn nonsense_after_a_good_handshake_ends_the_connection() {
     drill.still_serves().await;
 }
 
+/// It calls, and takes no answer; or it says nothing any more.
 #[tokio::test]
 async fn a_client_that_never_reads_is_disconnected() {
-    let soon = Duration::from_millis(300);
-    let hurried = server().http2_keepalive_interval(Some(soon)).http2_keepalive_timeout(Some(soon));
-    let mut drill = Drill::with(LIMITS, hurried);
-    let connector = TlsConnector::from(drill.controller("work"));
-    let address = drill.address;
-    let connect = tower::service_fn(move |_| {
-        let connector = connector.clone();
-        async move {
-            let stream = TcpStream::connect(address).await?;
-            let stream = connector.connect(server_name("alpha").unwrap(), stream).await?;
-            Ok::<_, io::Error>(TokioIo::new(Deaf(stream)))
-        }
-    });
-    let endpoint = Endpoint::from_static("http://alpha").timeout(TIMEOUT);
-    let channel = endpoint.connect_with_connector(connect).await.unwrap();
-    let text = "x".repeat(100_000);
-    let asking = tokio::spawn(async move {
-        let asked = (0..64).map(|_| echo::say(&channel, &text));
-        futures_util::future::join_all(asked).await
-    });
-    until("it is in", || drill.handle.counts().welcomed == 1).await;
-    until("it is out", || drill.handle.clients().is_empty()).await;
-    asking.abort();
-    drop(asking.await);
+    let mut drill = Drill::with(LIMITS, Duration::from_millis(500));
+    let text = "x".repeat(1_000_000);
+    for (calls, number) in [(64, 1), (0, 2)] {
+        let mut stream = drill.raw().await;
+        let asking = async {
+            stream.write_all(greeting().as_bytes()).await?;
+            for id in 0..calls {
+                stream.write_all(&call(id, &text)).await?;
+            }
+            stream.flush().await
+        };
+        let out = until("it is out", || {
+            drill.handle.counts().welcomed == number && drill.handle.clients().is_empty()
+        });
+        // A write fails when it is out already.
+        drop(tokio::join!(asking, out));
+    }
     drill.all_gone().await;
     drill.still_serves().await;
-}
-
-/// A connection on which nothing is ever read.
-struct Deaf<S>(S);
-
-impl<S: Unpin> AsyncRead for Deaf<S> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        _: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Poll::Pending
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Deaf<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        from: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, from)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
-    }
 }
 
 #[tokio::test]
@@ -157,8 +147,6 @@ async fn a_revoked_client_has_to_go_and_the_others_stay() {
 /// An answer that was ready when the certificate was revoked is not sent any more.
 #[tokio::test]
 async fn a_revoked_client_is_written_nothing() {
-    use futures_util::StreamExt;
-
     let mut authority = TestAuthority::new();
     let agent = authority.identity("alpha", Role::Agent);
     let config = client_config(&authority.identity("lost", Role::Controller), None).unwrap();
@@ -169,7 +157,7 @@ async fn a_revoked_client_is_written_nothing() {
     let stream = TcpStream::connect(listener.address()).await.unwrap();
     let mut lost =
         TlsConnector::from(config).connect(server_name("alpha").unwrap(), stream).await.unwrap();
-    let mut client = listener.next().await.unwrap().unwrap();
+    let mut client = listener.accept().await.unwrap();
     client.write_all(b"before").await.unwrap();
     assert_eq!(listener.handle().dismiss(&authority.revoke("lost")).len(), 1);
     for _ in 0..2 {
@@ -305,13 +293,9 @@ fn the_limits_are_those_of_the_documentation() {
             "of them of one controller, by the name in its certificate",
             limits.clients_per_controller.to_string(),
         ),
-        ("calls of one client at a time", server::CALLS.to_string()),
+        ("calls of one client at a time", CALLS.to_string()),
         ("a message", format!("{} MiB", MESSAGE_LIMIT_BYTES >> 20)),
-        ("headers of a call", format!("{} KiB", server::HEADER_BYTES >> 10)),
-        (
-            "silence of a client before it is asked, and then dropped",
-            [server::SILENCE, server::ANSWER].map(seconds).join(", "),
-        ),
+        ("silence of a client before it is dropped", seconds(SILENCE)),
     ];
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md");
     let document = std::fs::read_to_string(path).unwrap();

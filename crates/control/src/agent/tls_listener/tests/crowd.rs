@@ -135,7 +135,7 @@ async fn squatters_in_a_hurry_keep_out_neither_other_networks_nor_who_was_a_clie
 }
 
 /// The time of each of `count` calls, sorted: median and longest.
-async fn calls(channel: &Channel, count: usize) -> (Duration, Duration) {
+async fn calls(channel: &Controller, count: usize) -> (Duration, Duration) {
     let mut times = Vec::new();
     for _ in 0..count {
         let began = Instant::now();
