@@ -1,13 +1,11 @@
 //! File transfer: a real FTP server and a real FTP client (RFC 959, RFC 2428), and a relay to a
 //! server elsewhere.
 
-mod data_port;
 mod egress_proxy;
 mod fetch;
 mod gate;
 mod get;
 mod inbox;
-mod login;
 mod outbox;
 mod put;
 mod relay;

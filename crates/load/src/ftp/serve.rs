@@ -1,31 +1,23 @@
-//! The embedded FTP server: control part by libunftp, files by [`VirtualFiles`].
-//!
-//! The server accepts connections itself and gives each to a session of its own: so it can bind any
-//! free port, for control and for data, and report it, without a moment in which another process
-//! could take it.
+//! The embedded FTP server: it gives each client a [`session`] of its own, with the files of
+//! [`VirtualFiles`].
 
-use std::io;
-use std::net::{IpAddr, Shutdown, SocketAddr};
-use std::ops::RangeInclusive;
-use std::pin::pin;
+mod control;
+mod session;
+
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use btu_suite::activity::{FtpServe, Performance};
 use btu_suite::peers::{Callers, Refused};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
-use libunftp::ServerBuilder;
-use libunftp::options::Binder;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
-use super::data_port::DataPort;
-use super::login::Login;
 use super::virtual_files::{Place, VirtualFiles};
 use crate::account::Account;
 use crate::{LoadError, content};
@@ -145,10 +137,11 @@ async fn accept(
             Ok((_, client)) if !callers.may_call(client) => {}
             Ok((connection, client)) => {
                 if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-                    let login = Login::new(&password);
-                    let session =
-                        session(connection, client.ip(), files.clone(), login, callers.clone());
+                    let (client, files) = (client.ip().to_canonical(), files.clone());
+                    let (password, callers) = (password.clone(), callers.clone());
                     tokio::spawn(async move {
+                        let session =
+                            session::serve(connection, client, files, &password, &callers);
                         // A failure here concerns only this peer, which knows of it: the server
                         // continues.
                         let _ = session.await;
@@ -162,54 +155,6 @@ async fn accept(
             // may spin it.
             Err(_) => tokio::time::sleep(TICK).await,
         }
-    }
-}
-
-/// One client's control connection, to its end.
-async fn session(
-    connection: TcpStream,
-    client: IpAddr,
-    files: VirtualFiles,
-    login: Login,
-    callers: Callers,
-) -> io::Result<()> {
-    connection.set_nodelay(true)?;
-    let connection = connection.into_std()?;
-    let control = connection.try_clone()?;
-    let login = Arc::new(login);
-    let data = DataPort::of(client);
-    let files = files.for_session(data.clone());
-    let server = ServerBuilder::with_authenticator(
-        Box::new(move || files.clone()),
-        Arc::<Login>::clone(&login),
-    )
-    .greeting("btu: N.bin has N random bytes, for every N")
-    .binder(AnyPort { data })
-    .build()
-    .map_err(io::Error::other)?;
-    let mut session = pin!(server.service(TcpStream::from_std(connection)?));
-    tokio::select! {
-        _ = &mut session => return Ok(()),
-        () = login.fails() => callers.refuse(client, Refused::NoLogin),
-    }
-    // The library's own task sees the end of the connection, and ends.
-    control.shutdown(Shutdown::Both)?;
-    session.await.map_err(io::Error::other)
-}
-
-/// Lets the kernel choose a free port for a data connection.
-#[derive(Debug)]
-struct AnyPort {
-    data: DataPort,
-}
-
-#[async_trait]
-impl Binder for AnyPort {
-    async fn bind(&mut self, local: IpAddr, _ports: RangeInclusive<u16>) -> io::Result<TcpSocket> {
-        let socket = if local.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        socket.bind(SocketAddr::new(local, 0))?;
-        self.data.set(socket.local_addr()?.port());
-        Ok(socket)
     }
 }
 
