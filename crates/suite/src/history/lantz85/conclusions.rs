@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::factors::{self, Factor};
-use super::sensitivity::Sensitivity;
+use super::sensitivity::{ALL_LINES, Sensitivity};
 use super::tables::{Table, printed};
 
 /// One conclusion, judged three times.
@@ -116,7 +116,8 @@ fn digits(value: f64) -> String {
 /// Table 8-2: structure against construction, piece by piece; by variance over the whole row.
 fn structure(sensitivities: &[Sensitivity]) -> Conclusion {
     let pieces = |rate: &'static str| {
-        sensitivities.iter().filter(move |one| one.table == "8-2" && one.rate == rate)
+        let is_piece = |one: &&Sensitivity| one.table == "8-2" && one.part != ALL_LINES;
+        sensitivities.iter().filter(is_piece).filter(move |one| one.rate == rate)
     };
     let compare = |of: fn(&Sensitivity) -> f64| {
         let [structure, construction] =

@@ -102,7 +102,7 @@ const LINES: [&str; 4] =
     ["line, 1.2 to 2.4 kb/s", "line, 2.4 to 4.8 kb/s", "line, 4.8 to 9.6 kb/s", LINE_TO_ETHERNET];
 
 /// From the slowest to the fastest serial line, in one step.
-const ALL_LINES: &str = "all serial lines, 1.2 to 9.6 kb/s";
+pub(super) const ALL_LINES: &str = "lines, 1.2 to 9.6 kb/s";
 
 /// From the fastest serial line to the Ethernet.
 pub(super) const LINE_TO_ETHERNET: &str = "line, 9.6 kb/s to 10 Mb/s";
