@@ -1,6 +1,6 @@
 //! The server as ordinary clients see it, over loopback.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::Ipv6Addr;
 use std::process::Command;
 use std::sync::{Mutex, mpsc};
