@@ -191,7 +191,7 @@ fn a_list_of_runs_fits_the_terminal() {
         command: "speed".to_owned(),
         answer: "0.936/14.7 Mb/s, 37.0 ms -> 1.87 s".to_owned(),
         network: "home-bloated".to_owned(),
-        started: "2026-11-26T10:32:11Z".to_owned(),
+        started: "2026-11-26 10:32".to_owned(),
         ..line("r6", None, Some(1.0))
     };
     let rate = RunLine {
