@@ -247,7 +247,7 @@ pub fn studies() -> Vec<StudySeed> {
         "sizes": "paper", "target_ns": 1, "limit_ns": 20_000_000,
     });
     let speed = serde_json::json!({
-        "phases": ["idle", "up", "datagrams-down"], "time_ns": 1_000_000, "idle_ns": 1_000_000, "streams": 2,
+        "version": 2, "phases": ["idle", "up", "datagrams-down"], "time_ns": 1_000_000, "idle_ns": 1_000_000, "streams": 2,
         "offered_bits_per_second": 1_000_000,
     });
     let program = |name: &str, part: &str| {

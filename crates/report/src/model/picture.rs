@@ -7,7 +7,7 @@ use btu_model::predict::Prediction;
 use super::sweep::{Column, Kind, SweepTable, columns};
 
 /// More curves in one panel would need more colours than readers can distinguish.
-const MOST_CURVES: usize = 2;
+const MOST_CURVES: usize = 3;
 
 /// The part of a sweep that a panel shows.
 struct Shown {
@@ -131,7 +131,7 @@ mod tests {
         );
         let picture = sweep_picture(&table);
         assert_eq!(labels(&picture), ["transfer (s)", "mean delay (ms)", "time used (%)"]);
-        let aggregate = &picture.panels[0].series[1];
+        let aggregate = &picture.panels[0].series[2];
         assert_eq!(aggregate.name, "aggregate");
         let near =
             |place: usize, expected: f64| (aggregate.points[place].y - expected).abs() < 5e-3;
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(labels(&picture), ["mean delay (ms)", "time used (%)"]);
         assert!(picture.panels.iter().all(|panel| panel.series.len() <= MOST_CURVES));
         assert!(
-            picture.notes.iter().any(|note| note.starts_with("time used (%): the first 2 of ")),
+            picture.notes.iter().any(|note| note.starts_with("time used (%): the first 3 of ")),
             "{:?}",
             picture.notes
         );

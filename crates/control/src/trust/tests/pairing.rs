@@ -38,7 +38,7 @@ fn the_first_controller_is_the_only_one() {
     let (first, second) = (config(), config());
     assert!(shake(&first, &server, PAIRED).met());
     let ends = shake(&second, &server, PAIRED);
-    assert!(explained(&ends).contains("another controller was first"), "{:?}", ends.client);
+    assert!(explained(&ends).contains("the pairing code was used already"), "{:?}", ends.client);
     assert!(shake(&first, &server, PAIRED).met());
 }
 

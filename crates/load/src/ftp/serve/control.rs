@@ -56,8 +56,8 @@ impl Control {
 
     /// A reply of several lines.
     pub(super) async fn list(&mut self, code: u16, title: &str, lines: &[&str]) -> io::Result<()> {
-        let lines: String = lines.iter().map(|line| format!(" {line}\r\n")).collect();
-        let text = format!("{code}-{title}\r\n{lines}{code} end\r\n");
+        let lines = lines.join("\r\n ");
+        let text = format!("{code}-{title}\r\n {lines}\r\n{code} end\r\n");
         self.writer.write_all(text.as_bytes()).await
     }
 }

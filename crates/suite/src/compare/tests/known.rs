@@ -183,7 +183,7 @@ fn the_guard_names_what_differs() {
     let found = plan_differences(&base, &slower);
     assert_eq!(
         found.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["network: 10 Mb/s against 9.5 Mb/s"]
+        ["network from 10 Mb/s to 9.5 Mb/s"]
     );
     let paced =
         Row::Network { component: Component::Udp, message: Bytes::new(1024), load: Load::Idle };
