@@ -11,6 +11,10 @@ use crate::experiment::{Experiment, Measured};
 /// The plans' keys of repetitions and times.
 const PROFILE: [&str; 5] = ["profile", "blocks", "budget_ns", "deadline_ns", "left_out"];
 
+/// Settings that btu derives from the network: how long its queues take to fill, how often requests
+/// leave, how long a cell may last.
+const OF_THE_NETWORK: [&str; 4] = ["budget", "deadline", "lead", "mean interval"];
+
 /// The speeds of a cell: its goodput, and one over the time that it took. Empty for a void cell.
 pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<Reading<StudyRow>> {
     let facts = plan.facts(&cell.cell, &cell.seen);
@@ -32,7 +36,8 @@ pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<
     speeds.into_iter().filter_map(reading).collect()
 }
 
-/// All differences between two plans of a study, except the seed.
+/// All differences between two plans of a study, except the seed, and what follows from networks that
+/// differ.
 pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifference> {
     let [ours, theirs] = [base, other].map(fields);
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
@@ -48,6 +53,10 @@ pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifferen
             }
         })
         .collect();
+    if differences.iter().any(|difference| difference.aspect == Aspect::Network) {
+        let follows = |setting: &str| OF_THE_NETWORK.iter().any(|name| setting.ends_with(name));
+        differences.retain(|difference| !follows(&difference.setting));
+    }
     differences.sort_by_key(|difference| {
         Aspect::ALL.iter().position(|aspect| *aspect == difference.aspect)
     });
@@ -76,7 +85,7 @@ fn aspect(field: &str) -> Aspect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::activity::Receiving;
+    use crate::activity::{OpenLoop, Receiving};
     use crate::experiment::{Field, Frame, Raised};
     use crate::speed::{Phase, SpeedPlan};
 
@@ -125,5 +134,24 @@ mod tests {
             said,
             ["network from a line to another", "blocks from 1 to 5", "streams from 1 to 4"]
         );
+    }
+
+    /// A long queue takes longer to fill, and cells on a slow line may last longer.
+    #[test]
+    fn what_follows_from_the_network_is_no_difference_of_its_own() {
+        let base = plan();
+        let mut slower = plan();
+        slower.frame.deadline = Span::from_seconds(60);
+        slower.requests = Some(OpenLoop {
+            lead: Span::from_seconds(3),
+            ..OpenLoop::every(Span::from_seconds(1))
+        });
+        let base =
+            SpeedPlan { requests: Some(OpenLoop::every(Span::from_milliseconds(20))), ..base };
+        assert_eq!(study_differences(&base, &slower).len(), 3);
+        let Field::Drawing(raised) = &mut slower.frame.network else { panic!("raised") };
+        raised.name = "another".to_owned();
+        let found = study_differences(&base, &slower);
+        assert_eq!(found.iter().map(|one| one.aspect).collect::<Vec<_>>(), [Aspect::Network]);
     }
 }
