@@ -10,9 +10,9 @@ use super::answers::Reference;
 pub enum Formula {
     /// The formula of [`crate::SharedCable`].
     CsmaCd,
-    /// [`crate::polling`], for an 802.5 ring.
+    /// That of polling, for an 802.5 ring.
     Polling,
-    /// The formulas of [`crate::polling`] and [`crate::fddi`].
+    /// The formulas of polling and of FDDI's holding time.
     TimedToken,
     /// The formula of [`crate::single_queue`].
     SingleQueue,
