@@ -70,7 +70,7 @@ fn usage(problem: impl Into<String>) -> anyhow::Error {
 fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     let profile = speed.study.profile;
     let (blocks, time, idle) = match profile {
-        ProfileName::Quick => (1, Span::from_seconds(3), Span::from_seconds(1)),
+        ProfileName::Quick => (1, Span::from_seconds(3), Span::from_milliseconds(1500)),
         ProfileName::Standard => (5, Span::from_seconds(10), Span::from_seconds(3)),
         ProfileName::Full => (15, Span::from_seconds(30), Span::from_seconds(10)),
     };

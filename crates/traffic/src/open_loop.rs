@@ -55,7 +55,9 @@ pub(crate) enum Heard {
 }
 
 /// Sends requests from `started` on for `duration`, at moments that `seed` draws, and waits for
-/// answers. Moments before this call began are left out.
+/// answers. Moments before this call began are left out: the other end was not ready. Without a lead
+/// the duration counts from this call, since a full queue may keep the other end unready for longer
+/// than that; with one, requests end together with what fills the queue.
 pub(crate) fn run<C: Carrier>(
     carrier: &mut C,
     (open_loop, seed): (OpenLoop, u64),
@@ -64,7 +66,9 @@ pub(crate) fn run<C: Carrier>(
     limit: &Limit<'_>,
 ) -> Result<Requested, TrafficError> {
     let _timers = PreciseTimers::hold();
-    let (begun, mut end) = (now(), started + duration);
+    let begun = now();
+    let counts_from = if open_loop.lead > Span::ZERO { started } else { begun.max(started) };
+    let mut end = counts_from + duration;
     let moments = open_loop.moments(seed).map(|moment| started + moment);
     let mut moments = moments.skip_while(|due| *due < begun).peekable();
     loop {

@@ -228,7 +228,8 @@ fn shares_of_variance_are_those_that_were_drawn() {
             end("high")
         );
         assert_eq!(row["factor"], name, "ranked rightly");
-        assert!(
+        judge!(
+            laboratory,
             end("low") - 0.005 <= share && share <= end("high") + 0.005,
             "{name}: {share} {row}"
         );

@@ -76,7 +76,7 @@ impl Pair {
         let octets = fs::metadata(btu).expect("the program").len();
         let script = format!(
             "#!/bin/sh\ncase \"$1\" in -G) echo hostname {far}; exit;; esac\nhead -c {octets} >/dev/null\n\
-             echo btu-agent-is-ready\nexec {btu} net exec {far} -- {btu} agent --stdio\n",
+             echo btu-agent-is-on-its-way\necho btu-agent-is-ready\nexec {btu} net exec {far} -- {btu} agent --stdio\n",
             far = self.far
         );
         fs::write(self.path("ssh"), script).expect("a script");

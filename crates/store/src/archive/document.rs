@@ -4,9 +4,11 @@
 
 use serde_json::Value;
 
-/// Parts of a plan that have several lines: the network file, what programs are started with, what
-/// they say when they are ready, and what is looked for in what they print.
-const OF_SEVERAL_LINES: [&str; 5] = ["text", "command", "environment", "output", "pattern"];
+/// Parts of a plan that have several lines: the network file, the operations on a file server, what
+/// programs are started with, what they say when they are ready, and what is looked for in what they
+/// print.
+const OF_SEVERAL_LINES: [&str; 6] =
+    ["text", "trace", "command", "environment", "output", "pattern"];
 
 /// The mistake in `document`, which is the run's `what`; `None` if it has none.
 pub(super) fn check(what: &str, document: &str) -> Result<(), String> {
@@ -51,6 +53,7 @@ mod tests {
         for document in [
             "{}",
             r#"{"network":{"kind":"drawing","text":"[stations.a]\n"}}"#,
+            r#"{"work":{"replay":{"trace":"0 stat letter\n"}}}"#,
             r#"[1,"\t",null]"#,
             r#"{"order":{"command":["sh","-c","a\nb"],"environment":{"A":"a\nb"}}}"#,
         ] {

@@ -15,7 +15,7 @@ pub(crate) const LOST_AFTER: Span = Span::from_seconds(10);
 
 /// After the last request its answer is waited for three times as long as the longest round trip so
 /// far (as irtt does), at least for a second, which no answer of a usual path exceeds by a sudden
-/// queue, and at most until it would be lost.
+/// queue, and at most until it would be lost. Until the first answer no round trip is known.
 const WAITS: u64 = 3;
 const LEAST_WAIT: Span = Span::from_seconds(1);
 
@@ -149,7 +149,10 @@ impl<'a> Ledger<'a> {
     /// How long answers are waited for after the last request, which left before `end`; `None` when
     /// all are there.
     pub(crate) fn waits_until(&self, end: Time) -> Option<Time> {
-        let wait = (self.longest * WAITS).max(LEAST_WAIT).min(LOST_AFTER);
+        let wait = match self.longest {
+            Span::ZERO => LOST_AFTER,
+            longest => (longest * WAITS).max(LEAST_WAIT).min(LOST_AFTER),
+        };
         self.in_flight.iter().any(Option::is_some).then_some(end + wait)
     }
 
@@ -256,7 +259,7 @@ mod tests {
         let recent = Recent::default();
         let mut ledger = Ledger::new(at(0), &recent);
         ledger.sent(Some(at(0)));
-        assert_eq!(ledger.waits_until(at(5000)), Some(at(6000)));
+        assert_eq!(ledger.waits_until(at(5000)), Some(at(15_000)), "nothing is known yet");
         ledger.sent(Some(at(20)));
         ledger.hear(Heard::Answer(0), at(2000));
         assert_eq!(ledger.waits_until(at(5000)), Some(at(11_000)));
