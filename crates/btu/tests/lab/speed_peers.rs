@@ -320,7 +320,10 @@ fn lost_requests_do_not_move_the_median() {
     const SHARE: f64 = 0.03;
     let Some(lab) = Lab::open_alone_if_changed() else { return };
     let pair = Pair::of(lab, "client", "server");
-    pair.lab.up(&line(8, &format!("delay = \"12 ms\"\nloss = \"{} %\"", SHARE * 100.0)));
+    let file =
+        pair.lab.file(&line(8, &format!("delay = \"12 ms\"\nloss = \"{} %\"", SHARE * 100.0)));
+    let file = file.to_str().expect("text");
+    assert!(pair.lab.output(&["net", "up", file, "-C", "reno"]).status.success());
     let result = pair.told(&["-R", "-t", "4 s"]).result;
     let trip = &row(&result, "down")["round_trip"];
     // A request is lost on its way there or back. 300 of them: a standard deviation of 1.4 %.
