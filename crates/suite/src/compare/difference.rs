@@ -51,7 +51,12 @@ fn collect(way: &str, key: &str, values: [Option<&Value>; 2], found: &mut Vec<Le
             found.push(Leaf { name: way.to_owned(), base, other });
         }
         values => {
-            let [base, other] = values.map(|value| written(key, value));
+            let [mut base, mut other] = values.map(|value| written(key, value));
+            if base == other {
+                // Words are rounded; if that hides the difference, the exact figures are shown.
+                [base, other] =
+                    values.map(|value| value.map_or_else(String::new, Value::to_string));
+            }
             found.push(Leaf { name: way.to_owned(), base, other });
         }
     }
