@@ -44,7 +44,7 @@ impl Measure for Ask {
     const SUITE: &'static dyn Suite = &Studied::<AskPlan>::new();
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
-        study::run(&self.study, common, Watch::Never, || self.plan(), |_| Bytes::ZERO, |_, _| {})?;
+        study::run(&self.study, common, Watch::Never, || self.plan(), |_| Bytes::ZERO)?;
         Ok(ExitCode::SUCCESS)
     }
 }
