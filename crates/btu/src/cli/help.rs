@@ -101,18 +101,31 @@ pub(super) fn arranged(command: Command) -> Command {
         names.into_iter().fold(command, |command, name| command.mut_subcommand(name, abridged));
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\nOptions:\n{{options}}\n{{after-help}}",
-        listed()
+        listed(&command)
     );
     command.help_template(template)
 }
 
-/// The groups, as they stand in the help.
-fn listed() -> String {
+/// The groups, as they stand in the help. A command in none of them is a study that was added: it has
+/// its own words.
+fn listed(command: &Command) -> String {
+    let grouped =
+        |name: &str| GROUPS.iter().flat_map(|(_, lines)| *lines).any(|(one, _)| *one == name);
+    let added =
+        command.get_subcommands().filter(|one| !one.is_hide_set() && !grouped(one.get_name()));
+    let added = added.map(|one| {
+        let about = one.get_about().map(ToString::to_string).unwrap_or_default();
+        format!("  {:<9}{about}\n", one.get_name())
+    });
+    let added: String = added.collect();
     let mut text = String::new();
     for (group, commands) in GROUPS {
         let _ = writeln!(text, "\n{group}:");
         for (name, purpose) in commands {
             let _ = writeln!(text, "  {name:<9}{purpose}");
+        }
+        if group == "Studies" {
+            text.push_str(&added);
         }
     }
     text
