@@ -194,10 +194,11 @@ fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
     let rows = result["result"]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 6, "{rows:?}");
     assert!(rows.iter().all(|row| row["seconds"]["value"].as_f64().is_some()), "{rows:?}");
-    // Other tests run on this machine meanwhile, which may give a warning.
+    // Other tests and other machines work meanwhile, which may give a warning.
+    let of_machine = ["the machine is the limit", "stolen processor time"].map(Value::from);
     let warnings = result["result"]["warnings"].as_array().expect("warnings");
     let others: Vec<_> =
-        warnings.iter().filter(|warning| warning["cause"] != "the machine is the limit").collect();
+        warnings.iter().filter(|warning| !of_machine.contains(&warning["cause"])).collect();
     assert!(others.is_empty(), "{others:?}");
 }
 

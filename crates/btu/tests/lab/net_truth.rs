@@ -1,8 +1,8 @@
 //! Known truth about drawn networks, from outside: ordinary programs in the stations measure the
 //! values in the file.
 
-use std::io::Read;
-use std::net::UdpSocket;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -55,15 +55,13 @@ fn iperf3_sees_the_rate() {
     lab.assert_gone();
 }
 
-/// `btu model --transfer` says how long the transfer takes: the handshake, slow start and the file.
-/// iperf3's receiver counts from its first control message after the connection, so one round trip
-/// is uncertain, 1 % and 5 %; the emulator may be 2 % slow.
+/// `btu model --transfer` says how long the transfer takes: from the client's call to connect until
+/// the server has the last octet. The emulator may be 2 % slow, the formula and the simulator of the
+/// other tests are less than 1 % apart.
 #[test]
 fn a_transfer_takes_what_the_model_says() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
-    for (megabits, delay_ms, octets, tolerance) in
-        [(10.0, 20.0, 5_000_000, 0.03), (2.0, 100.0, 1_000_000, 0.07)]
-    {
+    let Some(lab) = Lab::open_alone() else { return };
+    for (megabits, delay_ms, octets) in [(10.0, 20.0, 5_000_000_u64), (2.0, 100.0, 1_000_000)] {
         let network = line(megabits, &format!("delay = \"{delay_ms} ms\""));
         let drawing = btu_network::Drawing::read(&network, "line").expect("a network");
         let transfer = btu_model::predict::Transfer {
@@ -73,24 +71,20 @@ fn a_transfer_takes_what_the_model_says() {
         let predicted = btu_model::predict::predict_transfer(&drawing, &transfer).expect("a path");
         let expected = predicted.transfer.and_then(|asked| asked.bulk.seconds.value);
         let expected = expected.expect("a time");
-        lab.up(&network);
-        let server = lab.iperf3_server("server");
-        let size = octets.to_string();
-        let result = lab.iperf3_client("client", "server", &["-C", "reno", "-n", &size]);
-        let end = &result["server_output_json"]["end"]["sum_received"];
-        let (seconds, bytes) = (end["seconds"].as_f64(), end["bytes"].as_f64());
-        // iperf3 sends whole blocks of 128 KiB: what it sent too much took the line's time.
-        let more =
-            (bytes.expect("octets") - octets as f64) * 8.0 / (megabits * 1e6) * 1538.0 / 1448.0;
-        let seconds = seconds.expect("seconds") - more;
+        let file = lab.file(&network).display().to_string();
+        assert!(lab.output(&["net", "up", &file, "-C", "reno"]).status.success());
+        let (server, client) = (part(&lab, "server", "take"), format!("give {octets} server"));
+        let said = output_of(part(&lab, "client", &client));
+        // The client's clock stops when the server's last frame has come back.
+        let seconds = number_after(&said, "answered after ") - delay_ms / 1e3;
+        assert_eq!(number_after(&output_of(server), "received ") as u64, octets);
         println!("{seconds:.3} s of {expected:.3}");
         judge!(
             lab,
-            (seconds / expected - 1.0).abs() <= tolerance,
+            (seconds / expected - 1.0).abs() <= 0.03,
             "{seconds} s instead of {expected} s"
         );
         assert!(lab.output(&["net", "down"]).status.success());
-        drop(server);
     }
     lab.assert_gone();
 }
@@ -229,13 +223,66 @@ const FULL: usize = 1472;
 const SETTLING: Duration = Duration::from_secs(1);
 const COUNTED: Duration = Duration::from_millis(2500);
 
-/// Runs in a station, started by the test below: sends full packets faster than the cable takes
-/// them, or counts what arrives.
+/// Runs in a station, started by [`part`]: sends full packets faster than the cable takes them, or
+/// counts what arrives; or does so with a file over TCP.
 #[test]
 #[ignore = "a part of another test, which runs it inside a station"]
 fn station_part() {
     let Ok(part) = std::env::var("BTU_TEST_PART") else { return };
-    if part == "receive" { receive() } else { send(&part) }
+    match part.split(' ').collect::<Vec<_>>()[..] {
+        ["receive"] => receive(),
+        ["send", receiver] => send(receiver),
+        ["take"] => take(),
+        ["give", octets, taker] => give(octets.parse().expect("a number"), taker),
+        _ => panic!("there is no part {part}"),
+    }
+}
+
+/// Starts [`station_part`] in a station.
+fn part(lab: &Lab, station: &str, what: &str) -> Child {
+    let own = std::env::current_exe().expect("this program").display().to_string();
+    let test = [&own, "net_truth::station_part", "--exact", "--ignored", "--nocapture"];
+    lab.exec(station, &test).env("BTU_TEST_PART", what).spawn().expect("btu runs")
+}
+
+/// What a part prints until it ends.
+fn output_of(mut part: Child) -> String {
+    let mut said = String::new();
+    part.stdout.take().expect("its output").read_to_string(&mut said).expect("text");
+    part.wait().expect("it ends");
+    said
+}
+
+/// The number that follows these words.
+fn number_after(said: &str, words: &str) -> f64 {
+    let number =
+        said.split_once(words).and_then(|(_, rest)| rest.split([' ', '\n']).next()?.parse().ok());
+    number.unwrap_or_else(|| panic!("no `{words}` in: {said}"))
+}
+
+/// Reads one connection to its end, and closes it then.
+fn take() {
+    let listener = TcpListener::bind(("0.0.0.0", 5002)).expect("a port");
+    let (mut connection, _) = listener.accept().expect("a connection");
+    let octets = std::io::copy(&mut connection, &mut std::io::sink()).expect("all of it");
+    println!("received {octets} octets");
+}
+
+/// Sends so many octets, and waits until the other end closes. It listens within a second.
+fn give(octets: usize, taker: &str) {
+    let started = Instant::now();
+    let (began, mut connection) = loop {
+        let began = Instant::now();
+        match TcpStream::connect((taker, 5002)) {
+            Ok(connection) => break (began, connection),
+            Err(error) if started.elapsed() > Duration::from_secs(5) => panic!("{error}"),
+            Err(_) => sleep(Duration::from_millis(50)),
+        }
+    };
+    connection.write_all(&vec![0; octets]).expect("all is taken");
+    connection.shutdown(Shutdown::Write).expect("an end");
+    assert_eq!(connection.read(&mut [0]).expect("an end"), 0);
+    println!("answered after {} s", began.elapsed().as_secs_f64());
 }
 
 fn receive() {
@@ -274,28 +321,16 @@ fn shared(senders: usize) -> String {
 /// Payload that really arrives from all senders together, Mb/s.
 fn emulated(lab: &Lab, senders: usize) -> f64 {
     lab.up(&shared(senders));
-    let own = std::env::current_exe().expect("this program").display().to_string();
-    let part = |station: &str, what: &str| {
-        let mut command = lab.exec(
-            station,
-            &[&own, "net_truth::station_part", "--exact", "--ignored", "--nocapture"],
-        );
-        command.env("BTU_TEST_PART", what).spawn().expect("btu runs")
-    };
-    let mut receiver = part("receiver", "receive");
-    let sending: Vec<_> =
-        (1..=senders).map(|number| part(&format!("sender-{number}"), "receiver")).collect();
-    let mut said = String::new();
-    receiver.stdout.take().expect("its output").read_to_string(&mut said).expect("text");
-    receiver.wait().expect("it ends");
+    let receiver = part(lab, "receiver", "receive");
+    let sending: Vec<_> = (1..=senders)
+        .map(|number| part(lab, &format!("sender-{number}"), "send receiver"))
+        .collect();
+    let said = output_of(receiver);
     for mut sender in sending {
         sender.wait().expect("it ends");
     }
     assert!(lab.output(&["net", "down"]).status.success());
-    let bytes = said
-        .split_once("received ")
-        .and_then(|(_, rest)| rest.split(' ').next()?.parse::<f64>().ok());
-    bytes.unwrap_or_else(|| panic!("{said}")) * 8.0 / COUNTED.as_secs_f64() / 1e6
+    number_after(&said, "received ") * 8.0 / COUNTED.as_secs_f64() / 1e6
 }
 
 /// Like `emulated`, by the simulator.
