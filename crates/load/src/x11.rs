@@ -12,6 +12,7 @@ mod canvas;
 mod glyphs;
 mod line;
 mod meeting;
+mod packets;
 mod screen;
 
 use std::error::Error;

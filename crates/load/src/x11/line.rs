@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read, Result, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use btu_suite::activity::Token;
@@ -14,6 +15,7 @@ use x11rb::rust_connection::{PollMode, RustConnection, Stream};
 use x11rb::utils::RawFdContainer;
 
 use super::failed;
+use super::packets::Packets;
 use crate::account::now;
 use crate::copy::COOKIE;
 
@@ -35,7 +37,7 @@ pub(super) fn connect<'a>(
     let socket = TcpStream::connect_timeout(&to, CONNECT)?;
     socket.set_nodelay(true)?;
     socket.set_nonblocking(true)?;
-    let line = Line { socket, to, limit, sent: AtomicU64::new(0) };
+    let line = Line { socket, to, limit, sent: AtomicU64::new(0), packets: Mutex::default() };
     let name = COOKIE.as_bytes().to_vec();
     RustConnection::connect_to_stream_with_auth_info(line, 0, name, token.to_vec()).map_err(failed)
 }
@@ -46,12 +48,17 @@ pub(super) struct Line<'a> {
     to: SocketAddr,
     limit: &'a Limit<'a>,
     sent: AtomicU64,
+    packets: Mutex<Packets>,
 }
 
 impl Line<'_> {
     /// Octets sent so far.
     pub(super) fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
+    }
+
+    fn packets(&self) -> MutexGuard<'_, Packets> {
+        self.packets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -71,12 +78,15 @@ impl Stream for Line<'_> {
     }
 
     fn read(&self, room: &mut [u8], _: &mut Vec<RawFdContainer>) -> Result<usize> {
-        uninterrupted(|| (&self.socket).read(room))
+        let read = uninterrupted(|| (&self.socket).read(room))?;
+        self.packets().take(&room[..read])?;
+        Ok(read)
     }
 
     fn write(&self, octets: &[u8], _: &mut Vec<RawFdContainer>) -> Result<usize> {
         let written = uninterrupted(|| (&self.socket).write(octets))?;
         self.sent.fetch_add(written as u64, Ordering::Relaxed);
+        self.packets().asked();
         Ok(written)
     }
 }
