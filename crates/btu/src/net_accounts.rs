@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, stderr};
 
 use btu_suite::record::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
 use btu_testbed::note;
@@ -146,9 +145,8 @@ fn round(span: Span) -> Span {
 
 /// Prints warnings about a measurement over this wire, after its own failures.
 pub(crate) fn warn(account: &WireAccount, failures: Vec<String>) {
-    let loud = if stderr().is_terminal() { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
     for warning in failures.into_iter().chain(warnings(account)) {
-        note!("{}WARNING: {warning}{}", loud.0, loud.1);
+        note!("WARNING: {warning}");
     }
 }
 

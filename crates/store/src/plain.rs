@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+pub(crate) use btu_units::plain_lines as shown;
+
 /// Whether a terminal would act on a character. The end of a line and a tab are harmless.
 pub(crate) const fn controls(c: char) -> bool {
     !matches!(c, '\n' | '\t') && btu_units::controls(c)
@@ -11,11 +13,6 @@ pub(crate) const fn controls(c: char) -> bool {
 /// Whether a word holds a character that [`controls`], or a line end.
 pub(crate) fn is_plain(word: &str) -> bool {
     !word.contains(btu_units::controls)
-}
-
-/// A text of several lines, in which every character that [`controls`] is a `?`.
-pub(crate) fn shown(text: &str) -> String {
-    text.chars().map(|c| if controls(c) { '?' } else { c }).collect()
 }
 
 /// A text of JSON, in which no string controls a terminal. A carriage return alone, which would

@@ -6,9 +6,12 @@
 use std::fmt::Arguments;
 use std::io::{Write, stderr};
 
-/// Writes a note without an end of line, in one call: other processes write there, too.
+use btu_units::plain_lines;
+
+/// Writes a note without an end of line, in one call: other processes write there, too. It may repeat
+/// what a peer or a file said, which must not control the terminal.
 pub fn write(text: Arguments<'_>) {
-    let _ = stderr().lock().write_all(text.to_string().as_bytes());
+    let _ = stderr().lock().write_all(plain_lines(&text.to_string()).as_bytes());
 }
 
 /// Writes a line to standard error, as `eprintln!` does, and goes on if that fails.

@@ -30,7 +30,7 @@ pub use hexadecimal::hexadecimal;
 pub use length::Length;
 pub use octets::{octets_of_text, text_of_octets};
 pub use parse::{ParseError, is_negative};
-pub use plain::{controls, plain};
+pub use plain::{controls, plain, plain_lines};
 pub use probability::{NotAPercentage, NotAProbability, Probability};
 pub use rate::{BitRate, Serializer};
 pub use shell::shell_word;

@@ -13,6 +13,12 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if controls(letter) { '?' } else { letter }).collect()
 }
 
+/// The text with `?` for each character that [`controls`] but the ends of its lines and tabs.
+pub fn plain_lines(text: &str) -> String {
+    let harmless = |letter| matches!(letter, '\n' | '\t') || !controls(letter);
+    text.chars().map(|letter| if harmless(letter) { letter } else { '?' }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -29,6 +35,7 @@ mod tests {
         ] {
             assert_eq!(plain(text), shown);
         }
+        assert_eq!(plain_lines("a\r\n\u{1b}b\tc\u{202e}"), "a?\n?b\tc?");
     }
 
     proptest! {

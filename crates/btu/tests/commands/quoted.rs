@@ -126,3 +126,20 @@ fn a_secret_that_others_can_read() {
         refusal(home.path(), &["hosts", "check", &inventory, "--pair", &format!("alpha=@{file}")]);
     assert_eq!(words(&command(&said, "chmod 600", "` keeps")), ["chmod", "600", &file]);
 }
+
+/// Errors repeat what peers, files and arguments say.
+#[test]
+fn no_error_controls_a_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("net.toml");
+    fs::write(&file, "name = \"x\"\n[stations.\"\u{9b}2J\u{202e}\"]\n").unwrap();
+    for network in ["\u{1b}[2Jnone", file.to_str().unwrap()] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+        command.args(["rate", "--network", network]).env("BTU_DATA", directory.path());
+        let output = command.output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said:?}");
+        let controls = |letter: char| letter != '\n' && btu_units::controls(letter);
+        assert!(!said.contains(controls), "{said:?}");
+    }
+}
