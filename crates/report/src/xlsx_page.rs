@@ -1,5 +1,7 @@
 //! A report's tables as a workbook: a sheet with the result, then a sheet for each table.
 
+use std::borrow::Cow;
+
 use btu_units::controls;
 use rust_xlsxwriter::{
     DocProperties, ExcelDateTime, Format, FormatAlign, FormatBorder, Workbook, Worksheet, XlsxError,
@@ -11,7 +13,7 @@ use crate::xlsx::WorkbookError;
 /// The page as a file's content. Equal pages give equal bytes.
 ///
 /// # Errors
-/// When a table is larger than a sheet can be.
+/// When a table is larger than a sheet can be. A text that is longer than a cell's is cut.
 pub fn page_workbook(page: &Page) -> Result<Vec<u8>, WorkbookError> {
     let mut workbook = Workbook::new();
     // A fixed date: nothing here reads a clock, and the same report gives the same bytes.
@@ -35,7 +37,12 @@ fn summary(page: &Page) -> Result<Worksheet, XlsxError> {
     sheet.set_landscape().set_print_fit_to_pages(1, 0);
     let wrapped = Format::new().set_text_wrap().set_align(FormatAlign::Top);
     let strong = Format::new().set_bold().set_align(FormatAlign::Top);
-    sheet.write_with_format(0, 0, &page.headline, &Format::new().set_bold().set_font_size(16))?;
+    sheet.write_with_format(
+        0,
+        0,
+        fitting(&page.headline),
+        &Format::new().set_bold().set_font_size(16),
+    )?;
     let about =
         std::iter::once(&page.title).chain(&page.remarks).map(|line| (String::new(), line.clone()));
     let marks =
@@ -50,8 +57,8 @@ fn summary(page: &Page) -> Result<Worksheet, XlsxError> {
     });
     let footer = page.footer.iter().map(|line| (String::new(), line.clone()));
     for (row, (name, text)) in (2..).zip(about.chain(marks).chain(warnings).chain(footer)) {
-        sheet.write_with_format(row, 0, name, &strong)?;
-        sheet.write_with_format(row, 1, text, &wrapped)?;
+        sheet.write_with_format(row, 0, fitting(&name), &strong)?;
+        sheet.write_with_format(row, 1, fitting(&text), &wrapped)?;
     }
     Ok(sheet)
 }
@@ -61,11 +68,11 @@ fn sheet(table: &Table, name: &str) -> Result<Worksheet, XlsxError> {
     sheet.set_name(name)?.set_freeze_panes(2, 0)?;
     // As wide as a sheet of paper, with its head on each.
     sheet.set_landscape().set_print_fit_to_pages(1, 0).set_repeat_rows(0, 1)?;
-    sheet.write_with_format(0, 0, &table.caption, &Format::new().set_bold())?;
+    sheet.write_with_format(0, 0, fitting(&table.caption), &Format::new().set_bold())?;
     let head = Format::new().set_bold().set_border_bottom(FormatBorder::Thin);
     let mut column = 0;
     for (at, word) in table.head.iter().enumerate() {
-        sheet.write_with_format(1, column, word, &head)?;
+        sheet.write_with_format(1, column, fitting(word), &head)?;
         sheet.set_column_width(column, if at < table.labels { 24 } else { 14 })?;
         let with_interval = has_interval(table, at);
         for (row, cells) in (2..).zip(&table.rows) {
@@ -93,7 +100,7 @@ fn has_interval(table: &Table, column: usize) -> bool {
 /// formula.
 fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell) -> Result<(), XlsxError> {
     match cell {
-        Cell::Text(text) => drop(sheet.write_string(row, column, text)?),
+        Cell::Text(text) => drop(sheet.write_string(row, column, fitting(text))?),
         Cell::Number { value, interval, .. } if value.is_finite() => {
             sheet.write_number(row, column, *value)?;
             if let Some((low, high)) =
@@ -106,6 +113,24 @@ fn write(sheet: &mut Worksheet, row: u32, column: u16, cell: &Cell) -> Result<()
         Cell::Number { .. } | Cell::Nothing => {}
     }
     Ok(())
+}
+
+/// The most characters of a cell, counted as UTF-16 does.
+const LONGEST_TEXT: usize = 32_767;
+
+/// The text, or as much of it as a cell can hold.
+fn fitting(text: &str) -> Cow<'_, str> {
+    // No character has more units than octets.
+    if text.len() <= LONGEST_TEXT {
+        return Cow::Borrowed(text);
+    }
+    let mut units = 0;
+    let ends = |letter: &char| {
+        units += letter.len_utf16();
+        units < LONGEST_TEXT
+    };
+    let cut: String = text.chars().take_while(ends).collect();
+    Cow::Owned(if cut.len() == text.len() { cut } else { cut + "…" })
 }
 
 /// The most characters of a sheet's name.

@@ -335,6 +335,16 @@ fn with_text(text: &str) -> Page {
     run.page()
 }
 
+/// A cell of a workbook has 32,767 characters at most, and a message of a run may have more.
+#[test]
+fn a_text_that_is_too_long_for_a_cell_is_cut() {
+    for letter in ["e", "é", "\u{1f600}"] {
+        for length in [16_383, 16_384, 32_766, 32_767, 32_768, 100_000] {
+            assert!(page_workbook(&with_text(&letter.repeat(length))).is_ok(), "{length} {letter}");
+        }
+    }
+}
+
 /// All formats of a text without special meaning in any of them.
 static PLAIN: LazyLock<(String, String)> = LazyLock::new(|| {
     let page = with_text("plain");
