@@ -223,3 +223,14 @@ fn levels(lan: &Lan, others: usize) -> Vec<u32> {
         USUAL_LEVELS.into_iter().filter(|count| *count as usize <= others).collect();
     or_usual(&lan.stations, &usual)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endless_trace_is_refused() {
+        let refused = trace(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(refused.contains("/dev/zero: it is too large"), "{refused}");
+    }
+}

@@ -1,11 +1,14 @@
 //! `btu runs tag`, `rm`, `export` and `import` as users call them.
 
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use btu_store::{Level, Moment, NewCell, NewRun, RunId, State, Store};
 use btu_suite::network::Network;
+use btu_units::{Bytes, Span};
 use proptest::prelude::*;
 use rusqlite::Connection;
+use serde_json::Value;
 
 use crate::fuzz::{seeds, study};
 use crate::shelf::{Shelf, plan};
@@ -238,6 +241,65 @@ fn said_everywhere(store: &mut Store, text: &str) -> Vec<RunId> {
     seeds::studies().into_iter().map(of_one).collect()
 }
 
+/// Archives' lines of a run of each suite that is no study: the rating, signatures, HINT, roll calls.
+static OTHER_SUITES: LazyLock<Vec<Vec<Value>>> = LazyLock::new(|| {
+    let lines = |seed: Vec<u8>| -> Vec<Value> {
+        let text = String::from_utf8(seed).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let all = seeds::of("import_and_show").into_iter().map(lines);
+    all.filter(|lines| study(lines[0]["run"]["suite"].as_str().unwrap()).is_none()).collect()
+});
+
+/// Stores such a run, in which machines, errors and hosts say `text`.
+fn said_by_another_suite(store: &mut Store, lines: &[Value], text: &str) -> RunId {
+    let run = &lines[0]["run"];
+    let word = |name: &str| run[name].as_str().unwrap();
+    let new = NewRun {
+        suite: word("suite"),
+        profile: word("profile"),
+        network: word("network"),
+        label: None,
+        tags: &[],
+        created: CREATED,
+        seed: 7,
+        btu_version: "0.1.0",
+        plan: &run["plan"],
+        plan_hash: word("plan_hash"),
+        planned_cells: 1,
+    };
+    let lock = store.create_run(&new).unwrap();
+    let machine = serde_json::json!({"kernel": {"command_line": [text]}});
+    store.save_environment(&lock, Moment::After, &machine).unwrap();
+    store.save_event(&lock, CREATED, Level::Warning, text).unwrap();
+    for cell in lines.iter().map(|line| &line["cell"]).filter(|cell| cell.is_object()) {
+        let mut record = cell["record"].clone();
+        if let Some(host) = record.pointer_mut("/hosts/1") {
+            *host = serde_json::json!({"name": "beta", "reached": text, "trouble": text});
+        }
+        if new.suite == btu_suite::plan::SUITE {
+            record["faults"] = serde_json::json!([text]);
+            store.save_cell(&lock, &serde_json::from_value(record).unwrap()).unwrap();
+            continue;
+        }
+        let number = |name: &str| cell[name].as_u64().unwrap();
+        let cell = NewCell {
+            block: number("block") as u32,
+            position: number("position") as u32,
+            component: cell["component"].as_str().unwrap(),
+            message: Bytes::new(number("message_bytes")),
+            load: cell["load"].as_str().unwrap(),
+            valid: cell["valid"] == true,
+            goodput_bits_per_second: cell["goodput_bits_per_second"].as_f64(),
+            duration: cell["duration_ns"].as_u64().map(Span::from_nanoseconds),
+            record: record.to_string(),
+        };
+        store.save_record(&lock, &cell).unwrap();
+    }
+    store.finish(&lock, State::Complete, CREATED).unwrap();
+    lock.run()
+}
+
 /// All that is stored of the runs, as it is exported.
 fn exported(store: &Store, runs: &[RunId]) -> Vec<u8> {
     store.export(runs, Vec::new()).unwrap()
@@ -246,18 +308,22 @@ fn exported(store: &Store, runs: &[RunId]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever programs, machines and errors say, in runs of every study: what is stored is
+    /// Whatever programs, machines, hosts and errors say, in runs of every suite: what is stored is
     /// exported, imported and exported again octet by octet.
     #[test]
     fn what_was_stored_is_exported_and_imported(text in "[\0-\u{a0}\u{2020}-\u{2070}\\\\\"]{0,60}|\\PC{0,60}|(\r?\n|\r|\u{1b}\\[31m|[a-z]){0,20}") {
         let directory = tempfile::tempdir().unwrap();
         let [mut from, mut to] =
             ["from", "to"].map(|name| Store::open(directory.path().join(name)).unwrap());
-        let runs = said_everywhere(&mut from, &text);
+        let mut runs = said_everywhere(&mut from, &text);
+        for lines in OTHER_SUITES.iter() {
+            runs.push(said_by_another_suite(&mut from, lines, &text));
+        }
+        prop_assert_eq!(OTHER_SUITES.len(), 5);
         let archive = exported(&from, &runs);
         let imported = to.import(std::io::Cursor::new(&archive), study).unwrap();
         let there: Vec<RunId> = imported.iter().map(|run| run.run).collect();
-        prop_assert_eq!(imported.len(), seeds::studies().len());
+        prop_assert_eq!(imported.len(), runs.len());
         prop_assert_eq!(exported(&to, &there), archive);
         for run in there {
             let shown = &to.run(&run.to_string()).unwrap().events[0].text;

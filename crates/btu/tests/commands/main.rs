@@ -7,6 +7,7 @@
 )]
 
 mod archive;
+mod clocks;
 mod compare;
 mod completions;
 #[path = "../support/console.rs"]

@@ -82,6 +82,36 @@ fn ten_streams_send_no_more_than_one_may() {
     });
 }
 
+/// Not by new connections, by new sessions of the same run, and not next to it without a session.
+#[test]
+fn who_comes_again_and_again_gets_no_more_than_one_may() {
+    let _share = Share::one();
+    let agent = Running::with(Some("[limits]\nrate = \"10 Mb/s\"\n"));
+    block_on(async {
+        for round in 0..10 {
+            let client = agent.client().await;
+            let session = reserve(&client, "r1", "carol", Vec::new()).await.session;
+            let order = Order::new(1, Span::from_seconds(30), datagrams());
+            let ask = |step| {
+                let order = Json::of(&order).unwrap();
+                PrepareRequest { cell: 1, step, order, session: session.clone() }
+            };
+            client.call(ask(0)).await.unwrap();
+            assert_eq!(agent.workers(), 1, "the worker of the session before lives: {round}");
+            forbidden(client.call(ask(1)).await, "`limits.rate` in line 2");
+            let without = prepare(&agent.client().await, 2, datagrams()).await;
+            let said = forbidden(without, "`limits.rate` in line 2");
+            assert!(said.contains("this host would send 20 Mb/s"), "{said}");
+            assert_eq!(agent.workers(), 1);
+            // Another run waits, although the connection of this one is gone.
+            drop(client);
+            let other = agent.client().await;
+            let busy = reserve(&other, "r2", "mallory", Vec::new()).await.busy;
+            assert!(busy.contains("busy with run r1 of carol"), "{busy}");
+        }
+    });
+}
+
 #[test]
 fn processes_are_counted() {
     let _share = Share::one();

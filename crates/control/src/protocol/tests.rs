@@ -314,3 +314,81 @@ async fn a_controller_of_grpc_gets_a_status_that_it_can_show() {
     driving.abort();
     assert!(serving.await.unwrap().is_ok());
 }
+
+/// What no controller of ours sends, in whole frames: depth, numbers, fields, encodings.
+fn bad_frames() -> Vec<Vec<u8>> {
+    let call = |request: &str| format!(r#"{{"Call":{{"id":1,"request":{request}}}}}"#);
+    let deep = "[".repeat(1 << 20);
+    let closed = format!("{}{}", "[".repeat(1 << 19), "]".repeat(1 << 19));
+    let digits = "9".repeat(1 << 20);
+    let prepare = |order: &str| {
+        call(&format!(r#"{{"Prepare":{{"cell":1,"step":0,"order":{order},"session":[]}}}}"#))
+    };
+    let impair = |loss: &str| {
+        let rest = r#""address":"127.0.0.1","delay_ns":1,"seed":1,"session":[]"#;
+        call(&format!(r#"{{"Impair":{{{rest},"loss":{loss}}}}}"#))
+    };
+    let follow = |heard: &str| {
+        call(&format!(r#"{{"Follow":{{"cell":1,"step":0,"heard":{heard},"session":[]}}}}"#))
+    };
+    let texts = [
+        String::new(),
+        "{".to_owned(),
+        "null".to_owned(),
+        r#""Dead""#.to_owned(),
+        deep.clone(),
+        call(&deep),
+        call(&closed),
+        call(&format!(r#"{{"Hello":{{"x":{closed}}}}}"#)),
+        prepare(&closed),
+        prepare(&deep),
+        call("NaN"),
+        impair("NaN"),
+        impair("1e999"),
+        impair("-1e999"),
+        follow("-1"),
+        follow("1.5"),
+        follow(&digits),
+        follow(&format!("0.{digits}e{digits}")),
+        call(r#"{"Hello":{},"Release":{"session":[]}}"#),
+        call(r#"{"Release":{"session":[],"session":[1]}}"#),
+        call(r#"{"Reserve":{"run":"\ud800","controller":"","expected_ms":0,"session":[]}}"#),
+        call(r#"{"Release":{"session":[256]}}"#),
+        call(r#"{"Run":{"command":"id"}}"#),
+        r#"{"Call":{"id":1,"id":2,"request":{"Hello":{}}}}"#.to_owned(),
+        r#"{"Call":{"id":18446744073709551616,"request":{"Hello":{}}}}"#.to_owned(),
+        r#"{"Cancel":{"id":7}}"#.to_owned(),
+    ];
+    let octets = [
+        vec![0xff; 64],
+        b"{\"Call\":{\"id\":1,\"request\":\"\xc3\x28\"}}".to_vec(),
+        vec![0; 1 << 16],
+    ];
+    texts.map(String::into_bytes).into_iter().chain(octets).collect()
+}
+
+/// The agent neither panics nor goes on for long nor says much, and the next controller is served.
+#[tokio::test]
+async fn no_frame_does_more_than_end_its_connection() {
+    for body in bad_frames() {
+        let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
+        let length = (body.len() as u32).to_be_bytes();
+        let longer = (body.len() as u32 + 1).to_be_bytes();
+        // Whole; longer than what comes; longer than any may be.
+        for length in [length, longer, [0xff; 4]] {
+            let (_, mut stream, serving) = served(Some(Duration::from_secs(20)));
+            let greeting = format!("btu-control {PROTOCOL} 0.1.0\n");
+            stream.write_all(greeting.as_bytes()).await.unwrap();
+            // It may have hung up by now.
+            let _ = stream.write_all(&[&length[..], &body].concat()).await;
+            let _ = stream.shutdown().await;
+            let mut said = Vec::new();
+            let read = timeout(Duration::from_secs(20), stream.read_to_end(&mut said)).await;
+            read.expect("it hangs up").unwrap();
+            drop(timeout(Duration::from_secs(20), serving).await.expect("it ends").expect(&shown));
+            assert!(said.len() < 4096, "{} octets for `{shown}`", said.len());
+        }
+        let (_, client, _serving) = connected().await;
+        assert_eq!(client.call(reserve("next")).await.unwrap().busy, "next", "{shown}");
+    }
+}
