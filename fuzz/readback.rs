@@ -125,6 +125,22 @@ fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     serde_json::from_value(value.clone()).ok()
 }
 
+/// A database that another user made: all that commands read of it.
+pub(super) fn database(octets: &[u8]) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("runs.sqlite");
+    std::fs::write(&path, octets).expect("a file");
+    let Ok(store) = Store::open(&path) else { return };
+    let Ok(runs) = store.runs() else { return };
+    for run in runs.iter().map(|run| run.id).take(8) {
+        let whole = store.run(&run.to_string());
+        let cells = (store.cells(run).is_ok(), store.records::<Value>(run).is_ok());
+        let read =
+            (store.readings_for_rating(run).is_ok(), store.export(&[run], std::io::sink()).is_ok());
+        std::hint::black_box((whole.is_ok(), cells, read));
+    }
+}
+
 /// A plan of any suite: its name, its rows, its sizes, its network.
 pub(super) fn plan(octets: &[u8]) {
     if let Some(plan) = again::<Plan>(octets) {

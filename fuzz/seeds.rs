@@ -46,6 +46,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "calibration" => vec![CALIBRATION.as_bytes().to_vec()],
         "capture" => vec![capture()],
         "certificate" => certificates(),
+        "database" => vec![database()],
         "environment" => vec![json(&collect())],
         "experiment_file" => btu_suite::run::EXAMPLES.iter().map(|one| one.text.as_bytes().to_vec()).collect(),
         "http_head" => vec![
@@ -443,10 +444,29 @@ fn lines_of(
     lines(&store, &lock)
 }
 
-/// A run of the rating with a cell of each row.
 fn lines_of_a_rating() -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
+    let lock = rated(&mut store);
+    lines(&store, &lock)
+}
+
+/// A small database: pages of 512 octets, so that fuzzers change more than one of them.
+fn database() -> Vec<u8> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("runs.sqlite");
+    let mut store = Store::open(&path).expect("a store");
+    drop(rated(&mut store));
+    drop(store);
+    let small = "PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM;";
+    rusqlite::Connection::open(&path)
+        .and_then(|it| it.execute_batch(small))
+        .expect("smaller pages");
+    std::fs::read(&path).expect("a file")
+}
+
+/// A run of the rating with a cell of each row.
+fn rated(store: &mut Store) -> RunLock {
     let mut plan = Plan::whole(7, Profile::quick(), Network::Veth);
     plan.components.truncate(2);
     plan.messages.truncate(1);
@@ -468,7 +488,7 @@ fn lines_of_a_rating() -> Vec<u8> {
         store.save_cell(&lock, &cell(row, position)).expect("a cell");
     }
     store.finish(&lock, State::Complete, now).expect("its end");
-    lines(&store, &lock)
+    lock
 }
 
 /// The lines of an archive of this run between its first and its last one, which are made again.

@@ -9,7 +9,7 @@ use btu_suite::app::{Display, REQUEST_BYTES, Request};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 38] = [
+pub const TARGETS: [(&str, Decoder); 39] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", |octets| btu_store::fuzz_import(octets, readback::study)),
@@ -17,6 +17,7 @@ pub const TARGETS: [(&str, Decoder); 38] = [
     ("capture", btu_testbed::fuzz::capture),
     ("certificate", btu_control::fuzz::certificate),
     ("copy_log", btu_load::fuzz::copy_log),
+    ("database", readback::database),
     ("environment", btu_control::fuzz::environment),
     ("experiment_file", readback::experiment_file),
     ("ftp_egress_proxy", btu_load::fuzz::ftp_egress_proxy),
