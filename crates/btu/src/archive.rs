@@ -139,7 +139,7 @@ fn write(store: &Store, runs: &[RunId], path: &Path) -> anyhow::Result<u64> {
 }
 
 fn write_part(store: &Store, runs: &[RunId], part: &Path) -> Result<u64, ArchiveError> {
-    let file = store.export(runs, BufWriter::new(File::create(part)?))?;
+    let file = store.export(runs, BufWriter::new(files::create(part)?))?;
     let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.sync_all()?;
     Ok(file.metadata()?.len())

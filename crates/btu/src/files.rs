@@ -1,12 +1,13 @@
 //! Reads drawings from the files that the command line names, and writes results to files.
 
+mod output;
 mod recorded;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,7 @@ use btu_network::{
 use btu_units::{BitRate, Span, is_negative, octets_of_text, shell_word, text_of_octets};
 
 use crate::exit::Refusal;
+pub(crate) use output::create;
 
 /// The most that is read of any file; the reader has its own, smaller limit for a network file.
 const MOST: u64 = 64 << 20;
@@ -35,7 +37,8 @@ pub(crate) struct Source {
 
 /// Writes a result to the requested file.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    std::fs::write(path, bytes).map_err(|error| unwritable(path, &error).into())
+    let written = create(path).and_then(|mut file| file.write_all(bytes));
+    written.map_err(|error| unwritable(path, &error).into())
 }
 
 /// Why there is no such result.

@@ -24,6 +24,7 @@ mod archive;
 mod cells;
 mod differences;
 mod error;
+mod foreign;
 mod keep;
 mod lock;
 mod machines;

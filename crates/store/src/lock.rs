@@ -127,6 +127,7 @@ impl Locks {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW)
             .open(&self.path)
             .map_err(|error| self.explain(&error))
     }

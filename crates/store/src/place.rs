@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -36,14 +37,20 @@ pub(crate) fn prepare(path: &Path) -> Result<(), StoreError> {
             .map_err(|error| StoreError::from_io(directory, &error))?;
     }
     // `SQLite` itself would open it for reading only, and fail at the first cell.
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map(drop)
-        .map_err(|error| StoreError::from_io(path, &error))
+    let mut open = OpenOptions::new();
+    open.write(true).mode(0o600);
+    let opened = match open.open(path) {
+        // A link of another user that leads nowhere makes no file elsewhere.
+        Err(error) if error.kind() == ErrorKind::NotFound => open.create_new(true).open(path),
+        opened => opened,
+    };
+    match opened {
+        // Another process has made it meanwhile.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => open.create_new(false).open(path),
+        opened => opened,
+    }
+    .map(drop)
+    .map_err(|error| StoreError::from_io(path, &error))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Opening the database file and bringing its schema up to date.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};
 
 use crate::error::StoreError;
+use crate::foreign::{Object, be_careful, difference, objects, refuse_journal_of_several};
 use crate::lock::Locks;
 
 /// One file per schema version, oldest first; `PRAGMA user_version` counts those that were applied.
@@ -28,11 +30,13 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Opens the file, which exists, and upgrades it when it is older than this program.
 pub(crate) fn open(path: &Path, locks: &Locks) -> Result<Connection, StoreError> {
     let explain = |source| StoreError::from_sqlite(path, "open the database", source);
+    refuse_journal_of_several(path)?;
     let mut connection = Connection::open_with_flags(
         path,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )
     .map_err(explain)?;
+    be_careful(&connection).map_err(explain)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(explain)?;
     connection.set_transaction_behavior(TransactionBehavior::Immediate);
     if version(path, &connection)? < latest() {
@@ -57,6 +61,7 @@ pub(crate) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
         path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let uri = format!("file:{escaped}?immutable=1");
     let connection = Connection::open_with_flags(uri, flags).map_err(explain)?;
+    be_careful(&connection).map_err(explain)?;
     if version(path, &connection)? < latest() {
         return Err(StoreError::Damaged {
             path: path.to_owned(),
@@ -72,13 +77,18 @@ fn latest() -> i64 {
 }
 
 /// The schema of the file, 0 when it is empty; an error when it is not ours or newer than this
-/// program.
+/// program, or has other tables than ours.
 fn version(path: &Path, connection: &Connection) -> Result<i64, StoreError> {
-    let (application, found, objects) = identity(connection)
-        .map_err(|source| StoreError::from_sqlite(path, "read the schema", source))?;
+    let explain = |source| StoreError::from_sqlite(path, "read the schema", source);
+    let (application, found, objects) = identity(connection).map_err(explain)?;
     match (application, found) {
-        (0, 0) if objects == 0 => Ok(0),
-        (APPLICATION_ID, 1..) if found <= latest() => Ok(found),
+        (0, 0) if objects.is_empty() => Ok(0),
+        (APPLICATION_ID, 1..) if found <= latest() => {
+            match difference(&objects, &defined(found).map_err(explain)?) {
+                None => Ok(found),
+                Some(what) => Err(StoreError::Damaged { path: path.to_owned(), what }),
+            }
+        }
         (APPLICATION_ID, 1..) => {
             Err(StoreError::NewerSchema { path: path.to_owned(), found, known: latest() })
         }
@@ -86,13 +96,23 @@ fn version(path: &Path, connection: &Connection) -> Result<i64, StoreError> {
     }
 }
 
-/// Application id, schema and number of tables and indices, of one moment: another process may be
-/// upgrading.
-fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
+/// Application id, schema, and tables and indices, of one moment: another process may be upgrading.
+fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64, BTreeSet<Object>)> {
     let moment = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     let ask = |question| moment.query_row(question, [], |row| row.get(0));
-    let objects = ask("SELECT count(*) FROM sqlite_schema")?;
+    let objects = objects(&moment)?;
     Ok((ask("PRAGMA application_id")?, ask("PRAGMA user_version")?, objects))
+}
+
+/// The tables and indices of this version of the schema.
+fn defined(version: i64) -> rusqlite::Result<BTreeSet<Object>> {
+    let mut made = Connection::open_in_memory()?;
+    let version = usize::try_from(version).unwrap_or_default();
+    match Migrations::from_slice(MIGRATIONS).to_version(&mut made, version) {
+        Err(rusqlite_migration::Error::RusqliteError { err, .. }) => Err(err),
+        // Our own migrations are sound, which a test checks.
+        _ => objects(&made),
+    }
 }
 
 /// Applies the missing migrations, one process at a time; the others then find none.

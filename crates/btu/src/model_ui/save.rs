@@ -1,6 +1,6 @@
 //! Saves changed values: as a network file with the comments of the old one, and as a command line.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -20,15 +20,9 @@ pub(super) fn save(basis: &Basis, changes: &Changes, path: &Path, over: bool) ->
         Ok(text) => text,
         Err(problem) => return Saved::Failed(problem),
     };
-    let mut how = OpenOptions::new();
-    let how = if over {
-        how.write(true).create(true).truncate(true)
-    } else {
-        how.write(true).create_new(true)
-    };
-    let written = how
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+    let opened = if over { files::create(path) } else { File::create_new(path) };
+    let written =
+        opened.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     match written {
         Ok(()) if changes.contains_key(TRANSFER) => {
             Saved::Done(format!("{}; a transfer is no part of a file", told(path)))

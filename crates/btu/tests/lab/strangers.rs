@@ -87,3 +87,17 @@ fn a_stranger_who_takes_an_ordinary_users_place_is_told_of() {
     let Some(output) = privately(script) else { return };
     assert_eq!(assert_success(&output), "3\n1\n");
 }
+
+/// The names of results are known before they are written.
+#[test]
+fn a_link_of_a_stranger_leads_no_result_elsewhere() {
+    let script = r#"echo precious > /mnt/precious; mkdir -m 0777 /tmp/shared; cd /tmp/shared
+        as_nobody sh -c 'ln -s /mnt/precious points.csv; ln -s /mnt/precious runs.btu.part; ln -s /mnt/new new.csv'
+        sweep() { /mnt/btu model path --sweep "links.path.rate=1 Mb/s..2 Mb/s:1" "$@"; }
+        for each in points.csv new.csv; do
+            if sweep --csv $each > said 2>&1; then echo written; else grep -c "link of another user" said; fi
+        done
+        cat /mnt/precious; ls /mnt/new 2>/dev/null || echo none"#;
+    let Some(output) = privately(script) else { return };
+    assert_eq!(assert_success(&output), "1\n1\nprecious\nnone\n");
+}

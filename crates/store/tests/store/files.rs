@@ -150,6 +150,101 @@ fn a_database_of_another_program_is_refused_and_kept() {
     assert_eq!(definitions(&path), ["CREATE TABLE runs (theirs TEXT)"]);
 }
 
+/// A journal that names a file, after which `SQLite` would remove that file: half a transaction, and
+/// the name as `pager.c` writes it.
+fn leave_journal_that_names(named: &Path, path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    let journal = path.with_file_name("runs.sqlite-journal");
+    let copy = path.with_file_name("copy");
+    let half = "PRAGMA journal_mode=DELETE; PRAGMA cache_size=1; BEGIN IMMEDIATE; CREATE TABLE more (x);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 300) INSERT INTO more SELECT zeroblob(3000) FROM n;";
+    connection.execute_batch(half).unwrap();
+    fs::copy(path, &copy).unwrap();
+    let mut octets = fs::read(&journal).unwrap();
+    drop(connection);
+    fs::rename(&copy, path).unwrap();
+    let name = named.to_str().unwrap().as_bytes();
+    let sum: u32 = name.iter().map(|octet| u32::from(*octet)).sum();
+    octets.extend((0x4000_0000_u32 / 4096 + 1).to_be_bytes());
+    octets.extend(name);
+    octets.extend((name.len() as u32).to_be_bytes());
+    octets.extend(sum.to_be_bytes());
+    octets.extend([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
+    fs::write(&journal, octets).unwrap();
+}
+
+#[test]
+fn a_journal_of_another_removes_no_file() {
+    let (directory, path) = temporary();
+    drop(open(&path));
+    let precious = directory.path().join("precious");
+    fs::write(&precious, "a file of the user").unwrap();
+    leave_journal_that_names(&precious, &path);
+    let refused = Store::open(&path).unwrap_err();
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+    assert!(precious.exists(), "the journal had it removed");
+    // SQLite alone removes it: the test is about the right thing.
+    Connection::open(&path)
+        .unwrap()
+        .query_row("SELECT count(*) FROM runs", [], |_| Ok(()))
+        .unwrap();
+    assert!(!precious.exists(), "the journal names no file");
+}
+
+#[test]
+fn tables_of_another_do_no_work_of_his_choice() {
+    let endless =
+        "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT max(i) FROM n)";
+    for (change, said) in [
+        (
+            format!(
+                "ALTER TABLE tags RENAME TO t; CREATE VIEW tags AS SELECT 1 AS run, {endless} AS tag;"
+            ),
+            "\"tags\"",
+        ),
+        (
+            format!("CREATE TRIGGER slow AFTER INSERT ON runs BEGIN SELECT {endless}; END;"),
+            "trigger \"slow\"",
+        ),
+        ("CREATE TABLE more (x);".to_owned(), "table \"more\""),
+        ("DROP INDEX events_of_run;".to_owned(), "index \"events_of_run\""),
+        ("CREATE INDEX big ON runs (length(zeroblob(9)));".to_owned(), "index \"big\""),
+    ] {
+        let (_directory, path) = temporary();
+        drop(open(&path));
+        Connection::open(&path).unwrap().execute_batch(&change).unwrap();
+        let refused = Store::open(&path).unwrap_err();
+        assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+        assert!(refused.to_string().contains(said), "{refused}");
+    }
+    // What a user adds to look at the runs stays.
+    let (_directory, path) = temporary();
+    drop(open(&path));
+    let own = "CREATE VIEW mine AS SELECT label FROM runs; ANALYZE;";
+    Connection::open(&path).unwrap().execute_batch(own).unwrap();
+    assert!(open(&path).runs().unwrap().is_empty());
+}
+
+#[test]
+fn a_link_of_another_makes_no_file_elsewhere() {
+    let (directory, path) = temporary();
+    let elsewhere = directory.path().join("elsewhere");
+    symlink(&elsewhere, &path).unwrap();
+    refusal(&path);
+    assert!(!elsewhere.exists());
+    fs::remove_file(&path).unwrap();
+    symlink(&elsewhere, path.with_file_name("runs.sqlite.lock")).unwrap();
+    refusal(&path);
+    assert!(!elsewhere.exists());
+    // A link of the user to a place with more room is followed.
+    let (_other, real) = temporary();
+    drop(open(&real));
+    fs::remove_file(path.with_file_name("runs.sqlite.lock")).unwrap();
+    fs::remove_file(&path).unwrap();
+    symlink(&real, &path).unwrap();
+    open(&path);
+}
+
 #[test]
 fn a_damaged_page_is_told() {
     let (_directory, path) = temporary();
