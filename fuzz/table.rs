@@ -9,7 +9,7 @@ use btu_suite::app::{Display, REQUEST_BYTES, Request};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 39] = [
+pub const TARGETS: [(&str, Decoder); 37] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", |octets| btu_store::fuzz_import(octets, readback::study)),
@@ -20,8 +20,6 @@ pub const TARGETS: [(&str, Decoder); 39] = [
     ("database", readback::database),
     ("environment", btu_control::fuzz::environment),
     ("experiment_file", readback::experiment_file),
-    ("ftp_egress_proxy", btu_load::fuzz::ftp_egress_proxy),
-    ("ftp_reply", btu_load::fuzz::ftp_reply),
     ("http_head", btu_load::fuzz::http_head),
     ("identity", btu_control::fuzz::identity),
     ("import_and_show", readback::import_and_show),

@@ -35,7 +35,6 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use btu_control::coordinator::{ExternalFtp, FtpAddressError};
 use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_suite::processors::{Division, DivisionError};
@@ -69,7 +68,6 @@ pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use resume::Resuming;
 pub(crate) use run::RunStudy;
-pub(crate) use secret::Secret;
 pub(crate) use sim::Sim;
 pub(crate) use speed::{INTRODUCTION, Speed};
 pub(crate) use study::{StudyOptions, TimeLimit, measuring_time, or_usual};
@@ -133,17 +131,15 @@ fn not_a_text(line: &[OsString]) -> String {
 /// Removes the value from an error about an option with a value that may be a secret.
 fn without_secret(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
-    let is_of = |option: &str| {
-        error.get(ContextKind::InvalidArg).is_some_and(|of| of.to_string().starts_with(option))
-    };
-    if SECRET_OPTIONS.into_iter().any(is_of) {
+    let option = error.get(ContextKind::InvalidArg);
+    if option.is_some_and(|of| of.to_string().starts_with(SECRET_OPTION)) {
         error.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
     }
     error
 }
 
-/// Options that name the place of a secret and must not contain it.
-const SECRET_OPTIONS: [&str; 2] = ["--pair ", "--ftp-server "];
+/// The option that names the place of a secret and must not contain it.
+const SECRET_OPTION: &str = "--pair ";
 
 /// The output of `btu` without arguments.
 const QUESTIONS: &str = "\
@@ -441,10 +437,6 @@ pub(crate) struct Rate {
     /// Seed of order, payload and loss [default: a new one, printed]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Fetch from this FTP server instead of the embedded one: host:port, host:port/file, or @FILE,
-    /// a file with user:password@host:port/file
-    #[arg(long, value_name = "SERVER", value_parser = external_ftp)]
-    pub(crate) ftp_server: Option<ExternalFtp>,
     /// Existing directory on the disk that the disk load uses [default: `scratch` next to the
     /// stored runs]
     #[arg(long, value_name = "DIR")]
@@ -627,21 +619,6 @@ fn share(text: &str) -> Result<f64, String> {
         Ok(value) if (0.0..1.0).contains(&(value * scale)) => Ok(value * scale),
         _ => Err(format!("`{text}` is not a share: write 1% or 0.01, at least 0 and below 1")),
     }
-}
-
-fn external_ftp(text: &str) -> Result<ExternalFtp, String> {
-    let address = match Secret::named(text) {
-        Some(secret) => secret.read("FTP server")?,
-        None if text.contains('@') => {
-            return Err(
-                "every user of this machine can read its command lines, and the password: write the address into a \
-                        file that you alone can read, and name it as @FILE; @- is standard input"
-                    .to_owned(),
-            );
-        }
-        None => text.to_owned(),
-    };
-    address.parse().map_err(|error: FtpAddressError| error.to_string())
 }
 
 fn label(text: &str) -> Result<String, String> {

@@ -1,8 +1,6 @@
 //! Checks that find impossible requests before anything starts.
 
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 use btu_store::Store;
@@ -66,20 +64,6 @@ pub(crate) fn stored(common: &Common) -> Result<Store, Refusal> {
     }
     Store::open_to_read(path).map_err(|error| Refusal::Machine(error.to_string()))
 }
-
-/// Whether the external FTP server, if one is asked for, takes connections.
-pub(crate) fn ftp_server(rate: &Rate) -> Result<(), Refusal> {
-    let Some(external) = &rate.ftp_server else { return Ok(()) };
-    TcpStream::connect_timeout(&external.server, FTP_TIMEOUT).map(drop).map_err(|error| {
-        Refusal::Machine(format!(
-            "connecting to the FTP server {}: {error}; is it running?",
-            external.server
-        ))
-    })
-}
-
-/// How long an external FTP server may take to accept a connection.
-const FTP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whether namespaces are available, with the required rights, and what else is granted:
 /// `receivers` are sets of processors, each to do the protocol work of a station.

@@ -37,7 +37,6 @@ impl Measure for Rate {
 /// Runs the benchmark of `btu rate`.
 fn run(rate: &Rate, common: &Common) -> anyhow::Result<ExitCode> {
     preflight::sizes(rate)?;
-    preflight::ftp_server(rate)?;
     match &rate.resuming.resume {
         None => {
             let plan = plan(rate, network::named(rate)?)?;
@@ -46,7 +45,7 @@ fn run(rate: &Rate, common: &Common) -> anyhow::Result<ExitCode> {
         Some(name) => {
             let store = preflight::store(common)?;
             let row = store.run(name)?;
-            let plan = stored_plan(&row, rate)?;
+            let plan = stored_plan(&row)?;
             let Some(lock) = resume::lock(&store, &row)? else {
                 let run = row.summary.id;
                 runs::print_result(&store, run, Shown::by(rate.tables), Form::of(common))?;
@@ -75,8 +74,7 @@ fn carry_out(
         Session::new(Some("btu rate"), Bar::new(rate.quiet, Watch::Never), store, resumed)?;
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
-    let mut rating =
-        Rating::new(plan, scratch, &session.settings.runtime, rate.ftp_server.as_ref())?;
+    let mut rating = Rating::new(plan, scratch)?;
     let store = session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common)?;
     runs::code(&store, lock.run())
 }
@@ -98,13 +96,6 @@ fn prepare(rate: &Rate, plan: &mut Plan, session: &mut Session) -> anyhow::Resul
             warnings,
         });
     };
-    if rate.ftp_server.is_some() {
-        return Err(Refusal::Usage(
-            "--ftp-server is for runs on this machine; real hosts fetch from the active one"
-                .to_owned(),
-        )
-        .into());
-    }
     session.bar.phase(Phase::Reserve);
     let gathered = hosts::gather(&machines, plan, &rate.real, resumed.as_deref());
     session.bar.clear();
@@ -161,7 +152,6 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
     plan.receiving = rate.reading.receive;
     plan.volume = rate.volume;
     plan.window = rate.window;
-    plan.ftp_server = ftp_server(rate);
     keep(&mut plan.components, &rate.component);
     keep(&mut plan.messages, &rate.message);
     keep(&mut plan.loads, &rate.load);
@@ -222,26 +212,17 @@ fn keep<T: PartialEq>(all: &mut Vec<T>, named: &[T]) {
 }
 
 /// The plan of a run to resume, of this suite and unchanged.
-fn stored_plan(row: &RunRow, rate: &Rate) -> anyhow::Result<Plan> {
+fn stored_plan(row: &RunRow) -> anyhow::Result<Plan> {
     resume::made_by(row, "btu rate")?;
     let plan: Plan = resume::plan(row)?;
     resume::is_its_plan(row, (plan.version, Plan::VERSION), &plan.hash())?;
-    let given = ftp_server(rate);
-    if plan.ftp_server != given {
-        let name = |server: &Option<String>| {
-            server.clone().unwrap_or_else(|| "the embedded server".to_owned())
-        };
-        let (run, began, now) = (row.summary.id, name(&plan.ftp_server), name(&given));
+    if let Some(server) = &plan.ftp_server {
+        let (run, version) = (row.summary.id, &row.summary.btu_version);
         let problem =
-            format!("run {run} fetches files from {began}, and not from {now}: see --ftp-server");
+            format!("run {run} fetches files from {server}: resume it with btu {version}");
         return Err(Refusal::Usage(problem).into());
     }
     Ok(plan)
-}
-
-/// The external FTP server as the plan has it, without its password.
-fn ftp_server(rate: &Rate) -> Option<String> {
-    rate.ftp_server.as_ref().map(|server| format!("{}/{}", server.server, server.file))
 }
 
 fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock> {

@@ -6,7 +6,6 @@ mod cell;
 mod check;
 mod client;
 mod error;
-mod ftp;
 mod hosts;
 mod placement;
 mod played;
@@ -41,7 +40,6 @@ pub(crate) use rating::Calibration;
 
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
-pub use ftp::{ExternalFtp, FtpAddressError};
 pub use hosts::{Access, HostCall, HostSet, Keys, Program, Survey, roll_call};
 pub use played::play;
 

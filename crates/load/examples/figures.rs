@@ -10,13 +10,12 @@
 
 use std::error::Error;
 use std::net::IpAddr;
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use btu_load::{DiskSource, prepare, scratch_check, serve_egress_proxy};
-use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpRelay, FtpServe, Order, Rounds, Work};
+use btu_load::{DiskSource, prepare, scratch_check};
+use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rounds, Work};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
 use btu_units::{Bytes, Span};
@@ -71,9 +70,7 @@ fn fetches(name: &str, server: std::net::SocketAddr, directories: &[&Path]) -> R
         ] {
             let fetch = FtpFetch {
                 server,
-                user: "btu".to_owned(),
                 password: "secret".to_owned(),
-                file: None,
                 directory: (*directory).to_owned(),
                 work,
             };
@@ -83,7 +80,7 @@ fn fetches(name: &str, server: std::net::SocketAddr, directories: &[&Path]) -> R
     Ok(())
 }
 
-/// The embedded server directly, and through relay and egress proxy.
+/// The embedded server.
 fn transfers(directories: &[&Path]) -> Result<()> {
     let address = IpAddr::from(LOOPBACK);
     let started = Instant::now();
@@ -92,28 +89,7 @@ fn transfers(directories: &[&Path]) -> Result<()> {
         .ok_or("not a host activity")?;
     println!("{:24} prepare {:>8}", "ftp server", Span::from(started.elapsed()).to_string());
     let target = server.endpoint().ok_or("it does not listen")?;
-    fetches("transfer", target, directories)?;
-
-    let private = tempfile::tempdir()?;
-    let egress_proxy = private.path().join("egress_proxy");
-    let listener = UnixListener::bind(&egress_proxy)?;
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| serve_egress_proxy(listener, target, &stop));
-        let relayed = || {
-            let relay = FtpRelay { address, egress_proxy: egress_proxy.clone() };
-            let relay = prepare(&order(Activity::FtpRelay(relay)), &Callers::any())?
-                .ok_or("not a host activity")?;
-            fetches(
-                "transfer through relay",
-                relay.endpoint().ok_or("it does not listen")?,
-                directories,
-            )
-        };
-        let outcome = relayed();
-        stop.store(true, Ordering::Relaxed);
-        outcome
-    })
+    fetches("transfer", target, directories)
 }
 
 fn main() -> Result<()> {

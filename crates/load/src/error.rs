@@ -163,14 +163,6 @@ pub enum LoadError {
         /// The error of the system.
         source: io::Error,
     },
-    /// There is no way out of the testbed.
-    #[error("could not reach the way out to the FTP server at {}: {source}; is the coordinator still there?", .path.display())]
-    EgressProxy {
-        /// The path of the Unix socket.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
     /// An FTP server refused, broke off or did not answer.
     #[error("FTP server {server}: could not {operation}: {reason}")]
     Ftp {
@@ -205,16 +197,6 @@ pub enum LoadError {
         expected: u64,
         /// The number of bytes that arrived.
         received: u64,
-    },
-    /// A file without content could be fetched for ever without progress.
-    #[error(
-        "FTP server {server}: `{file}` is empty; name a file with content, best one of 100 MB or more"
-    )]
-    Empty {
-        /// The server's control port.
-        server: SocketAddr,
-        /// The name of the file on the server.
-        file: String,
     },
     /// No data arrived for too long.
     #[error("FTP server {server}: nothing came of `{file}` for {silence}, after {received}")]

@@ -15,8 +15,7 @@
 //! A further one is the copy of one file to another host, by several programs. And an application
 //! draws on another host through a terminal of the system's ssh, or on the system's X server there.
 //!
-//! The other side of a transfer is an embedded FTP server, or a relay to one outside the testbed:
-//! [`serve_egress_proxy`] is the relay's way out.
+//! The other side of a transfer is an embedded FTP server.
 //!
 //! [`files`] are the files of programs, on this machine or at a server of [`nfs`].
 
@@ -48,7 +47,7 @@ use btu_suite::peers::Callers;
 pub use copy::{NAMED_IN_MEMORY, missing_for, missing_for_terminal, missing_for_x11};
 pub use disk::DiskSource;
 pub use error::LoadError;
-pub use ftp::{FETCH_ROOM, serve_egress_proxy};
+pub use ftp::FETCH_ROOM;
 pub use scratch::{MARGIN, Scratch, check_share, scratch_check, sweep_dead};
 pub use volume::{Fault, MOST_NODES};
 
@@ -66,7 +65,6 @@ pub fn prepare(
         Activity::Cpu(cpu) => Some(Box::new(cpu::CpuLoad::new(order.seed, cpu.rounds))),
         Activity::Disk(disk) => Some(Box::new(disk::Copying::prepare(order.seed, disk)?)),
         Activity::FtpServe(serve) => Some(Box::new(ftp::Serving::prepare(serve, callers)?)),
-        Activity::FtpRelay(relay) => Some(Box::new(ftp::Relaying::prepare(relay, callers)?)),
         Activity::FtpFetch(fetch) => Some(Box::new(ftp::Fetching::prepare(fetch)?)),
         Activity::FileSend(client) => {
             Some(Box::new(copy::CopyClient::prepare(order, client, Direction::Put)?))

@@ -1,50 +1,21 @@
-//! Moves bytes between two sockets until one side has sent everything. It can be stopped.
+//! Reading and writing that can be stopped, and that give a silent peer up.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixStream;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
-
-/// Bytes moved at once.
-const BLOCK: usize = 256 * 1024;
 
 /// The interval at which a blocked side checks for `stop`.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// The timeout of a pair of sockets without data in either direction.
+/// The timeout of a connection without data.
 pub(crate) const IDLE: Duration = Duration::from_mins(5);
 
-/// A connected stream socket, of whatever family.
-pub(crate) trait Socket: Read + Write + Send + Sized {
-    /// Another handle of the same connection.
-    fn another(&self) -> io::Result<Self>;
-    /// Ends the outgoing half, or closes the connection.
-    fn end(&self, how: Shutdown) -> io::Result<()>;
-    /// Blocked reads and writes come back after `limit`.
-    fn limit(&self, limit: Duration) -> io::Result<()>;
+/// Lets blocked reads and writes come back after a tick.
+pub(crate) fn limit(stream: &TcpStream) -> io::Result<()> {
+    stream.set_read_timeout(Some(TICK))?;
+    stream.set_write_timeout(Some(TICK))
 }
-
-/// Both kinds have the calls of one socket, and no trait of the standard library names these.
-macro_rules! sockets {
-    ($($stream:ty),*) => {$(
-        impl Socket for $stream {
-            fn another(&self) -> io::Result<Self> {
-                self.try_clone()
-            }
-            fn end(&self, how: Shutdown) -> io::Result<()> {
-                self.shutdown(how)
-            }
-            fn limit(&self, limit: Duration) -> io::Result<()> {
-                self.set_read_timeout(Some(limit))?;
-                self.set_write_timeout(Some(limit))
-            }
-        }
-    )*};
-}
-
-sockets!(TcpStream, UnixStream);
 
 /// The end of a transfer: by `stop`, or when no data move in either direction.
 #[derive(Debug)]
@@ -132,105 +103,24 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Moves bytes one way until `from` ends, and passes the end on; counts into `moved`.
-fn one_way(
-    from: &mut impl Socket,
-    to: &mut impl Socket,
-    timeout: &IdleTimeout,
-    moved: &AtomicU64,
-) -> io::Result<()> {
-    let mut block = vec![0; BLOCK];
-    loop {
-        let length = read(from, &mut block, timeout)?;
-        if length == 0 {
-            return to.end(Shutdown::Write);
-        }
-        write(to, &block[..length], timeout)?;
-        moved.fetch_add(length as u64, Ordering::Relaxed);
-    }
-}
-
-/// Moves bytes both ways until both sides have ended, one failed, or timeout ends; then both are
-/// closed. Counts the bytes from `right` to `left`.
-pub(crate) fn both_ways(
-    left: &mut impl Socket,
-    right: &mut impl Socket,
-    timeout: &IdleTimeout,
-    to_left: &AtomicU64,
-) -> io::Result<()> {
-    left.limit(TICK)?;
-    right.limit(TICK)?;
-    let (mut left_reader, mut right_writer) = (left.another()?, right.another()?);
-    let to_right = AtomicU64::new(0);
-    thread::scope(|scope| {
-        let there = scope.spawn(|| {
-            let result = one_way(&mut left_reader, &mut right_writer, timeout, &to_right);
-            hang_up_after(result, &left_reader, &right_writer)
-        });
-        let result = one_way(right, left, timeout, to_left);
-        let back = hang_up_after(result, left, right);
-        // A thread that panicked is a bug of btu.
-        there
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the copying thread panicked")))
-            .and(back)
-    })
-}
-
-/// A failure of one direction ends the other too, which would otherwise wait for bytes that cannot
-/// arrive.
-fn hang_up_after(
-    result: io::Result<()>,
-    left: &impl Socket,
-    right: &impl Socket,
-) -> io::Result<()> {
-    if result.is_err() {
-        // Either may be closed already, which is the desired state.
-        let _ = left.end(Shutdown::Both);
-        let _ = right.end(Shutdown::Both);
-    }
-    result
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
-    fn pair() -> (UnixStream, UnixStream) {
-        UnixStream::pair().expect("a pair of sockets")
-    }
-
     #[test]
-    fn ends_are_passed_on_and_bytes_counted() {
-        let ((mut client, mut left), (mut right, mut server)) = (pair(), pair());
-        let (stop, counted) = (AtomicBool::new(false), AtomicU64::new(0));
-        let timeout = IdleTimeout::new(&stop, IDLE);
-        thread::scope(|scope| {
-            let pump = scope.spawn(|| both_ways(&mut left, &mut right, &timeout, &counted));
-            client.write_all(b"question").expect("written");
-            client.shutdown(Shutdown::Write).expect("ended");
-            let mut question = String::new();
-            server.read_to_string(&mut question).expect("the end was passed on");
-            assert_eq!(question, "question");
-            scope.spawn(move || server.write_all(&vec![7; 1_000_000]).expect("written"));
-            let mut answer = Vec::new();
-            client.read_to_end(&mut answer).expect("the end was passed on");
-            assert_eq!(answer.len(), 1_000_000);
-            pump.join().expect("no panic").expect("both ended");
-        });
-        assert_eq!(counted.into_inner(), 1_000_000);
-    }
-
-    #[test]
-    fn a_quiet_pair_is_given_up_and_a_stopped_one_ends() {
+    fn a_quiet_peer_is_given_up_and_a_stopped_wait_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
+        let address = listener.local_addr().expect("bound");
+        let mut stream = TcpStream::connect(address).expect("connected");
+        limit(&stream).expect("set");
         for (stop, idle) in [(false, Duration::from_millis(150)), (true, IDLE)] {
-            let ((mut client, mut left), (mut right, _server)) = (pair(), pair());
             let stop = AtomicBool::new(stop);
             let timeout = IdleTimeout::new(&stop, idle);
             let started = Instant::now();
-            both_ways(&mut left, &mut right, &timeout, &AtomicU64::new(0)).expect_err("given up");
+            read(&mut stream, &mut [0; 1], &timeout).expect_err("given up");
             assert!(started.elapsed() < Duration::from_secs(5));
-            assert_eq!(client.read(&mut [0; 1]).expect("hung up"), 0);
         }
     }
 }

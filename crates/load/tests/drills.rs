@@ -150,9 +150,7 @@ fn full_while_fetching(directory: &Path) {
         ready(&order(Activity::FtpServe(FtpServe { address, password: "secret".to_owned() })));
     let fetching = ready(&order(Activity::FtpFetch(FtpFetch {
         server: server.endpoint().expect("it listens"),
-        user: "btu".to_owned(),
         password: "secret".to_owned(),
-        file: None,
         directory: directory.to_owned(),
         work: Work::Bytes(Bytes::new(40 * MIB)),
     })));

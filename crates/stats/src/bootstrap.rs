@@ -160,35 +160,10 @@ fn acceleration(strata: &[Vec<f64>], statistic: &impl Fn(&[Vec<f64>]) -> f64) ->
     (squares > 0.0).then(|| cubes / (6.0 * squares.powf(1.5)))
 }
 
-/// The geometric mean over cells of (geometric mean of `b` / geometric mean of `a`), with a
-/// bootstrap interval that resamples repetitions within each cell: cells are fixed, not a sample.
-/// `None` when there is no cell, one is empty, or a value is not positive and finite.
-pub fn ratio_of_geometric_means(
-    cells: &[(&[f64], &[f64])],
-    bootstrap: &Bootstrap,
-) -> Option<Estimate> {
-    let logarithms = |values: &[f64]| {
-        let all: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        all.iter().all(|value| value.is_finite()).then_some(all)
-    };
-    let sides = cells.iter().flat_map(|(a, b)| [logarithms(a), logarithms(b)]);
-    let strata: Vec<Vec<f64>> = sides.collect::<Option<_>>()?;
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let difference = |strata: &[Vec<f64>]| {
-        let pairs = strata.chunks_exact(2).map(|pair| mean(&pair[1]) - mean(&pair[0]));
-        pairs.sum::<f64>() / (strata.len() / 2) as f64
-    };
-    let found = bootstrap.of_strata(&strata, difference)?;
-    Some(Estimate {
-        value: found.value.exp(),
-        interval: found.interval.map(|interval| interval.map(f64::exp)),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log_sample::tests::{covered, log_normal};
+    use crate::log_sample::tests::covered;
     use proptest::prelude::*;
     use rand_distr::{Distribution, Exp1};
 
@@ -216,28 +191,6 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_over_cells_is_covered_nearly_as_stated() {
-        let share = covered("ratio over 5 cells of 12 against 12", 0x0131, |random| {
-            let cells: Vec<(Vec<f64>, Vec<f64>)> = [1.0, 10.0, 100.0, 5.0, 50.0]
-                .iter()
-                .map(|&centre| {
-                    (
-                        log_normal(random, centre, 0.2, 12),
-                        log_normal(random, centre * 1.05, 0.2, 12),
-                    )
-                })
-                .collect();
-            let cells: Vec<(&[f64], &[f64])> =
-                cells.iter().map(|(a, b)| (a.as_slice(), b.as_slice())).collect();
-            let bootstrap = quick(Method::Percentile, random.random());
-            ratio_of_geometric_means(&cells, &bootstrap).unwrap().interval.unwrap().contains(1.05)
-        });
-        // Without Student's correction a stratum of 12 looks narrower by sqrt(11/12): 93.9 % at
-        // best.
-        assert!((0.915..=0.96).contains(&share), "{share}");
-    }
-
-    #[test]
     fn the_same_seed_gives_the_same_interval() {
         let values = [1.03, 5.14, 2.15, 9.92, 3.65, 3.58];
         let interval = |seed| quick(Method::Bca, seed).of(&values, |values| values.iter().sum());
@@ -254,8 +207,6 @@ mod tests {
             Some(Estimate { value: 2.0, interval: None })
         );
         assert_eq!(Bootstrap::new(1).of(&[f64::NAN, 1.0], sum), None);
-        assert_eq!(ratio_of_geometric_means(&[], &Bootstrap::new(1)), None);
-        assert_eq!(ratio_of_geometric_means(&[(&[0.0], &[1.0])], &Bootstrap::new(1)), None);
         let still = Bootstrap::new(1).of(&[3.0; 5], |values| values[0]).unwrap();
         assert_eq!(still.interval, Some(Interval { low: 3.0, high: 3.0 }));
     }

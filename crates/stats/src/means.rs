@@ -22,7 +22,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
 
 /// Count over the sum of reciprocals; `None` when there is nothing or a value is not positive and
 /// finite.
-pub fn harmonic_mean(values: &[f64]) -> Option<f64> {
+fn harmonic_mean(values: &[f64]) -> Option<f64> {
     let reciprocals: Vec<f64> = positive(values)?.iter().map(|value| value.recip()).collect();
     arithmetic_mean(&reciprocals).map(f64::recip)
 }
@@ -40,7 +40,7 @@ pub struct Means {
     pub arithmetic: f64,
     /// The geometric mean of the values, as [`geometric_mean`] computes it.
     pub geometric: f64,
-    /// The harmonic mean of the values, as [`harmonic_mean`] computes it.
+    /// The harmonic mean of the values: their count over the sum of their reciprocals.
     pub harmonic: f64,
 }
 

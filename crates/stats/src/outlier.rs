@@ -3,18 +3,18 @@
 use crate::{arithmetic_mean, median};
 
 /// Flag a value with a modified z score above this (Iglewicz & Hoaglin, 1993).
-pub const OUTLIER_THRESHOLD: f64 = 3.5;
+const OUTLIER_THRESHOLD: f64 = 3.5;
 
 /// With fewer values than this nothing is flagged: of three values the middle two are often close
 /// by chance.
-pub const OUTLIER_MINIMUM: usize = 5;
+const OUTLIER_MINIMUM: usize = 5;
 
 /// The modified z score of each value: 0.6745 (x − median) / MAD.
 ///
 /// When more than half of the values are equal the median absolute deviation is zero; the mean
 /// absolute deviation takes its place, as (x − median) / (1.2533 × mean deviation) (Iglewicz &
 /// Hoaglin). When all are equal every score is zero.
-pub fn modified_z(values: &[f64]) -> Vec<f64> {
+fn modified_z(values: &[f64]) -> Vec<f64> {
     let Some(middle) = median(values) else { return Vec::new() };
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     let by_median = median(&distances).unwrap_or(0.0) / 0.6745;

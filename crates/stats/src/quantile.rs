@@ -32,7 +32,7 @@ pub fn quantile(values: &[f64], share: f64, level: Level) -> Option<Estimate> {
 
 /// Ranks, counted from 1, between which the `share` quantile lies with at least `level`; `None`
 /// when `count` values are too few on either side.
-pub fn ranks(count: usize, share: f64, level: Level) -> Option<(usize, usize)> {
+fn ranks(count: usize, share: f64, level: Level) -> Option<(usize, usize)> {
     let tail = (1.0 - level.share()) / 2.0;
     let below = Binomial::new(share, count as u64).ok()?;
     // P(quantile < x_(low)) = P(fewer than low values below it) must be at most the tail.

@@ -256,7 +256,7 @@ mod tests {
     use crate::network::{HostRole, Network};
     use crate::plan::{Plan, Profile};
     use crate::record::{CpuTime, ElementAccount, Failure, Host, MachineCpu, TcpInfo, WireAccount};
-    use crate::script::{Amount, FtpSource, Setting, script};
+    use crate::script::{Amount, Setting, script};
     use crate::work::{Amounts, HostAmount, Volume};
 
     const VOLUME: u64 = 1_000_000;
@@ -279,7 +279,7 @@ mod tests {
             deadline: Span::from_seconds(1),
             scratch: "/scratch".into(),
             disk_source: None,
-            ftp: FtpSource::Embedded { password: String::new() },
+            ftp_password: String::new(),
         };
         script(&Plan::whole(1, Profile::quick(), Network::Veth), &row(load), &setting)
     }

@@ -108,8 +108,6 @@ pub enum Activity {
     Disk(Disk),
     /// Serves FTP until a `stop` arrives.
     FtpServe(FtpServe),
-    /// Offers an external FTP server under this station's address until a `stop` arrives.
-    FtpRelay(FtpRelay),
     /// Fetches by FTP into a file.
     FtpFetch(FtpFetch),
     /// Serves files by NFS until a `stop` arrives.
@@ -377,26 +375,13 @@ pub struct FtpServe {
     pub password: String,
 }
 
-/// The relay to an external FTP server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FtpRelay {
-    /// Address to listen on, any free port.
-    pub address: IpAddr,
-    /// Unix socket that leads out of the testbed.
-    pub egress_proxy: PathBuf,
-}
-
-/// The FTP client: it fetches data from a server into a file.
+/// The FTP client: it fetches data from the embedded server into a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FtpFetch {
     /// The server's control port.
     pub server: SocketAddr,
-    /// The user name for the FTP login.
-    pub user: String,
     /// The password for the FTP login.
     pub password: String,
-    /// File to fetch; the embedded server has a file `N.bin` of N random bytes for every N.
-    pub file: Option<String>,
     /// Where the fetched file is written; removed at the end.
     pub directory: PathBuf,
     /// Bytes to fetch in all.

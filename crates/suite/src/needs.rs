@@ -87,9 +87,6 @@ impl Activity {
             Self::UdpSend(part) => part.needs(),
             Self::UdpReceive(part) => part.needs(),
             Self::Disk(part) => part.needs(),
-            Self::FtpRelay(_) => of_this_machine(
-                "a relay leads out of this machine's own testbed, which the controller is not part of",
-            ),
             Self::FtpFetch(part) => part.needs(),
             Self::FilesServe(part) => part.needs(),
             Self::FilesTask(part) => part.needs(),
@@ -137,7 +134,6 @@ impl Activity {
             | Self::UdpSend(_)
             | Self::UdpReceive(_)
             | Self::FtpServe(_)
-            | Self::FtpRelay(_)
             | Self::FilesTask(_)
             | Self::FilesStation(_)
             | Self::Pipe(_)

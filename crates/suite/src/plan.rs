@@ -63,7 +63,7 @@ pub struct Plan {
     /// time.
     #[serde(rename = "udp_stream_ns", default, skip_serializing_if = "Option::is_none")]
     pub udp_stream: Option<Span>,
-    /// An external FTP server for the file transfer, as the user gave it.
+    /// The external FTP server of the file transfer, in plans of versions that could use one.
     pub ftp_server: Option<String>,
     /// The processors of the machine under test and those of all other work, if they share one
     /// machine; without it, all share all processors.

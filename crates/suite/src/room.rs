@@ -56,7 +56,6 @@ impl Activity {
             // A bit for each datagram that may arrive.
             Self::UdpReceive(part) => SMALL.and(part.expected_datagrams / 8),
             Self::FtpServe(_)
-            | Self::FtpRelay(_)
             | Self::FtpFetch(_)
             | Self::FilesTask(_)
             | Self::DrawOverSsh(_)

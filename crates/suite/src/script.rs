@@ -9,8 +9,8 @@ use btu_units::{Bytes, Span};
 
 use crate::activity::{
     Activity, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesStation, FilesTask, FtpFetch,
-    FtpRelay, FtpServe, Order, PipeMeeting, Rendezvous, Request, Respond, Rounds, TcpReceive,
-    TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
+    FtpServe, Order, PipeMeeting, Rendezvous, Request, Respond, Rounds, TcpReceive, TcpSend, Token,
+    Transport, UdpReceive, UdpSend, Work,
 };
 use crate::cell::{Component, Load, Row};
 use crate::network::{HostName, HostRole, Impairment, Impairments};
@@ -80,8 +80,8 @@ pub struct Setting {
     pub scratch: PathBuf,
     /// The source file of the disk activity, when one is kept ready.
     pub disk_source: Option<PathBuf>,
-    /// The file transfer's server.
-    pub ftp: FtpSource,
+    /// The password of the file transfer's server.
+    pub ftp_password: String,
 }
 
 /// The amount of work of a cell's activities.
@@ -91,27 +91,6 @@ pub enum Amount {
     Fixed(Amounts),
     /// As much as possible in this time: a pilot.
     Pilot(Span),
-}
-
-/// The server of the file transfer.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FtpSource {
-    /// The embedded server on active.
-    Embedded {
-        /// The password of this run.
-        password: String,
-    },
-    /// An external server, relayed by active.
-    External {
-        /// The user's name at the server.
-        user: String,
-        /// The user's password at the server.
-        password: String,
-        /// The name of the file to fetch.
-        file: String,
-        /// Unix socket that leads out of the testbed.
-        egress_proxy: PathBuf,
-    },
 }
 
 /// The factor of an activity's deadline over its expected time, to which a constant is added.
@@ -357,29 +336,19 @@ fn host_work(load: Load, setting: &Setting) -> Work {
 }
 
 fn transfer(setting: &Setting) -> (Activity, Activity) {
-    let fetch = |user: &str, password: &str, file: Option<String>| FtpFetch {
+    let password = setting.ftp_password.clone();
+    let fetch = FtpFetch {
         server: UNSET_PEER,
-        user: user.to_owned(),
-        password: password.to_owned(),
-        file,
+        password: password.clone(),
         directory: setting.scratch.clone(),
         work: host_work(Load::Transfer, setting),
     };
-    match &setting.ftp {
-        FtpSource::Embedded { password } => (
-            Activity::FtpServe(FtpServe { address: UNSET, password: password.clone() }),
-            Activity::FtpFetch(fetch("btu", password, None)),
-        ),
-        FtpSource::External { user, password, file, egress_proxy } => (
-            Activity::FtpRelay(FtpRelay { address: UNSET, egress_proxy: egress_proxy.clone() }),
-            Activity::FtpFetch(fetch(user, password, Some(file.clone()))),
-        ),
-    }
+    (Activity::FtpServe(FtpServe { address: UNSET, password }), Activity::FtpFetch(fetch))
 }
 
 impl Activity {
     /// Every kind, in the order of the variants.
-    pub const KINDS: [&'static str; 29] = [
+    pub const KINDS: [&'static str; 28] = [
         "null",
         "tcp-send",
         "tcp-receive",
@@ -390,7 +359,6 @@ impl Activity {
         "cpu",
         "disk",
         "ftp-serve",
-        "ftp-relay",
         "ftp-fetch",
         "files-serve",
         "files-task",
@@ -424,7 +392,6 @@ impl Activity {
             Self::Cpu(_) => "cpu",
             Self::Disk(_) => "disk",
             Self::FtpServe(_) => "ftp-serve",
-            Self::FtpRelay(_) => "ftp-relay",
             Self::FtpFetch(_) => "ftp-fetch",
             Self::FilesServe(_) => "files-serve",
             Self::FilesTask(_) => "files-task",
@@ -458,7 +425,6 @@ impl Activity {
             Self::Respond(respond) => respond.on = address,
             Self::FtpServe(serve) => serve.address = address,
             Self::FilesServe(serve) => serve.address = address,
-            Self::FtpRelay(relay) => relay.address = address,
             Self::FileReceive(FileServer { on, .. }) | Self::FileOffer(FileServer { on, .. }) => {
                 *on = address;
             }
@@ -522,7 +488,6 @@ impl Activity {
             | Self::Cpu(_)
             | Self::Disk(_)
             | Self::FtpServe(_)
-            | Self::FtpRelay(_)
             | Self::FileReceive(_)
             | Self::FileOffer(_)
             | Self::FileCopy(_)
@@ -555,7 +520,7 @@ mod tests {
             deadline: Span::from_seconds(10),
             scratch: PathBuf::from("/scratch"),
             disk_source: None,
-            ftp: FtpSource::Embedded { password: "secret".to_owned() },
+            ftp_password: "secret".to_owned(),
         }
     }
 
@@ -575,16 +540,7 @@ mod tests {
         assert!(unknown.contains(&format!("expected one of {listed} at")), "{unknown}");
 
         let plan = Plan::whole(1, Profile::quick(), Network::Veth);
-        let relayed = FtpSource::External {
-            user: "me".to_owned(),
-            password: "secret".to_owned(),
-            file: "file".to_owned(),
-            egress_proxy: PathBuf::from("/egress_proxy"),
-        };
-        let settings = [setting(), Setting { ftp: relayed, ..setting() }];
-        let scripts = settings
-            .iter()
-            .flat_map(|setting| plan.rows().into_iter().map(|row| script(&plan, &row, setting)));
+        let scripts = plan.rows().into_iter().map(|row| script(&plan, &row, &setting()));
         let mut all: Vec<Activity> =
             scripts.flat_map(|script| script.steps).map(|step| step.order.activity).collect();
         all.extend([Activity::Null, pipe(), hint()]);

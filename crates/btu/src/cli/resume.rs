@@ -36,7 +36,7 @@ pub(crate) struct Allowed {
 
 /// Options that are allowed with `--resume`: how to reach hosts, where files go, and what is shown.
 /// None of them decides what is measured.
-const ALLOWED: [&str; 26] = [
+const ALLOWED: [&str; 25] = [
     "resume",
     "force",
     "call_hosts",
@@ -49,7 +49,6 @@ const ALLOWED: [&str; 26] = [
     "json",
     "scratch",
     "scratch_limit",
-    "ftp_server",
     "reconnect_timeout",
     "identity",
     "revoked",

@@ -97,18 +97,16 @@ fn b8_a_code_that_is_used_up_is_told() {
 #[test]
 fn secrets_are_not_taken_from_a_command_line() {
     let directory = tempfile::tempdir().unwrap();
-    for (arguments, remedy) in [
-        (&["pipe", "--to", "beta=192.0.2.1", "--pair", "beta=K7QF-9M2R"][..], "HOST=@FILE"),
-        (&["rate", "--ftp-server", "carol:K7QF-9M2R@192.0.2.1:21/file"], "@FILE"),
-    ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
-        let output =
-            command.args(arguments).env("BTU_DATA", directory.path()).output().expect("btu");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("every user of this machine can read its command lines"), "{said}");
-        assert!(said.contains(remedy) && !said.contains("K7QF"), "{said}");
-    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
+    let output = command
+        .args(["pipe", "--to", "beta=192.0.2.1", "--pair", "beta=K7QF-9M2R"])
+        .env("BTU_DATA", directory.path())
+        .output()
+        .expect("btu");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("every user of this machine can read its command lines"), "{said}");
+    assert!(said.contains("HOST=@FILE") && !said.contains("K7QF"), "{said}");
 }
 
 /// Several codes are lines of standard input, in the order of their hosts.

@@ -251,15 +251,6 @@ fn absurd_sizes() {
 }
 
 #[test]
-fn an_ftp_server_that_is_not_there() {
-    // No process listens on port 1 of loopback.
-    let (code, line) = refusal(&["rate", "--ftp-server", "127.0.0.1:1"]);
-    assert_eq!(code, Some(3), "{line}");
-    assert!(line.contains("FTP server 127.0.0.1:1"), "{line}");
-    assert_eq!(line.lines().count(), 1, "{line}");
-}
-
-#[test]
 fn a_scratch_directory_without_room() {
     let (code, line) = refusal(&["rate", "--scratch-limit", "1 MB", "--load", "disk"]);
     assert_eq!(code, Some(3), "{line}");

@@ -272,7 +272,7 @@ fn options_of_another_plan_are_refused() {
     }
     let (code, _, errors) = shelf.btu(&["rate", "--force"]);
     assert!(code == Some(2) && errors.contains("--resume"), "{errors}");
-    // The password of an external server is stored nowhere, so the user must give it again.
+    // Earlier versions fetched from servers outside.
     let external =
         Plan { ftp_server: Some("127.0.0.1:21/pub/big.iso".to_owned()), ..plan(Network::Veth) };
     shelf.ended(&external, &[], State::Interrupted, &[collect()]);

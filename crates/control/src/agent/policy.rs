@@ -150,8 +150,8 @@ impl Default for Policy {
 
 /// What is for this machine's own testbed only: ways through the host, frames to hosts that did not
 /// ask for them, and the system's own programs.
-const LOCAL_ONLY: [&str; 6] =
-    ["ftp-relay", "relay", "broadcast", "draw-over-ssh", "draw-over-x11", "draw-by-x11perf"];
+const LOCAL_ONLY: [&str; 5] =
+    ["relay", "broadcast", "draw-over-ssh", "draw-over-x11", "draw-by-x11perf"];
 
 /// All that `activities` can name.
 fn known_kinds() -> impl Iterator<Item = &'static str> {

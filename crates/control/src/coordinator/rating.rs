@@ -1,7 +1,7 @@
 //! The rating as the runner measures it: the runner checks its network and finds its amounts of
 //! work before the first cell.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use btu_store::{RunId, RunLock, Store};
 use btu_suite::cell::{Load, Row};
@@ -18,7 +18,6 @@ use serde_json::Value;
 
 use super::check::{self, NetworkCheck};
 use super::error::CoordinatorError;
-use super::ftp::{EgressProxy, ExternalFtp};
 use super::stage::Stage;
 use super::study::{Calibrated, Pace, Study};
 use super::{Observer, Phase, calibrate, cell, document, secret};
@@ -37,24 +36,15 @@ pub(crate) struct Calibration {
 pub struct Rating {
     plan: Plan,
     base: Setting,
-    /// Open as long as the run lasts.
-    _egress_proxy: EgressProxy,
 }
 
 impl Rating {
     /// The rating of `plan`. `scratch` is an existing directory on the disk that the host
-    /// activities use, `runtime` a private one for sockets; both outlive this. `ftp` is the
-    /// external server, if the user named one.
+    /// activities use; it outlives this.
     ///
     /// # Errors
-    /// An egress proxy that cannot be opened, or a kernel without random bytes.
-    pub fn new(
-        plan: Plan,
-        scratch: PathBuf,
-        runtime: &Path,
-        ftp: Option<&ExternalFtp>,
-    ) -> Result<Self, CoordinatorError> {
-        let egress_proxy = EgressProxy::open(ftp, runtime)?;
+    /// A kernel without random bytes.
+    pub fn new(plan: Plan, scratch: PathBuf) -> Result<Self, CoordinatorError> {
         let target = plan.profile.target;
         let base = Setting {
             seed: plan.seed,
@@ -64,9 +54,9 @@ impl Rating {
                 + DEADLINE_MARGIN,
             scratch,
             disk_source: None,
-            ftp: egress_proxy.source()?,
+            ftp_password: secret::password()?,
         };
-        Ok(Self { plan, base, _egress_proxy: egress_proxy })
+        Ok(Self { plan, base })
     }
 }
 

@@ -10,7 +10,7 @@ use btu_suite::activity::{FtpFetch, Performance, Work};
 use btu_suite::record::{Host, Outcome, Report};
 use btu_units::Time;
 
-use super::virtual_files;
+use super::{USER, virtual_files};
 use crate::LoadError;
 use crate::account::{self, Account};
 use crate::scratch::scratch_check;
@@ -22,19 +22,9 @@ use source::Transfer;
 /// Bytes asked for in one read of the data connection.
 const BLOCK: usize = 256 * 1024;
 
-/// The source of a transfer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
-    /// `N.bin` from the embedded server: its content is known.
-    Known,
-    /// A file of an external server, again and again.
-    Named(String),
-}
-
 /// The transfer, logged in and ready to go.
 pub(crate) struct Fetching {
     session: Session,
-    what: What,
     work: Work,
     sink: Sink,
     block: Vec<u8>,
@@ -51,21 +41,15 @@ enum End {
 }
 
 impl Fetching {
-    /// Checks the scratch directory, logs in, and asks for the file's size.
+    /// Checks the scratch directory and logs in.
     pub(crate) fn prepare(order: &FtpFetch) -> Result<Self, LoadError> {
         let most = match order.work {
             Work::Bytes(bytes) => bytes.min(FETCH_ROOM),
             Work::For(_) => FETCH_ROOM,
         };
         let scratch = scratch_check(&order.directory, most)?;
-        let mut session = Session::log_in(order.server, &order.user, &order.password)?;
-        let what = order.file.clone().map_or(What::Known, What::Named);
-        if let What::Named(file) = &what {
-            session.refuse_empty(file)?;
-        }
         Ok(Self {
-            session,
-            what,
+            session: Session::log_in(order.server, USER, &order.password)?,
             work: order.work,
             sink: Sink::create(&order.directory)?,
             block: vec![0; BLOCK],
@@ -86,8 +70,12 @@ impl Fetching {
         };
         let mut total = 0;
         while !is_over(end, total, stop)? {
-            let (file, expected) = self.next_file(end, total);
-            let mut transfer = self.session.retrieve(&file, expected)?;
+            // The content of the embedded server's files is known, whatever their size.
+            let size = match end {
+                End::Bytes(all) => (all - total).min(virtual_files::LARGEST),
+                End::At(_) => virtual_files::LARGEST,
+            };
+            let mut transfer = self.session.retrieve(&virtual_files::name(size), size)?;
             self.sink.restart()?;
             if let Err(error) = self.pump(&mut transfer, end, &mut total, stop) {
                 self.session.hurry();
@@ -103,20 +91,6 @@ impl Fetching {
         Ok((total, None))
     }
 
-    /// The next file and its size, where that is known.
-    fn next_file(&self, end: End, total: u64) -> (String, Option<u64>) {
-        match (&self.what, end) {
-            (What::Named(file), _) => (file.clone(), None),
-            (What::Known, End::Bytes(all)) => {
-                let size = (all - total).min(virtual_files::LARGEST);
-                (virtual_files::name(size), Some(size))
-            }
-            (What::Known, End::At(_)) => {
-                (virtual_files::name(virtual_files::LARGEST), Some(virtual_files::LARGEST))
-            }
-        }
-    }
-
     /// From the connection to the file, until the file or the work ends.
     fn pump(
         &mut self,
@@ -126,16 +100,12 @@ impl Fetching {
         stop: &AtomicBool,
     ) -> Result<(), LoadError> {
         loop {
-            let room = match end {
-                // If the file's exact size was requested, the end must be received, too.
-                End::Bytes(all) if self.what != What::Known => BLOCK.min((all - *total) as usize),
-                _ => BLOCK,
-            };
-            let length = transfer.read(&mut self.block[..room])?;
+            let length = transfer.read(&mut self.block)?;
             self.sink.take(&self.block[..length])?;
             *total += length as u64;
-            let known_to_come = self.what == What::Known && matches!(end, End::Bytes(_));
-            if transfer.has_ended() || (!known_to_come && is_over(end, *total, stop)?) {
+            // The exact size was asked for, so the end of the file must be received, too.
+            let ends_with_file = matches!(end, End::Bytes(_));
+            if transfer.has_ended() || (!ends_with_file && is_over(end, *total, stop)?) {
                 return Ok(());
             }
         }
@@ -170,9 +140,7 @@ impl Performance for Fetching {
         let account = Account::open()?;
         let (total, unfinished) = self.work(&account, stop)?;
         let closed = account.close()?;
-        if self.what == What::Known
-            && let Some(offset) = self.sink.first_wrong()?
-        {
+        if let Some(offset) = self.sink.first_wrong()? {
             return Err(self.session.wrong_content(offset).into());
         }
         let method = self.method();

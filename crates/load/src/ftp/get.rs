@@ -29,7 +29,7 @@ fn retrieve(
     peer: SocketAddr,
     copy: &Stored,
 ) -> Result<(Moved, Time), LoadError> {
-    let mut transfer = session.retrieve(name, Some(copy.size()))?;
+    let mut transfer = session.retrieve(name, copy.size())?;
     let (mut block, mut offset, mut moved) = (vec![0; BLOCK], 0, None);
     loop {
         let length = transfer.read(&mut block)?;

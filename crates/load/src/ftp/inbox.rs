@@ -11,8 +11,8 @@ use btu_traffic::Limit;
 use btu_units::{Time, hexadecimal};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::Serving;
 use super::virtual_files::Place;
+use super::{Serving, USER};
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::{BLOCK, Moved, Over, Stored};
@@ -38,7 +38,7 @@ pub(crate) struct CopyLogin {
 impl CopyLogin {
     /// At a server of ours.
     pub(crate) fn ours(token: &Token) -> Self {
-        Self { user: "btu", password: password(token), file: NAME.to_owned() }
+        Self { user: USER, password: password(token), file: NAME.to_owned() }
     }
 }
 

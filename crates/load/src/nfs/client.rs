@@ -14,7 +14,7 @@ use super::protocol::{Call, Creation, Entry, Handle, LONGEST_RECORD, Stability};
 use super::rpc::{self, CallHeader, Credential};
 use super::xdr::{Garbled, Reader, Writer};
 use super::{NfsError, Status, mount};
-use crate::pump::{self, IdleTimeout, Socket, TICK};
+use crate::pump::{self, IdleTimeout};
 
 /// A client waits until its timeout, and no other thread stops it: its process is ended instead.
 pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
@@ -340,7 +340,7 @@ pub(super) fn connected(server: SocketAddr, timeout: Span) -> Result<TcpStream, 
     let wait = Duration::from(timeout).max(Duration::from_millis(1));
     let stream = TcpStream::connect_timeout(&server, wait).map_err(failed)?;
     stream.set_nodelay(true).map_err(failed)?;
-    stream.limit(TICK).map_err(failed)?;
+    pump::limit(&stream).map_err(failed)?;
     Ok(stream)
 }
 

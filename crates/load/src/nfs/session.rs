@@ -18,7 +18,7 @@ use super::protocol::{
 };
 use super::rpc::{self, Accepted, CallHeader, Credential, NFS};
 use super::xdr::{Reader, Writer};
-use crate::pump::{self, IDLE, IdleTimeout, Socket, TICK};
+use crate::pump::{self, IDLE, IdleTimeout};
 use crate::volume::{Fault, Stat, Visit, Volume};
 
 /// The interval of a session's reports of its counts.
@@ -54,7 +54,7 @@ impl<'a> Session<'a> {
         service.moments.admit();
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
-        stream.limit(TICK)?;
+        pump::limit(&stream)?;
         let account = ClientAccount::default();
         let mut session =
             Self { service, stream, credential, account, input: Vec::new(), output: Vec::new() };

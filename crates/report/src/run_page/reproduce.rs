@@ -91,7 +91,6 @@ fn command(plan: &Plan) -> String {
         &MESSAGE_SIZES.map(Bytes::count),
     ));
     words.extend(listed("load", &plan.loads, &Load::ALL));
-    words.extend(plan.ftp_server.as_ref().map(|_| "--ftp-server SERVER".to_owned()));
     words.join(" ")
 }
 

@@ -75,11 +75,6 @@ impl Protocol {
             }
         }
     }
-
-    /// Whether an item is shown when it comes.
-    pub const fn shows_each(self) -> bool {
-        matches!(self, Self::StopAndWait | Self::Window(_) | Self::Pipelined)
-    }
 }
 
 impl fmt::Display for Protocol {

@@ -43,13 +43,6 @@ pub struct ServedClient {
     pub stayed: Span,
 }
 
-impl ServedClient {
-    /// Seconds from a call to its answer at the server, on the average.
-    pub fn stay_seconds(&self) -> Option<f64> {
-        (self.operations > 0).then(|| self.stayed.seconds() / self.operations as f64)
-    }
-}
-
 /// The foreground task's account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskDone {

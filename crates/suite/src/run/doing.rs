@@ -178,9 +178,7 @@ impl ActivityStep {
                 let password = hexadecimal(&token);
                 let fetch = FtpFetch {
                     server: UNSET_PEER,
-                    user: "btu".to_owned(),
                     password: password.clone(),
-                    file: None,
                     directory: setting.scratch.clone(),
                     work: lasting(Work::Bytes(*amount)),
                 };

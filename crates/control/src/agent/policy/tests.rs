@@ -3,8 +3,7 @@ use std::path::{Path, PathBuf};
 
 use btu_suite::activity::{
     Activity, Broadcast, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesServe, FilesStation,
-    FilesTask, FtpRelay, Order, Receiving, Relay, Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend,
-    Work,
+    FilesTask, Order, Receiving, Relay, Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend, Work,
 };
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_suite::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
@@ -516,16 +515,6 @@ fn shares_are_those_that_the_policy_names() {
 
 #[test]
 fn a_relay_is_never_for_others() {
-    let relay = || {
-        order(Activity::FtpRelay(FtpRelay {
-            address: HERE,
-            egress_proxy: "/run/docker.sock".into(),
-        }))
-    };
-    assert!(refusal(&Policy::default(), relay()).contains("activities"));
-    let all =
-        Policy { activities: Rule::default_of(vec!["ftp-relay".to_owned()]), ..Policy::default() };
-    assert!(refusal(&all, relay()).contains("no policy changes"));
     let relay = || {
         order(Activity::Relay(Relay {
             on: HERE,

@@ -8,7 +8,7 @@ use btu_suite::activity::{Activity, Order, Request, Respond, Token, Transport};
 use btu_suite::cell::{Component, Row};
 use btu_suite::network::{HostName, HostRole, Impairment, Impairments};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan};
-use btu_suite::script::{Amount, FtpSource, Role, Script, Setting, Step, at_black_boxes, script};
+use btu_suite::script::{Amount, Role, Script, Setting, Step, at_black_boxes, script};
 use btu_units::{BitRate, Bytes, Span};
 use tokio::time::timeout;
 
@@ -52,7 +52,7 @@ pub(super) async fn survey(stage: &mut Stage, plan: &Plan) -> Result<Survey, Coo
         deadline: DEADLINE,
         scratch: "/".into(),
         disk_source: None,
-        ftp: FtpSource::Embedded { password: secret::password()? },
+        ftp_password: secret::password()?,
     };
     let black_boxes = HostRole::ALL.into_iter().filter(|role| role.is_black_box());
     let calls: Vec<[HostName; 2]> =

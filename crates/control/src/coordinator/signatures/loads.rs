@@ -99,8 +99,8 @@ impl Loads {
             }
             Load::Transfer => {
                 let (server, password) = self.server(stage, standing, hosts).await?;
-                let (user, work) = ("btu".to_owned(), Work::For(LONGEST));
-                Activity::FtpFetch(FtpFetch { server, user, password, file: None, directory, work })
+                let work = Work::For(LONGEST);
+                Activity::FtpFetch(FtpFetch { server, password, directory, work })
             }
         }))
     }

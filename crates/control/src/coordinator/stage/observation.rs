@@ -81,7 +81,7 @@ mod tests {
     use btu_suite::network::{HostRole, Network};
     use btu_suite::plan::{Plan, Profile};
     use btu_suite::record::{CpuTime, Outcome};
-    use btu_suite::script::{Amount, FtpSource, Setting, null_script};
+    use btu_suite::script::{Amount, Setting, null_script};
     use btu_units::{Span, Time};
 
     use super::*;
@@ -94,7 +94,7 @@ mod tests {
             deadline: Span::from_seconds(1),
             scratch: "/".into(),
             disk_source: None,
-            ftp: FtpSource::Embedded { password: String::new() },
+            ftp_password: String::new(),
         }
     }
 

@@ -63,27 +63,8 @@ impl Session {
         Ok(Self { ftp: Some(ftp), server, file: String::new() })
     }
 
-    /// An empty file would be fetched for ever. Servers that do not report sizes are accepted.
-    pub(super) fn refuse_empty(&mut self, file: &str) -> Result<(), LoadError> {
-        let server = self.server;
-        match self.ftp()?.size(file) {
-            Ok(0) => Err(LoadError::Empty { server, file: file.to_owned() }),
-            Ok(_) => Ok(()),
-            Err(FtpError::UnexpectedResponse(answer))
-                if answer.status != Status::FileUnavailable =>
-            {
-                Ok(())
-            }
-            Err(source) => Err(ftp_error(server, &format!("ask for the size of `{file}`"), source)),
-        }
-    }
-
-    /// Asks for `file`, which has `expected` bytes if that is known.
-    pub(crate) fn retrieve(
-        &mut self,
-        file: &str,
-        expected: Option<u64>,
-    ) -> Result<Transfer, LoadError> {
+    /// Asks for `file`, which has `expected` bytes.
+    pub(crate) fn retrieve(&mut self, file: &str, expected: u64) -> Result<Transfer, LoadError> {
         let server = self.server;
         file.clone_into(&mut self.file);
         let data = self
@@ -113,7 +94,7 @@ impl Session {
             data,
             server,
             file: file.to_owned(),
-            expected: None,
+            expected: 0,
             received: 0,
             ended: false,
             silent_since: None,
@@ -164,7 +145,8 @@ pub(crate) struct Transfer {
     data: DataConnection,
     server: SocketAddr,
     file: String,
-    expected: Option<u64>,
+    /// The size of a file that is received.
+    expected: u64,
     received: u64,
     ended: bool,
     silent_since: Option<Instant>,
@@ -228,13 +210,10 @@ impl Transfer {
     pub(crate) fn complete(self) -> Result<(), LoadError> {
         let Self { data, server, file, expected, received, .. } = self;
         data.finish().map_err(|source| ftp_error(server, &format!("complete `{file}`"), source))?;
-        match expected {
-            Some(expected) if expected != received => {
-                Err(LoadError::Size { server, file, expected, received })
-            }
-            None if received == 0 => Err(LoadError::Empty { server, file }),
-            _ => Ok(()),
+        if expected != received {
+            return Err(LoadError::Size { server, file, expected, received });
         }
+        Ok(())
     }
 }
 

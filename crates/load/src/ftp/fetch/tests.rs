@@ -20,15 +20,8 @@ fn serving() -> Serving {
     Serving::prepare(&order, &Callers::any()).expect("a free port on loopback")
 }
 
-fn order(server: SocketAddr, directory: &Path, file: Option<&str>, work: Work) -> FtpFetch {
-    FtpFetch {
-        server,
-        user: "btu".to_owned(),
-        password: "secret".to_owned(),
-        file: file.map(str::to_owned),
-        directory: directory.to_owned(),
-        work,
-    }
+fn order(server: SocketAddr, directory: &Path, work: Work) -> FtpFetch {
+    FtpFetch { server, password: "secret".to_owned(), directory: directory.to_owned(), work }
 }
 
 fn perform(order: &FtpFetch) -> Result<(Report, Host), String> {
@@ -48,8 +41,7 @@ fn a_volume_is_fetched_exactly() {
     let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
     let address = server.endpoint().expect("it listens");
     for count in [0, 1, 4096, 5_000_001] {
-        let (_, host) =
-            perform(&order(address, directory.path(), None, bytes(count))).expect("fetched");
+        let (_, host) = perform(&order(address, directory.path(), bytes(count))).expect("fetched");
         assert_eq!(host.work, count);
         assert!(
             host.method.contains("PASV") && host.method.contains("fdatasync"),
@@ -64,37 +56,17 @@ fn a_volume_is_fetched_exactly() {
 fn a_time_is_kept() {
     let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
     let time = Span::from_milliseconds(100);
-    let order =
-        order(server.endpoint().expect("it listens"), directory.path(), None, Work::For(time));
+    let order = order(server.endpoint().expect("it listens"), directory.path(), Work::For(time));
     let (report, host) = perform(&order).expect("fetched");
     assert!(report.duration() >= time && host.work > 0, "{report:?}");
-}
-
-#[test]
-fn a_named_file_is_fetched_again_and_again_to_the_byte() {
-    let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
-    let address = server.endpoint().expect("it listens");
-    for count in [1, 100_000, 100_001, 350_000] {
-        let (_, host) =
-            perform(&order(address, directory.path(), Some("100000.bin"), bytes(count)))
-                .expect("fetched");
-        assert_eq!(host.work, count);
-    }
-    let work = Work::For(Span::from_milliseconds(60));
-    let (_, host) =
-        perform(&order(address, directory.path(), Some("100000.bin"), work)).expect("fetched");
-    assert!(host.work > 100_000, "{}", host.work);
 }
 
 #[test]
 fn what_cannot_be_fetched_is_known_before_the_clock_starts() {
     let (server, directory) = (serving(), tempfile::tempdir().expect("tempdir"));
     let address = server.endpoint().expect("it listens");
-    let good = order(address, directory.path(), Some("absent"), bytes(1));
+    let good = order(address, directory.path(), bytes(1));
     let prepare = |order: &FtpFetch| Fetching::prepare(order).err().expect("refused").to_string();
-    assert!(prepare(&good).contains("`absent`"), "{}", prepare(&good));
-    let empty = FtpFetch { file: Some("0.bin".to_owned()), ..good.clone() };
-    assert!(prepare(&empty).contains("is empty"), "{}", prepare(&empty));
     let stranger = FtpFetch { password: "wrong".to_owned(), ..good.clone() };
     assert!(prepare(&stranger).contains("log in"), "{}", prepare(&stranger));
     let nowhere = FtpFetch { directory: "/nonexistent".into(), ..good.clone() };
@@ -121,7 +93,7 @@ fn of_what_a_server_says_only_the_code_is_told() {
             listener.accept().expect("a client").0.write_all(said.as_bytes())
         });
         let message =
-            perform(&order(address, directory.path(), None, bytes(1))).expect_err("no FTP server");
+            perform(&order(address, directory.path(), bytes(1))).expect_err("no FTP server");
         assert!(
             message.contains(wanted) && !message.contains("internal") && !message.contains("10.2"),
             "{message}"
@@ -151,7 +123,6 @@ fn odd_server(content: &'static [u8], last: &'static str) -> (SocketAddr, JoinHa
                     data.accept().expect("data").0.write_all(content).expect("written");
                     last.to_owned()
                 }
-                Some("SIZE") => "502 not here\r\n".to_owned(),
                 Some("QUIT") => return,
                 _ => "200 fine\r\n".to_owned(),
             };
@@ -167,33 +138,17 @@ fn odd_server(content: &'static [u8], last: &'static str) -> (SocketAddr, JoinHa
 fn servers_that_send_the_wrong_thing_are_found_out() {
     const ZEROS: &[u8] = &[0; 6000];
     let directory = tempfile::tempdir().expect("tempdir");
-    for (content, last, file, wanted) in [
-        (ZEROS, "226 done\r\n", None, "wrong bytes at 0"),
-        (&ZEROS[..5999], "226 done\r\n", None, "should have 6000 bytes, 5999 came"),
-        (ZEROS, "451 disk error\r\n", None, "complete `6000.bin`"),
-        (&ZEROS[..0], "226 done\r\n", Some("x"), "is empty"),
-        (ZEROS, "no number\r\n", Some("x"), "complete `x`"),
+    for (content, last, wanted) in [
+        (ZEROS, "226 done\r\n", "wrong bytes at 0"),
+        (&ZEROS[..5999], "226 done\r\n", "should have 6000 bytes, 5999 came"),
+        (&ZEROS[..0], "226 done\r\n", "should have 6000 bytes, 0 came"),
+        (ZEROS, "451 disk error\r\n", "complete `6000.bin`"),
+        (ZEROS, "no number\r\n", "complete `6000.bin`"),
     ] {
         let (address, server) = odd_server(content, last);
-        let message = perform(&order(
-            address,
-            directory.path(),
-            file,
-            bytes(6000 + u64::from(file.is_some())),
-        ));
-        let message = message.expect_err("not what was asked for");
+        let message = perform(&order(address, directory.path(), bytes(6000)))
+            .expect_err("not what was asked for");
         assert!(message.contains(wanted) && message.contains(&address.to_string()), "{message}");
         server.join().expect("no panic");
     }
-}
-
-#[test]
-fn a_server_that_knows_no_size_and_a_false_address_will_do() {
-    const ZEROS: &[u8] = &[0; 6000];
-    let directory = tempfile::tempdir().expect("tempdir");
-    let (address, server) = odd_server(ZEROS, "226 done\r\n");
-    let (_, host) =
-        perform(&order(address, directory.path(), Some("x"), bytes(18_000))).expect("fetched");
-    assert_eq!(host.work, 18_000);
-    server.join().expect("no panic");
 }

@@ -13,11 +13,9 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
+use super::super::USER;
 use super::super::virtual_files::{VirtualFiles, is_root};
 use super::control::{Command, Control};
-
-/// The only user.
-const USER: &str = "btu";
 
 /// A connection is closed at its third wrong login.
 const WRONG_LOGINS: u32 = 3;
