@@ -2,31 +2,25 @@
 
 mod agent;
 mod alone;
-mod app;
 mod archive;
 mod compare;
 pub(crate) mod congestion;
-mod copy;
 mod doctor;
 mod help;
 mod history;
 mod hosts;
 mod keys;
-mod lan;
 mod machine;
 mod model;
 mod model_check;
 mod negative;
 mod net;
-mod pipe;
 mod raise;
 mod rank;
 mod report;
 mod resume;
-mod run;
 mod secret;
 mod sim;
-mod speed;
 mod study;
 mod subject;
 
@@ -36,40 +30,31 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use btu_suite::activity::Receiving;
-use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
-use btu_suite::processors::{Division, DivisionError};
-use btu_suite::protocol_work::ProtocolWork;
-use btu_units::{Bytes, Span, text_of_octets};
+use btu_units::text_of_octets;
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::{SuiteCommand, files};
+use crate::SuiteCommand;
 
 pub(crate) use agent::Agent;
 pub(crate) use alone::needs_more;
-pub(crate) use app::{App, SlowBy};
 pub(crate) use archive::{Export, Import, Remove, Tag};
 pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use congestion::Congestion;
-pub(crate) use copy::Copy;
 pub(crate) use doctor::Doctor;
 pub(crate) use history::History;
-pub(crate) use hosts::{CheckHosts, Hosts, RatedHosts, Reaching, StudyHosts};
+pub(crate) use hosts::{CheckHosts, Hosts, RatedHosts, Reaching, RemoteEnd, StudyHosts};
 pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
-pub(crate) use lan::{BackgroundName, Lan};
 pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::{By, Model};
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
 pub(crate) use net::{Check, Net};
-pub(crate) use pipe::{EngineName, Pipe, PrecisionName, RemoteEnd, Wanted};
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use resume::Resuming;
-pub(crate) use run::RunStudy;
 pub(crate) use sim::Sim;
-pub(crate) use speed::{INTRODUCTION, Speed};
 pub(crate) use study::{StudyOptions, TimeLimit, measuring_time, or_usual};
 pub(crate) use subject::{Subject, Subjects};
 
@@ -332,20 +317,6 @@ Examples:
   btu runs rm r4 r5
   btu runs machine list                           the machines of the stored runs";
 
-const RATE_EXAMPLES: &str = "\
-Examples:
-  btu rate                                        the whole suite, about two minutes
-  btu rate --network '10 Mb/s' --delay '2 ms'     on an emulated path
-  btu rate --network home-fq-codel --test laptop --active server --passive phone
-                                                  between stations of a network file
-  btu rate --volume 4MB --window 4KB              fixed volume and small windows, as in 1995
-  btu rate --component SEND --message 65536 --load idle,cpu
-  btu rate --hosts lab.toml --identity me.pem     on three real hosts with agents
-  btu rate --ssh alpha,beta,gamma                 on three hosts, by ssh
-  btu rate --resume latest                        finish an interrupted run
-
-Sizes are written with their unit: 4KB is 4000 bytes, 4KiB is 4096.";
-
 const SHOW_EXAMPLES: &str = "\
 Examples:
   btu show                the newest run
@@ -373,88 +344,6 @@ impl ProfileName {
             Self::Full => "full",
         }
     }
-}
-
-/// Run the BTU benchmark: network activities alone and under CPU, disk and file-transfer load
-#[derive(Debug, Args)]
-#[command(after_help = RATE_EXAMPLES)]
-pub(crate) struct Rate {
-    /// How long and how often to measure
-    #[arg(long, alias = "precision", value_enum, default_value = "quick")]
-    pub(crate) profile: ProfileName,
-    #[command(flatten)]
-    pub(crate) limit: TimeLimit,
-    /// The network: `veth` (as fast as this host), the rate of an emulated path, such as '10 Mb/s',
-    /// or a network file [default: veth]
-    #[arg(long, value_name = "veth|RATE|FILE", value_parser = octets())]
-    pub(crate) network: Option<String>,
-    /// Replace a value of the network file, such as links.trunk.rate='2 Mb/s'
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting, requires = "network")]
-    pub(crate) settings: Vec<(String, String)>,
-    /// One-way delay of the emulated path
-    #[arg(long, value_name = "TIME", default_value = "0 ms", value_parser = quantity::<Span>)]
-    pub(crate) delay: Span,
-    /// Loss of the emulated path in each direction, such as 1% or 0.01
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
-    pub(crate) loss: f64,
-    /// Share of frames that the emulated path delivers twice
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
-    pub(crate) duplicate: f64,
-    /// Share of frames that the emulated path holds back until later ones have overtaken them
-    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
-    pub(crate) reorder: f64,
-    /// Fixed volume of each network activity, instead of a calibrated one; its connections share it
-    #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
-    pub(crate) volume: Option<Bytes>,
-    /// Socket buffers of the peers
-    #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
-    pub(crate) window: Option<Bytes>,
-    /// Processors of the machine under test and of everything else, or `shared` [default: half of
-    /// the cores each]
-    #[arg(long, value_name = "test=LIST,rest=LIST", value_parser = processors)]
-    pub(crate) processors: Option<ProcessorsOption>,
-    /// Where the kernel does the protocol work of received frames: on processors of the station that
-    /// receives them, which needs divided processors, or on those of their sender
-    #[arg(long, value_name = "PLACE", default_value = "sender",
-          value_parser = one_of(ProtocolWork::ALL, ProtocolWork::name))]
-    pub(crate) protocol_work: ProtocolWork,
-    /// Let idle processors sleep, as they do in everyday use, instead of keeping them awake
-    #[arg(long)]
-    pub(crate) idle_states: bool,
-    #[command(flatten)]
-    pub(crate) congestion: Congestion,
-    #[command(flatten)]
-    pub(crate) reading: Reading,
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = component,
-          help = "Only these components: SEND, RECV, SEND+DL, SEND_RECV, 2xRECV+DL, 2xSEND+DR, INTERACTIVE/TCP, INTERACTIVE/UDP, UDP")]
-    pub(crate) component: Vec<Component>,
-    /// Only these message sizes: 100, 1024, 1250, 4096, 65536
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', value_parser = message)]
-    pub(crate) message: Vec<Bytes>,
-    /// Only these loads: idle, cpu, disk, transfer
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = load)]
-    pub(crate) load: Vec<Load>,
-    /// Seed of order, payload and loss [default: a new one, printed]
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) seed: Option<u64>,
-    /// Existing directory on the disk that the disk load uses [default: `scratch` next to the
-    /// stored runs]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) scratch: Option<PathBuf>,
-    /// The largest amount of data in the scratch directory at any time
-    #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = quantity::<Bytes>)]
-    pub(crate) scratch_limit: Bytes,
-    #[command(flatten)]
-    pub(crate) resuming: Resuming,
-    #[command(flatten)]
-    pub(crate) naming: Naming,
-    #[command(flatten)]
-    pub(crate) tables: Tables,
-    /// Show no progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) real: RatedHosts,
 }
 
 /// The option of every command with bulk streams.
@@ -591,7 +480,7 @@ pub(crate) enum Internal {
 }
 
 /// A parser of the names of `all`, which `--help` lists.
-fn one_of<T: std::marker::Copy + Send + Sync + 'static, const N: usize>(
+pub(crate) fn one_of<T: std::marker::Copy + Send + Sync + 'static, const N: usize>(
     all: [T; N],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
@@ -610,7 +499,7 @@ pub(crate) fn octets() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().map(|word| text_of_octets(word.as_bytes()))
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.trim().strip_suffix('%') {
         Some(percent) => (percent.trim(), 0.01),
         None => (text.trim(), 1.0),
@@ -621,53 +510,12 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-fn label(text: &str) -> Result<String, String> {
+pub(crate) fn label(text: &str) -> Result<String, String> {
     btu_store::check_label(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 fn tag(text: &str) -> Result<String, String> {
     btu_store::check_tag(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
-}
-
-/// The values of `--processors`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ProcessorsOption {
-    /// Every process may work on all of them.
-    Shared,
-    /// The machine under test has its own.
-    Divided(Division),
-}
-
-fn processors(text: &str) -> Result<ProcessorsOption, DivisionError> {
-    if text == "shared" {
-        Ok(ProcessorsOption::Shared)
-    } else {
-        text.parse().map(ProcessorsOption::Divided)
-    }
-}
-
-fn component(text: &str) -> Result<Component, String> {
-    let mut all = Component::RATED.iter().chain(&Component::FURTHER).copied();
-    all.find(|component| component.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
-        let names = Component::RATED
-            .iter()
-            .chain(&Component::FURTHER)
-            .map(|c| c.name())
-            .collect::<Vec<_>>();
-        format!("there is no component `{text}`; there are {}", names.join(", "))
-    })
-}
-
-fn message(text: &str) -> Result<Bytes, String> {
-    let size = text.parse().map(Bytes::new).ok().filter(|size| MESSAGE_SIZES.contains(size));
-    size.ok_or_else(|| {
-        format!("`{text}` is not one of the suite's message sizes: 100, 1024, 1250, 4096, 65536")
-    })
-}
-
-fn load(text: &str) -> Result<Load, String> {
-    let found = Load::ALL.into_iter().find(|load| load.name() == text);
-    found.ok_or_else(|| format!("there is no load `{text}`; there are idle, cpu, disk, transfer"))
 }
 
 #[cfg(test)]
@@ -746,12 +594,5 @@ mod tests {
         for text in ["", "x", "-1%", "100%", "1", "nan"] {
             assert!(share(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn unknown_names_are_answered_with_the_known_ones() {
-        assert!(component("SENT").unwrap_err().contains("2xRECV+DL"));
-        assert!(message("4000").unwrap_err().contains("4096"));
-        assert!(load("gpu").unwrap_err().contains("transfer"));
     }
 }

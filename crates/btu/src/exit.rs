@@ -6,10 +6,8 @@ use btu_control::coordinator::{CoordinatorError, Interrupt, with_reasons};
 use btu_control::trust::TrustError;
 use btu_store::StoreError;
 use btu_testbed::note;
-use btu_testbed::testbed::TestbedError;
+use btu_testbed::testbed::{Cause, TestbedError};
 use thiserror::Error;
-
-use crate::{keys, net};
 
 /// A run is slower than `btu compare --fail-if-slower` allows.
 pub(crate) const SLOWER: u8 = 4;
@@ -52,10 +50,10 @@ fn number(error: &anyhow::Error) -> u8 {
         };
     }
     if let Some(error) = error.downcast_ref::<TestbedError>() {
-        return net::exit_code(error);
+        return of_testbed(error);
     }
     if let Some(error) = error.downcast_ref::<TrustError>() {
-        return keys::exit_code(error);
+        return of_keys(error);
     }
     // The object that the user named does not exist, or is ambiguous.
     if error.downcast_ref().is_some_and(is_the_users) {
@@ -65,6 +63,32 @@ fn number(error: &anyhow::Error) -> u8 {
         Some(CoordinatorError::Interrupted(Interrupt::Keyboard)) => 130,
         Some(CoordinatorError::Interrupted(Interrupt::Terminate)) => 143,
         _ => 1,
+    }
+}
+
+/// The exit code for an error of the testbed.
+const fn of_testbed(error: &TestbedError) -> u8 {
+    match error.cause {
+        Cause::Name => 2,
+        Cause::Network
+        | Cause::Namespaces
+        | Cause::Links
+        | Cause::RuntimeDirectory
+        | Cause::Processes => 3,
+        Cause::NotStarted => 126,
+        Cause::NotFound => 127,
+        Cause::Process | Cause::Probe | Cause::Protocol => 1,
+    }
+}
+
+/// The exit code of an error about keys: it distinguishes errors of the machine from usage errors.
+const fn of_keys(error: &TrustError) -> u8 {
+    match error {
+        TrustError::Read { .. }
+        | TrustError::Write { .. }
+        | TrustError::Exposed { .. }
+        | TrustError::Machinery { .. } => 3,
+        _ => 2,
     }
 }
 

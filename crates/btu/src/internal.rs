@@ -7,7 +7,9 @@ use btu_control::worker;
 use btu_testbed::note;
 
 use crate::cli::Internal;
-use crate::{exit, model_check, net_exec};
+use crate::commands::model_check;
+use crate::exit;
+use crate::net::exec;
 
 /// Runs one of the processes.
 pub(crate) fn run(part: Internal) -> ExitCode {
@@ -16,7 +18,7 @@ pub(crate) fn run(part: Internal) -> ExitCode {
         Internal::Agent { station, socket } => end(run_agent(station, socket)),
         Internal::Keep => btu_testbed::testbed::keep(),
         Internal::Enter { directory, station, command } => {
-            exit::code_of(net_exec::enter(&directory, &station, &command))
+            exit::code_of(exec::enter(&directory, &station, &command))
         }
         Internal::Offer { directory, order, number } => {
             end(model_check::offer(&directory, &order, number))

@@ -3,49 +3,28 @@
 
 #![forbid(unsafe_code)]
 
-mod agent;
-mod archive;
 mod cli;
-mod company;
-mod compare;
+mod commands;
 mod complete;
-mod doctor;
 mod exit;
 mod files;
-mod history;
-mod hosts;
 mod internal;
-mod keys;
-mod machine;
-mod model;
-mod model_check;
-mod model_ui;
 mod net;
-mod net_accounts;
-mod net_check;
-mod net_exec;
-mod net_run;
-mod net_status;
-mod net_up;
-mod papers;
 mod pictures;
-mod preflight;
-mod privilege;
-mod progress;
-mod provenance;
-mod rank;
-mod report;
-mod resume;
-mod runs;
-mod sim;
+mod start;
 mod stored;
-mod study;
 mod suites;
 mod terminal;
 
 use std::process::ExitCode;
 
 use btu_testbed::file_size;
+
+use commands::{
+    agent, archive, compare, doctor, history, keys, machine, model, papers, rank, report, sim,
+};
+use start::{hosts, privilege};
+use stored::runs;
 
 // The suites, a line each, in the order of the help: docs/adding-a-suite.md.
 suites::table! {

@@ -1,34 +1,43 @@
 //! `btu net`: its commands, and the common part of those that raise networks.
 
+mod accounts;
+mod check;
+pub(crate) mod exec;
+mod run;
+mod status;
+mod up;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use btu_suite::protocol_work::ProtocolWork;
-use btu_testbed::testbed::{Cause, NetworkRequest, Registry, TestbedError};
+use btu_testbed::testbed::{NetworkRequest, Registry};
 
 use crate::cli::{Common, Net, Raising};
 use crate::exit::{self, Refusal};
-use crate::{files, net_check, net_exec, net_run, net_status, net_up, preflight, rate};
+use crate::files;
+use crate::start::preflight;
+use crate::start::wall_clock;
 
 /// Runs the command.
 pub(crate) fn run(net: Net, common: &Common) -> ExitCode {
     let no_json = |why| common.no_json(why).map_err(anyhow::Error::from);
     let result = match net {
-        Net::Check(check) => net_check::check(&check, common),
-        Net::List => net_check::list(common),
-        Net::Show(subject) => net_check::show(&subject, common),
+        Net::Check(check) => check::check(&check, common),
+        Net::List => check::list(common),
+        Net::Show(subject) => check::show(&subject, common),
         Net::Run(run) => {
             let allowed = no_json("the output is that of the command");
-            return exit::code_of(allowed.and_then(|()| net_run::run(&run)));
+            return exit::code_of(allowed.and_then(|()| run::run(&run)));
         }
-        Net::Up(up) => net_up::up(&up, common),
+        Net::Up(up) => up::up(&up, common),
         Net::Exec(exec) => {
             let allowed = no_json("the output is that of the command");
-            return exit::code_of(allowed.and_then(|()| net_exec::exec(&exec)));
+            return exit::code_of(allowed.and_then(|()| exec::exec(&exec)));
         }
-        Net::Status(status) => net_status::status(&status, common),
-        Net::Down(down) => no_json("nothing is printed").and_then(|()| net_up::down(&down)),
+        Net::Status(status) => status::status(&status, common),
+        Net::Down(down) => no_json("nothing is printed").and_then(|()| up::down(&down)),
     };
     exit::code(result)
 }
@@ -59,7 +68,7 @@ pub(crate) fn request(
         executable,
         capture,
         source: raising.subject.network().to_owned(),
-        since: rate::wall_clock(),
+        since: wall_clock(),
         agents: Vec::new(),
         inputs: Vec::new(),
         processors: Vec::new(),
@@ -79,19 +88,4 @@ fn absolute(directory: &Path) -> Result<PathBuf, Refusal> {
     };
     preflight::new_directory("--capture", directory)?;
     preflight::make_last(directory).and_then(|()| directory.canonicalize()).map_err(unusable)
-}
-
-/// The exit code for an error of the testbed.
-pub(crate) fn exit_code(error: &TestbedError) -> u8 {
-    match error.cause {
-        Cause::Name => 2,
-        Cause::Network
-        | Cause::Namespaces
-        | Cause::Links
-        | Cause::RuntimeDirectory
-        | Cause::Processes => 3,
-        Cause::NotStarted => 126,
-        Cause::NotFound => 127,
-        Cause::Process | Cause::Probe | Cause::Protocol => 1,
-    }
 }

@@ -1,5 +1,9 @@
 //! A stored run with the data that `show`, `report` and `compare` need.
 
+pub(crate) mod provenance;
+pub(crate) mod resume;
+pub(crate) mod runs;
+
 use std::collections::BTreeMap;
 
 use btu_control::environment::{self, Environment, differences, settings};
@@ -9,8 +13,9 @@ use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::compare::{Reading, Run};
 use btu_suite::experiment::Experiment;
+use btu_suite::hint;
 use btu_suite::network::Network;
-use btu_suite::pipe::{Place, Processors, Remote};
+use btu_suite::pipe::{self, Place, Processors, Purpose, Remote};
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostClock};
 use btu_suite::speed::SpeedPlan;
@@ -20,7 +25,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::exit::Refusal;
-use crate::{pipe, provenance, rate};
+
+/// Whether a run of this suite is one of `btu pipe`.
+pub(crate) fn is_of_pipe(suite: &str) -> bool {
+    suite == pipe::SUITE || suite == hint::SUITE || Purpose::of_suite(suite).is_some()
+}
 
 /// A run, its cells, and the verdict on them.
 #[derive(Debug)]
@@ -41,8 +50,8 @@ impl Stored {
     /// Reads `run` and judges it.
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
-        if row.summary.suite != rate::SUITE {
-            let ours = if pipe::is_ours(&row.summary.suite) {
+        if row.summary.suite != btu_suite::plan::SUITE {
+            let ours = if is_of_pipe(&row.summary.suite) {
                 "one of `btu pipe`"
             } else {
                 "no run of `btu rate`"
@@ -257,7 +266,7 @@ fn hosts(row: &RunRow) -> Vec<String> {
 
 /// The use of processors in a rating with stations on one machine.
 fn divided(row: &RunRow) -> Option<String> {
-    if row.summary.suite != rate::SUITE {
+    if row.summary.suite != btu_suite::plan::SUITE {
         return None;
     }
     let plan: Plan = serde_json::from_value(row.plan.clone()).ok()?;
@@ -286,7 +295,7 @@ fn far_host(plan: &serde_json::Value) -> Option<Remote> {
 
 /// The processors of a pipe's ends, and whether processors slept.
 fn ends_held(row: &RunRow) -> Option<String> {
-    if !pipe::is_ours(&row.summary.suite) {
+    if !is_of_pipe(&row.summary.suite) {
         return None;
     }
     let held: Option<Processors> = of_pipe(&row.plan, "processors");
@@ -356,7 +365,7 @@ fn congestion_control(row: &RunRow) -> Option<String> {
 
 /// The note that receivers of a rating read in batches, unlike most programs.
 fn receiving(row: &RunRow) -> Option<String> {
-    if ![rate::SUITE, SpeedPlan::SUITE].contains(&row.summary.suite.as_str()) {
+    if ![btu_suite::plan::SUITE, SpeedPlan::SUITE].contains(&row.summary.suite.as_str()) {
         return None;
     }
     let receiving = serde_json::from_value(row.plan["receiving"].clone())

@@ -17,9 +17,10 @@ use btu_suite::history::Study;
 use clap::Args;
 use serde::Serialize;
 
+use crate::SuiteCommand;
 use crate::cli::{Common, Compare};
 use crate::exit::Refusal;
-use crate::{SuiteCommand, provenance};
+use crate::stored::provenance;
 use roll_call::RollCall;
 
 pub(crate) use rating::Rating;
@@ -40,21 +41,24 @@ pub(crate) trait Measure: Args {
 /// commands, which clap reads, and the suites of stored runs.
 macro_rules! table {
     ($($module:ident::$arguments:ident,)+) => {
-        $(mod $module;)+
+        /// The commands that measure a suite.
+        pub(crate) mod studies {
+            $(pub(crate) mod $module;)+
+        }
 
         /// The commands that measure a suite.
         #[derive(Debug, clap::Subcommand)]
         pub(crate) enum SuiteCommand {
             $(
                 #[command(name = stringify!($module))]
-                $arguments(Box<$module::$arguments>),
+                $arguments(Box<studies::$module::$arguments>),
             )+
         }
 
         impl SuiteCommand {
             /// The suites of their runs.
             pub(crate) const SUITES: &[&dyn crate::suites::Suite] =
-                &[$(<$module::$arguments as crate::suites::Measure>::SUITE,)+];
+                &[$(<studies::$module::$arguments as crate::suites::Measure>::SUITE,)+];
 
             fn run(self, common: &crate::cli::Common) -> anyhow::Result<std::process::ExitCode> {
                 match self {

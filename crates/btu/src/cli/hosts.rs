@@ -160,3 +160,17 @@ fn pairing(text: &str) -> Result<(String, Secret), String> {
             .to_owned()
     })
 }
+
+/// The machine of the far end, if it is another one.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Another machine")]
+pub(crate) struct RemoteEnd {
+    /// Inventory in which --to finds its host
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "local", "from", "ssh"])]
+    pub(crate) hosts: Option<PathBuf>,
+    /// Reach the far end by ssh; you need to install nothing there
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["network", "local", "from", "to"])]
+    pub(crate) ssh: Option<SshDestination>,
+    #[command(flatten)]
+    pub(crate) reaching: Reaching,
+}

@@ -15,9 +15,9 @@ use btu_suite::verdict::Title;
 
 use super::{Suite, first_values, json, lines, value};
 use crate::cli::{Common, Compare};
-use crate::compare::{self, Compared};
-use crate::rate::SUITE;
+use crate::commands::compare::{self, Compared};
 use crate::stored::{Rated, Stored, compared, origin};
+use btu_suite::plan::SUITE;
 
 pub(crate) struct Rating;
 

@@ -11,14 +11,15 @@ use btu_suite::pipe::{PipePlan, Point, Purpose, SetPlan, SetPoint, Trial};
 
 use super::{Suite, first_values, json, lines, refuse_studies, value};
 use crate::cli::{Common, Compare};
-use crate::pipe::{self, Outcome, is_ours, outcome, plan, text};
 use crate::stored::Surroundings;
+use crate::stored::is_of_pipe;
+use crate::studies::pipe::{self, Outcome, outcome, plan, text};
 
 pub(crate) struct Signatures;
 
 impl Suite for Signatures {
     fn has(&self, name: &str) -> bool {
-        is_ours(name)
+        is_of_pipe(name)
     }
 
     fn command(&self) -> &'static str {

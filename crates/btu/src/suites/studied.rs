@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use super::{Suite, first_values, json, lines, refuse_studies, value};
 use crate::cli::{Common, Compare};
-use crate::compare::{self, Compared};
-use crate::resume;
+use crate::commands::compare::{self, Compared};
 use crate::stored::Surroundings;
+use crate::stored::resume;
 
 /// The study with plans of type `E`.
 pub(crate) struct Studied<E>(PhantomData<fn() -> E>);

@@ -10,8 +10,8 @@ use btu_units::{Bytes, Span};
 use clap::Args;
 
 use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, or_usual, quantity};
-use crate::progress::Watch;
-use crate::study::{self, Chosen};
+use crate::start::progress::Watch;
+use crate::start::study::{self, Chosen};
 use crate::suites::{Measure, Studied, Suite};
 use plan::AskPlan;
 

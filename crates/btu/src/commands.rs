@@ -1,0 +1,16 @@
+//! The commands that measure no study, a file or folder each.
+
+pub(crate) mod agent;
+pub(crate) mod archive;
+pub(crate) mod compare;
+pub(crate) mod doctor;
+pub(crate) mod history;
+pub(crate) mod keys;
+pub(crate) mod machine;
+pub(crate) mod model;
+pub(crate) mod model_check;
+pub(crate) mod model_ui;
+pub(crate) mod papers;
+pub(crate) mod rank;
+pub(crate) mod report;
+pub(crate) mod sim;

@@ -1,0 +1,127 @@
+//! `btu hosts agent`: lets other machines measure with this host.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use btu_control::agent::{AgentError, Entrance, PolicyError, ServiceSettings, Trust, serve};
+use btu_network::AGENT_PORT as PORT;
+use btu_testbed::note;
+
+use crate::cli::Agent;
+use crate::exit::Refusal;
+use crate::start::hosts;
+
+/// Serves until a signal ends it.
+pub(crate) fn run(agent: &Agent) -> anyhow::Result<()> {
+    let settings = ServiceSettings {
+        name: agent.name.clone().or_else(hosts::own_name).unwrap_or_else(|| "host".to_owned()),
+        executable: std::env::current_exe()?,
+        policy: agent.policy.clone(),
+        entrance: entrance(agent)?,
+        ready,
+    };
+    serve(&settings).map_err(refusal)
+}
+
+fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
+    if agent.stdio {
+        return Ok(Entrance::Stdio);
+    }
+    if let Some(path) = &agent.unix {
+        return Ok(Entrance::Unix(path.clone()));
+    }
+    let trust = match &agent.identity {
+        Some(identity) => {
+            Trust::Identity { identity: identity.clone(), revoked: agent.revoked.clone() }
+        }
+        None if agent.pair => Trust::Pair,
+        None => return Err(Refusal::Usage(UNTRUSTED.to_owned())),
+    };
+    let listen = agent.listen.as_deref().map_or(Ok(EVERYWHERE), address)?;
+    Ok(Entrance::Network { listen, trust })
+}
+
+/// Without a certificate any client could give orders to the agent; on loopback, every user of the
+/// machine could.
+const UNTRUSTED: &str = "an agent listens only to controllers it can tell from strangers: give it --identity FILE (see \
+                         `btu hosts keys issue`), --pair for a quick try, --unix PATH for this user alone, or --stdio under ssh";
+
+const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT);
+
+/// Reads an address of the form `ADDR` or `ADDR:PORT`.
+fn address(text: &str) -> Result<SocketAddr, Refusal> {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    let with_port = text.parse().ok();
+    with_port.or_else(|| Some(SocketAddr::new(bare.parse().ok()?, PORT))).ok_or_else(|| {
+        Refusal::Usage(format!(
+            "`{text}` is no address to listen on: write 192.0.2.10, 192.0.2.10:{PORT} or [::]:{PORT}"
+        ))
+    })
+}
+
+/// The code goes to standard output only, because other users may read a log. A service manager is
+/// told, so that what it starts after the agent finds it listening (`sd_notify(3)`).
+fn ready(place: &str, code: Option<&str>) {
+    note!("agent: listening on {place}");
+    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
+        note!("agent: cannot tell the service manager that it listens: {error}");
+    }
+    if let Some(code) = code {
+        let said = writeln!(std::io::stdout(), "{}", invitation(code));
+        drop(said);
+    }
+}
+
+/// The example does not hold the code: every user of a machine sees the command lines of all.
+fn invitation(code: &str) -> String {
+    format!(
+        "pairing code {code}, good for ten minutes and one command on the other machine, which asks for it, for example:\n  \
+         btu speed NAME=ADDRESS --pair NAME"
+    )
+}
+
+/// An invalid file is a usage error, a missing right is an error of the machine.
+fn refusal(error: AgentError) -> anyhow::Error {
+    match error {
+        AgentError::Policy(PolicyError::Wrong(_)) => Refusal::Usage(error.to_string()).into(),
+        AgentError::Trust(error) => error.into(),
+        AgentError::Policy(_)
+        | AgentError::Open { .. }
+        | AgentError::Listen { .. }
+        | AgentError::Stdio(_)
+        | AgentError::Scratch { .. } => Refusal::Machine(error.to_string()).into(),
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A copied example must put no secret into the list of processes.
+    #[test]
+    fn the_printed_example_does_not_hold_the_code() {
+        let said = invitation("K7QF-9M2R");
+        let (told, example) = said.split_once('\n').expect("two lines");
+        assert!(
+            told.contains("K7QF-9M2R")
+                && !example.contains("K7QF")
+                && example.contains("btu speed NAME=ADDRESS --pair NAME"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn an_address_may_leave_its_port_out() {
+        for (text, expected) in [
+            ("192.0.2.1", "192.0.2.1:7417"),
+            ("192.0.2.1:80", "192.0.2.1:80"),
+            ("::1", "[::1]:7417"),
+            ("[::1]", "[::1]:7417"),
+            ("[::1]:80", "[::1]:80"),
+        ] {
+            assert_eq!(address(text).unwrap().to_string(), expected);
+        }
+        assert!(address("alpha").is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! `btu compare`: compares stored runs.
+
+mod conditions;
+mod history;
+mod sides;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use btu_report::html::html;
+use btu_report::{
+    TextOptions, comparison_markdown, comparison_page, comparison_text, first_screen,
+};
+use btu_stats::Level;
+use btu_store::{RunRow, Store};
+use btu_suite::compare::{
+    ComparedRow, ComparedSide, Comparison, Gate, Group, PlanDifference, Question, Run, compare,
+};
+use btu_testbed::note;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::cli::{Common, Compare, CompareFormat};
+use crate::exit::SLOWER;
+use crate::start::preflight;
+use crate::terminal::{again, file_options, print, text_options};
+use crate::{files, suites};
+use sides::Chosen;
+
+pub(crate) use history::of_machine;
+
+/// The level of every interval.
+const LEVEL: Level = Level::P95;
+
+/// The file of `--format html`.
+const PAGE: &str = "btu-compare.html";
+
+/// The parts of a suite that a comparison of its runs needs.
+pub(crate) trait Compared {
+    /// The key of readings in several runs.
+    type Row: ComparedRow + Serialize;
+    /// The plan of a run.
+    type Plan: DeserializeOwned;
+
+    /// The command that measures such runs.
+    fn commands(&self) -> &'static str;
+
+    /// Whether runs of this name in the store are its own.
+    fn is_of(&self, suite: &str) -> bool;
+
+    /// A plan's name, a hash without the seed.
+    fn hash(&self, plan: &Self::Plan) -> String;
+
+    /// All differences between two plans.
+    fn differences(&self, base: &Self::Plan, other: &Self::Plan) -> Vec<PlanDifference>;
+
+    /// A run with the speeds of its valid cells.
+    fn run(&self, store: &Store, row: &RunRow, plan: &Self::Plan)
+    -> anyhow::Result<Run<Self::Row>>;
+
+    /// Whether a row means an equal measurement in both plans, although they differ.
+    fn asks_the_same(&self, base: &Self::Plan, other: &Self::Plan, row: &Self::Row) -> bool;
+}
+
+/// The data that `--json` prints.
+#[derive(Serialize)]
+struct Document<'a, R> {
+    comparison: &'a Comparison<R>,
+    /// One for each of the others, with `--fail-if-slower`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gates: Option<Vec<Gate>>,
+}
+
+/// Compares, and reports by the exit code whether a side is slower than allowed.
+pub(crate) fn run(arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
+    let store = preflight::stored(common)?;
+    let first = sides::first(&store, arguments)?;
+    suites::of(&first)?.compare(&store, arguments, common)
+}
+
+/// Like `run`, for runs of one suite.
+pub(crate) fn run_for<C: Compared>(
+    suite: &C,
+    store: &Store,
+    arguments: &Compare,
+    common: &Common,
+) -> anyhow::Result<ExitCode> {
+    let sides = sides::chosen(suite, store, arguments)?;
+    sides::guard(suite, &sides, arguments)?;
+    let history =
+        if arguments.alone { Vec::new() } else { history::earlier(suite, store, &sides)? };
+    let group = |side: &Chosen<C::Plan>| side.group(suite, store, &sides[0]);
+    let groups: Vec<Group<C::Row>> = sides.iter().map(group).collect::<anyhow::Result<_>>()?;
+    let question = Question {
+        base: &groups[0],
+        others: &groups[1..],
+        history: &history,
+        level: LEVEL,
+        matter: arguments.matter,
+    };
+    let mut comparison = compare(&question);
+    explain(suite, store, &mut comparison, &sides);
+    let gates = arguments.fail_if_slower.map(|slower| gates(&comparison, slower));
+    show(&comparison, gates.clone(), arguments, common)?;
+    Ok(answer(&comparison, &gates.unwrap_or_default()))
+}
+
+/// Adds possible explanations of a difference.
+fn explain<C: Compared>(
+    suite: &C,
+    store: &Store,
+    comparison: &mut Comparison<C::Row>,
+    sides: &[Chosen<C::Plan>],
+) {
+    for (compared, side) in comparison.others.iter_mut().zip(&sides[1..]) {
+        compared.plan_differences = sides::plan_differences_of(suite, &sides[0], side);
+        compared.environment_differences = conditions::differences(store, &sides[0], side);
+        compared.environment_differences.extend(sides::environment_differences(&sides[0], side));
+    }
+}
+
+fn gates<R>(comparison: &Comparison<R>, slower: f64) -> Vec<Gate> {
+    let level = comparison.level;
+    let gate = |other: &ComparedSide<R>| match &other.overall {
+        Some(overall) => Gate::of(overall, slower, level),
+        None => Gate::of_cells(&other.cells, slower, level),
+    };
+    comparison.others.iter().map(gate).collect()
+}
+
+fn show<R: ComparedRow + Serialize>(
+    comparison: &Comparison<R>,
+    gates: Option<Vec<Gate>>,
+    arguments: &Compare,
+    common: &Common,
+) -> anyhow::Result<()> {
+    // `--json` holds for every command, and means that format here.
+    let format = if common.json { CompareFormat::Json } else { arguments.format };
+    let output =
+        arguments.output.clone().or_else(|| (format == CompareFormat::Html).then(|| PAGE.into()));
+    deliver(output, |options| {
+        Ok(match format {
+            CompareFormat::Json => {
+                serde_json::to_string_pretty(&Document { comparison, gates })? + "\n"
+            }
+            CompareFormat::Text if arguments.all => comparison_text(comparison, true, options),
+            CompareFormat::Text => first_screen(&comparison_page(comparison, &again()), options),
+            CompareFormat::Markdown => comparison_markdown(comparison),
+            CompareFormat::Html => html(&comparison_page(comparison, &again())),
+        })
+    })
+}
+
+/// Writes a comparison to `output`, or prints it if that is `None` or `-`.
+pub(crate) fn deliver(
+    output: Option<PathBuf>,
+    text: impl FnOnce(&TextOptions) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    let Some(path) = output.filter(|path| path.as_os_str() != "-") else {
+        return print(&text(&text_options())?);
+    };
+    files::save(&path, text(&file_options())?.as_bytes())?;
+    print(&format!("The comparison is in {}\n", path.display()))
+}
+
+/// The exit code, and a message if scripts could otherwise mistake silence for success.
+fn answer<R>(comparison: &Comparison<R>, gates: &[Gate]) -> ExitCode {
+    for (other, gate) in comparison.others.iter().zip(gates) {
+        let (side, base) = (&other.side.name, &comparison.base.name);
+        match gate {
+            Gate::Pass => {}
+            Gate::Fail => {
+                note!("btu: {side} is slower than {base} by more than --fail-if-slower allows");
+            }
+            Gate::Unsure => note!(
+                "btu: whether {side} is slower than {base} by more than --fail-if-slower allows cannot be told: \
+                 measure more runs of each"
+            ),
+        }
+    }
+    if gates.contains(&Gate::Fail) { ExitCode::from(SLOWER) } else { ExitCode::SUCCESS }
+}

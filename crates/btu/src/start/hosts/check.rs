@@ -1,0 +1,101 @@
+//! `btu hosts check`: contacts every host of an inventory at the same time and stores the result as
+//! a run.
+
+use std::time::Instant;
+
+use btu_control::coordinator::{HostCall, roll_call};
+use btu_store::{Moment, NewCell, NewRun, RunId, State, Store};
+use btu_suite::roll::{Roll, SUITE};
+use btu_units::{Bytes, Span};
+
+use super::access::access;
+use super::named;
+use crate::cli::{CheckHosts, Common};
+use crate::exit::Refusal;
+use crate::start::preflight;
+use crate::start::progress::Steps;
+use crate::start::wall_clock;
+use crate::stored::runs;
+
+/// Contacts the hosts and prints their answers.
+pub(crate) fn check(check: &CheckHosts, common: &Common) -> anyhow::Result<()> {
+    let calls = calls(check)?;
+    let access = access(&check.reaching, Span::ZERO)?;
+    let mut store = preflight::store(common)?;
+    let steps = Steps::new(check.quiet);
+    steps.say(format!("greeting {} hosts", calls.len()));
+    let began = Instant::now();
+    let roll = roll_call(&calls, &access);
+    steps.clear();
+    let roll = roll?;
+    let run = save(&mut store, check, &calls, &roll, began)?;
+    runs::print_result(&store, run, runs::Shown::All, runs::Form::of(common))?;
+    let silent: Vec<&str> = roll
+        .hosts
+        .iter()
+        .filter(|host| host.trouble.is_some())
+        .map(|host| host.name.as_str())
+        .collect();
+    if silent.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::Machine(format!("not fit to be measured with: {}", silent.join(", "))).into())
+}
+
+fn calls(check: &CheckHosts) -> anyhow::Result<Vec<HostCall>> {
+    let inventory = named::inventory(&check.inventory)?;
+    named::check_pairings(&inventory.hosts, &check.reaching)?;
+    Ok(inventory.hosts.iter().map(|host| named::call(host, &check.reaching)).collect())
+}
+
+/// Stores a roll call as a run of one cell.
+fn save(
+    store: &mut Store,
+    check: &CheckHosts,
+    calls: &[HostCall],
+    roll: &Roll,
+    began: Instant,
+) -> anyhow::Result<RunId> {
+    let file = check
+        .inventory
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let plan = serde_json::json!({
+        "hosts": calls.iter().map(|call| serde_json::json!({"name": call.name, "reached": call.reached})).collect::<Vec<_>>(),
+    });
+    let lock = store.create_run(&NewRun {
+        suite: SUITE,
+        profile: "check",
+        network: &format!("{} hosts of {file}", calls.len()),
+        label: check.label.as_deref(),
+        tags: &[],
+        created: &wall_clock(),
+        seed: 0,
+        btu_version: env!("CARGO_PKG_VERSION"),
+        plan: &plan,
+        plan_hash: &format!("hosts-{}", calls.len()),
+        planned_cells: 1,
+    })?;
+    store.save_environment(
+        &lock,
+        Moment::Before,
+        &serde_json::to_value(btu_control::environment::collect())?,
+    )?;
+    store.save_record(
+        &lock,
+        &NewCell {
+            block: 0,
+            position: 0,
+            component: "NULL",
+            message: Bytes::ZERO,
+            load: "idle",
+            valid: roll.hosts.iter().all(|host| host.trouble.is_none()),
+            goodput_bits_per_second: None,
+            duration: Some(Span::from(began.elapsed())),
+            record: serde_json::to_string(roll)?,
+        },
+    )?;
+    store.finish(&lock, State::Complete, &wall_clock())?;
+    Ok(lock.run())
+}

@@ -1,0 +1,159 @@
+//! `btu compare` of signatures.
+
+use std::collections::BTreeSet;
+
+use btu_report::{StoredSignature, first_screen, signatures_page, signatures_text};
+use btu_store::{RunRow, Store};
+use btu_suite::pipe::{PipePlan, SUITE, SignatureCost, cost_over};
+use serde::Serialize;
+
+use super::show::{plan, signature};
+use crate::cli::{Compare, CompareFormat};
+use crate::commands::archive::TAG;
+use crate::commands::compare::deliver;
+use crate::exit::Refusal;
+use crate::stored::provenance;
+use crate::terminal;
+
+/// The data that `--json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    base: &'a str,
+    others: Vec<Other<'a>>,
+    /// Warnings about runs that were resumed on another machine or version, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+/// One of the others.
+#[derive(Serialize)]
+struct Other<'a> {
+    run: &'a str,
+    #[serde(flatten)]
+    cost: SignatureCost,
+}
+
+/// A run compared with itself shows no difference, whatever was measured.
+fn refuse_twice(rows: &[RunRow]) -> Result<(), Refusal> {
+    let mut seen = BTreeSet::new();
+    let twice = rows.iter().map(|row| row.summary.id).find(|id| !seen.insert(*id));
+    twice.map_or(Ok(()), |id| Err(Refusal::Usage(format!("{id}: the same run was given twice"))))
+}
+
+/// Compares the named runs, if they are signatures; `None` where none of them is one of `btu pipe`.
+pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyhow::Result<()> {
+    if arguments.sides.len() < 2
+        || arguments.sides.iter().any(|side| side.starts_with(TAG) || side.contains(','))
+    {
+        let problem =
+            "signatures are compared run by run: name two or more, such as `btu compare r4 r9`";
+        return Err(Refusal::Usage(problem.to_owned()).into());
+    }
+    let rows = arguments.sides.iter().map(|side| store.run(side)).collect::<Result<Vec<_>, _>>()?;
+    refuse_twice(&rows)?;
+    guard(arguments, &rows)?;
+    let mut warnings: Vec<String> = rows.iter().flat_map(provenance::named_changes).collect();
+    for row in &rows[1..] {
+        warnings.extend(differences(&rows[0], row)?);
+    }
+    let signatures =
+        rows.iter().map(|row| stored(store, row)).collect::<anyhow::Result<Vec<_>>>()?;
+    deliver(arguments.output.clone(), |options| {
+        if as_json || arguments.format == CompareFormat::Json {
+            Ok(json(&signatures, warnings)?)
+        } else {
+            Ok(if arguments.all {
+                signatures_text(&signatures, &warnings, true, options)
+            } else {
+                first_screen(&signatures_page(&signatures, &warnings, &terminal::again()), options)
+            })
+        }
+    })
+}
+
+/// Refuses runs that cannot be compared.
+fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
+    let refuse = |problem: String| Err(Refusal::Usage(problem).into());
+    if let Some(row) = rows.iter().find(|row| row.summary.suite != SUITE) {
+        let (run, suite) = (row.summary.id, &row.summary.suite);
+        return refuse(format!(
+            "{run} is a run of `{suite}`: ratings are compared with ratings and signatures with signatures; \
+             see it with `btu show {run}`"
+        ));
+    }
+    if arguments.baseline.is_some()
+        || arguments.fail_if_slower.is_some()
+        || !arguments.across.is_empty()
+    {
+        return refuse(
+            "--baseline, --fail-if-slower and --across are for ratings; signatures know --force and --all".to_owned(),
+        );
+    }
+    if matches!(arguments.format, CompareFormat::Markdown | CompareFormat::Html) {
+        return refuse("signatures are compared as text or JSON".to_owned());
+    }
+    let first: PipePlan = plan(&rows[0])?;
+    for row in &rows[1..] {
+        let other: PipePlan = plan(row)?;
+        if !arguments.force
+            && (other.pattern, other.pairs, other.buffers)
+                != (first.pattern, first.pairs, first.buffers)
+        {
+            return refuse(format!(
+                "{} and {} differ in pattern, pairs or buffers, so that their times mean different things; --force compares them",
+                rows[0].summary.id, row.summary.id
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The differences between the conditions of two runs, a sentence each: processors of the ends,
+/// congestion control, transport.
+fn differences(base: &RunRow, other: &RunRow) -> anyhow::Result<Vec<String>> {
+    let [first, second] = [conditions(base)?, conditions(other)?];
+    let both = first.into_iter().zip(second).filter(|((_, first), (_, second))| first != second);
+    let (base, other) = (base.summary.id, other.summary.id);
+    Ok(both
+        .map(|((what, first), (_, second))| {
+            format!("{what}: {first} in {base}, {second} in {other}")
+        })
+        .collect())
+}
+
+/// The conditions that a signature depends on, in addition to its sizes.
+fn conditions(row: &RunRow) -> anyhow::Result<[(&'static str, String); 8]> {
+    let plan: PipePlan = plan(row)?;
+    let held = plan
+        .processors
+        .map_or_else(|| "where the scheduler puts them".to_owned(), |held| held.to_string());
+    let sleep = if plan.kept_awake { "kept awake" } else { "free to sleep" };
+    let control = plan
+        .congestion_control
+        .map_or_else(|| "the machine's own".to_owned(), |name| name.to_string());
+    Ok([
+        ("network", row.summary.network.clone()),
+        ("transport", plan.kind.label().to_owned()),
+        ("pattern", plan.pattern.name().to_owned()),
+        ("pairs", plan.pairs.to_string()),
+        ("ends", held),
+        ("processors", sleep.to_owned()),
+        ("congestion control", control),
+        ("load", plan.load.name().to_owned()),
+    ])
+}
+
+fn stored(store: &Store, row: &RunRow) -> anyhow::Result<StoredSignature> {
+    let run = &row.summary;
+    let label = run.label.as_ref().map_or_else(String::new, |label| format!(", {label}"));
+    let about = format!("{}, {}, {}{label}", run.network, run.profile, run.created);
+    Ok(StoredSignature { name: run.id.to_string(), about, verdict: signature(store, row)? })
+}
+
+fn json(signatures: &[StoredSignature], warnings: Vec<String>) -> serde_json::Result<String> {
+    let base = &signatures[0];
+    let other = |one: &'_ StoredSignature| cost_over(&one.verdict, &base.verdict);
+    let others =
+        signatures[1..].iter().map(|one| Other { run: &one.name, cost: other(one) }).collect();
+    Ok(serde_json::to_string_pretty(&Document { base: &base.name, others, warnings })? + "\n")
+}

@@ -1,0 +1,48 @@
+//! Continues an interrupted run, with its plan, its network, and the results that are stored.
+
+use btu_control::environment;
+use btu_store::{RunLock, RunRow, Store};
+use btu_suite::pipe::{self, Job, PipePlan, SetPlan};
+
+use super::ground::remote_of;
+use super::plan::Asked;
+use crate::cli::Resuming;
+use crate::stored::resume;
+
+/// A run to complete.
+pub(super) struct Resumed {
+    pub(super) lock: RunLock,
+    pub(super) row: RunRow,
+    /// The warning that the run keeps about its resumption.
+    pub(super) warning: Option<String>,
+}
+
+/// The request of this run.
+pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
+    resume::made_by(row, "btu pipe")?;
+    let job = if row.summary.suite == pipe::SUITE {
+        Job::One(Box::new(resume::plan(row)?))
+    } else {
+        Job::Set(resume::plan::<SetPlan>(row)?)
+    };
+    for plan in job.plans() {
+        resume::is_its_plan(row, (plan.version, PipePlan::VERSION), &job.hash())?;
+    }
+    let network = Job::network_in(&row.summary.network).to_owned();
+    Ok(Asked { jobs: vec![job], network })
+}
+
+/// Resumes the run, if it is incomplete and this is still its machine.
+pub(super) fn take_up(
+    store: &Store,
+    row: RunRow,
+    asked: &Asked,
+    resuming: &Resuming,
+) -> anyhow::Result<Option<Resumed>> {
+    let Some(lock) = resume::lock(store, &row)? else { return Ok(None) };
+    let remotes = asked.jobs.iter().filter_map(remote_of);
+    let hosts: Vec<String> = remotes.map(|remote| remote.to_string()).collect();
+    resume::may_call(&row, &hosts, resuming.allowed.call_hosts)?;
+    let warning = resume::same_machine(&row, None, &environment::collect(), resuming.force)?;
+    Ok(Some(Resumed { lock, row, warning }))
+}

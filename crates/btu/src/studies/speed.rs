@@ -1,0 +1,196 @@
+//! `btu speed`: from the command line to a plan.
+
+mod arguments;
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use btu_network::{Host, HostAddressError};
+use btu_store::{RunId, Store};
+use btu_suite::activity::OpenLoop;
+use btu_suite::experiment::{Experiment, Frame, Measured};
+use btu_suite::lead;
+use btu_suite::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
+use btu_units::{BitRate, Bytes, Span};
+
+use crate::cli::{Common, ProfileName};
+use crate::exit::Refusal;
+use crate::start::hosts::{self, Family};
+use crate::start::progress::Watch;
+use crate::start::study::{self, Chosen};
+use crate::stored::{resume, runs};
+use crate::suites::{Measure, Studied, Suite};
+use arguments::INTRODUCTION;
+
+pub(crate) use arguments::Speed;
+
+/// The longest phase.
+const TIME: std::ops::RangeInclusive<Span> =
+    Span::from_milliseconds(100)..=Span::from_seconds(3600);
+
+/// The slowest stream of datagrams: one every ten seconds or so.
+const SLOWEST: BitRate = BitRate::from_bits_per_second(1000);
+
+/// The time in which a stream fills the queues of a network that is not known: two seconds, which is
+/// more than most queues hold. A longer one is seen: requests then still become slower.
+const LEAD: Span = Span::from_seconds(2);
+
+/// The additional time of a phase: queues drain, connections end.
+const DEADLINE_MARGIN: Span = Span::from_seconds(60);
+
+impl Measure for Speed {
+    const SUITE: &'static dyn Suite = &Studied::<SpeedPlan>::new();
+
+    fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        let watch = if self.json_lines { Watch::JsonLines } else { Watch::Terminal };
+        let (store, run) = study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO)?;
+        runs::code(&store, run)?;
+        code(&store, run)
+    }
+}
+
+/// The exit code: each phase has to have something that counts.
+fn code(store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
+    let plan: SpeedPlan = resume::plan(&store.run(&run.to_string())?)?;
+    let cells: Vec<Measured<SpeedCell>> = store.records(run)?;
+    let counts = |phase| cells.iter().any(|cell| cell.cell.phase == phase && cell.is_valid());
+    let Some(missing) = plan.phases.iter().find(|phase| !counts(**phase)) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let failed = cells.iter().find(|cell| cell.cell.phase == *missing);
+    let why = failed.and_then(|cell| cell.faults.first()).map_or("not measured", String::as_str);
+    bail!(
+        "run {run} has no result for `{}`: {why}; where the path is only slow, -t '{}' gives it more time",
+        SpeedCell { phase: *missing },
+        plan.time * 4 + DEADLINE_MARGIN
+    )
+}
+
+fn usage(problem: impl Into<String>) -> anyhow::Error {
+    Refusal::Usage(problem.into()).into()
+}
+
+fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
+    let profile = speed.study.profile;
+    let (blocks, time, idle) = match profile {
+        ProfileName::Quick => (1, Span::from_seconds(3), Span::from_milliseconds(1500)),
+        ProfileName::Standard => (5, Span::from_seconds(10), Span::from_seconds(3)),
+        ProfileName::Full => (15, Span::from_seconds(30), Span::from_seconds(10)),
+    };
+    if let Some(rate) = speed.udp.filter(|rate| *rate < SLOWEST) {
+        return Err(usage(format!("--udp {rate} is too slow: at least {SLOWEST}")));
+    }
+    let family = if speed.ipv6 { Family::Ipv6 } else { Family::Either };
+    let chosen = chosen(speed)?.over(family);
+    let near = chosen.host("from", speed.from.as_deref(), Some(0))?;
+    let far = chosen.host(
+        "to",
+        speed.host.as_deref().map(name).or(speed.to.as_deref()),
+        chosen.last(),
+    )?;
+    if near == far {
+        return Err(usage(
+            "--from and --to are different stations or hosts: two of them are needed",
+        ));
+    }
+    let ends = [&near, &far].map(|host| chosen.drawing()?.station_called(host.as_str()));
+    let way = match (chosen.drawing(), ends) {
+        (Some(drawing), [Some(near), Some(far)]) => Some((drawing, [near, far])),
+        _ => None,
+    };
+    let least = way.map_or(Span::ZERO, |(drawing, ends)| least_time(drawing, ends));
+    let asked = checked(speed.time, time, least);
+    let time = asked.as_ref().map_or(least, |time| *time);
+    let lead = chosen.drawing().map_or(LEAD, |drawing| lead::of(Some(drawing)));
+    let requests = OpenLoop { interval: interval(way, time), lead };
+    let longest = lead + time + DEADLINE_MARGIN;
+    let phases = phases(speed);
+    let cells = u64::from(blocks) * phases.len() as u64;
+    let plan = SpeedPlan {
+        frame: Frame {
+            version: SpeedPlan::VERSION,
+            seed: study::seed(&speed.study)?,
+            profile: profile.name().to_owned(),
+            blocks,
+            budget: longest * cells,
+            deadline: longest,
+            left_out: Vec::new(),
+            network: chosen.field(vec![near, far])?,
+        },
+        phases,
+        time,
+        requests: Some(requests),
+        idle: idle.max(least),
+        streams: speed.streams,
+        offered: speed.udp,
+        dscp: speed.dscp,
+        receiving: speed.reading.receive,
+    };
+    match plan.too_slow() {
+        // Where nothing comes through, no time is enough.
+        None => asked.map(|_| plan),
+        Some((needed, limit)) => Err(usage(format!(
+            "nothing can come through: on this network a connection and its first answer take {:.0} s by their closed \
+             form, and btu waits {limit} for them; `btu sim` simulates such a network without waiting",
+            needed.seconds()
+        ))),
+    }
+}
+
+/// The requested time, or this one where it is long enough for the network.
+fn checked(asked: Option<Span>, otherwise: Span, least: Span) -> anyhow::Result<Span> {
+    let time = asked.unwrap_or_else(|| otherwise.max(least));
+    if !TIME.contains(&time) {
+        let (shortest, longest) = (TIME.start(), TIME.end());
+        return Err(usage(format!("--time {time} is not between {shortest} and {longest}")));
+    }
+    if time < least {
+        let enough = least.seconds().ceil();
+        return Err(usage(format!(
+            "--time {time} is too short for this network, on which ten requests take longer: -t '{enough} s' is enough"
+        )));
+    }
+    Ok(time)
+}
+
+/// The text before the addresses.
+fn name(host: &str) -> &str {
+    host.split_once('=').map_or(host, |(name, _)| name)
+}
+
+/// The place of the measurement: there is no default.
+fn chosen(speed: &Speed) -> anyhow::Result<Chosen<'_>> {
+    let options = &speed.study;
+    let real = &options.real;
+    let named = match &speed.host {
+        Some(text) if real.hosts.is_none() => {
+            let host: Host =
+                text.parse().map_err(|error: HostAddressError| usage(error.to_string()))?;
+            hosts::checked(vec![host], &real.reaching)?
+        }
+        _ => hosts::named_hosts(real)?,
+    };
+    if !named.is_empty() {
+        if named.len() > 1 && speed.host.is_none() && speed.to.is_none() {
+            return Err(usage("to which of these hosts? name it: btu speed HOST, or --to HOST"));
+        }
+        return Chosen::elsewhere(options, named, speed.from.is_none());
+    }
+    let Some(network) = options.network.as_deref() else {
+        return Err(usage(INTRODUCTION));
+    };
+    Chosen::of(options, (network, Span::ZERO))
+}
+
+fn phases(speed: &Speed) -> Vec<Phase> {
+    let all = [
+        (Phase::Idle, true),
+        (Phase::Up, !speed.directions.reverse),
+        (Phase::Down, true),
+        (Phase::Both, speed.directions.bidirectional),
+        (Phase::Connects, speed.connects),
+        (Phase::DatagramsUp, speed.udp.is_some() && !speed.directions.reverse),
+        (Phase::DatagramsDown, speed.udp.is_some()),
+    ];
+    all.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(phase, _)| phase).collect()
+}

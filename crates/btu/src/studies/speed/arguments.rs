@@ -1,0 +1,97 @@
+//! The arguments of `btu speed`.
+
+use btu_suite::dscp::Dscp;
+use btu_suite::speed::MOST_STREAMS;
+use btu_units::{BitRate, Span};
+use clap::Args;
+
+use crate::cli::{Reading, StudyOptions, measuring_time, quantity};
+
+/// The answer if no hosts are given.
+pub(crate) const INTRODUCTION: &str = "\
+no hosts are given: you need a second machine with ssh (a rented server, a friend's). `btu speed` takes some fifteen seconds to say \
+whether queues are too long, how long a request takes from here to a host, idle and while each direction is full, and how much TCP gets each way:
+
+  btu speed --ssh me@alpha                      to a host by ssh, where nothing is installed
+  btu speed alpha --identity me.pem             to a host with an agent
+  btu speed --network home-bloated --from laptop --to server
+                                                between two stations of a network file, on this machine
+  btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
+                                                longer, with four connections, both ways at once, and datagrams
+
+btu speed --help has all options.";
+
+const EXAMPLES: &str = "\
+Examples:
+  btu speed --ssh me@alpha                        to a host by ssh, where nothing is installed
+  btu speed alpha --identity me.pem               to a host with an agent
+  btu speed --network home-bloated --from laptop --to server
+                                                  between two stations of a network file, on this
+                                                  machine
+  btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
+
+The first line says whether queues are too long: how much longer requests take while TCP fills the
+network than on the idle one. Then follow rates and round trips. `btu show`, `btu report` and `btu
+runs export` work with it as with every run.";
+
+/// Measure what a network gives between two hosts: rates each way, round trips idle and loaded, and
+/// whether its queues are too long
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Speed {
+    /// The far host, where an agent listens: NAME, or NAME=CONTROL@MEASURED with its addresses;
+    /// with --hosts one of the inventory's
+    #[arg(value_name = "HOST", conflicts_with_all = ["network", "ssh", "to", "resume"])]
+    pub(crate) host: Option<String>,
+    /// The near station, or host of an inventory [default: this machine; of a network file the
+    /// first station]
+    #[arg(long, value_name = "STATION|HOST")]
+    pub(crate) from: Option<String>,
+    /// The far station or host [default: of a network file the last station]
+    #[arg(long, value_name = "STATION|HOST")]
+    pub(crate) to: Option<String>,
+    /// How long each phase is measured after its queues are full [default: 3 s; standard profile: 10 s;
+    /// full: 30 s]
+    #[arg(long, short, value_name = "TIME", value_parser = measuring_time)]
+    pub(crate) time: Option<Span>,
+    #[command(flatten)]
+    pub(crate) directions: Directions,
+    /// Number of TCP connections in one direction
+    #[arg(long, short = 'P', value_name = "NUMBER", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_STREAMS)))]
+    pub(crate) streams: u32,
+    /// Also count how many times a second the near host can connect, send a request, read the
+    /// answer and close
+    #[arg(long)]
+    pub(crate) connects: bool,
+    /// Also send datagrams of 1400 bytes at this rate each way
+    #[arg(long, short = 'b', visible_alias = "rate")]
+    #[arg(value_name = "RATE", value_parser = quantity::<BitRate>)]
+    pub(crate) udp: Option<BitRate>,
+    /// Use IPv6: stations of a network file get IPv6 addresses, and of a host's addresses an IPv6
+    /// one is taken
+    #[arg(long, short = '6')]
+    pub(crate) ipv6: bool,
+    /// Mark packets for routers that give priority: a code point from 0 to 63, or its name, such as
+    /// EF or AF41
+    #[arg(long, value_name = "NAME|NUMBER")]
+    pub(crate) dscp: Option<Dscp>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    /// Print the current rates as a line of JSON each second, and the result as the last line
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) json_lines: bool,
+    #[command(flatten)]
+    pub(crate) study: StudyOptions,
+}
+
+/// The directions; by default each one alone.
+#[derive(Debug, Args)]
+pub(crate) struct Directions {
+    /// Measure only from the far host to the near one
+    #[arg(long, short = 'R')]
+    pub(crate) reverse: bool,
+    /// Also measure both directions at once
+    #[arg(long)]
+    pub(crate) bidirectional: bool,
+}
