@@ -34,6 +34,7 @@ mod topology;
 mod trace;
 mod traffic;
 mod tree;
+mod work;
 mod written;
 
 use toml::de::DeTable;

@@ -6,6 +6,7 @@
 //! [`DisplayFile`] of symbols that may call each other, and draws them into a [`Picture`]; its
 //! digest shows whether two protocols left equal pictures.
 
+mod accounts;
 mod acknowledgements;
 mod backwards;
 mod broadcasts;

@@ -20,6 +20,7 @@
 //! program.
 
 mod client;
+mod ends;
 mod from_pipe;
 mod held;
 mod key;

@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use super::expand::Work;
 use super::stations::{ADDRESSES, address_at, place};
+use super::work::Work;
 
 /// An address for each seat, in their order. The first member of a group has the written address,
 /// the others those after it; a seat without one gets the lowest free address.

@@ -2,10 +2,10 @@
 
 use btu_units::Length;
 
-use super::expand::Work;
 use super::links::BridgeGroup;
 use super::names::Members;
 use super::stations::StationGroup;
+use super::work::Work;
 use crate::segment::Medium;
 use crate::station::Attachment;
 

@@ -8,39 +8,13 @@ use btu_units::Length;
 use super::names::{self, Kind, Members, Names};
 use super::problem::{Problems, Spot};
 use super::stations::StationGroup;
+use super::work::{Seat, Work};
 use super::written::Written;
 use super::{addresses, cable, flows, limits, topology};
 use crate::direction::Rate;
 use crate::drawing::{Drawing, SegmentId};
 use crate::segment::{Medium, Segment};
 use crate::station::{Attachment, Station};
-
-/// A station during expansion: some of its values are not known yet.
-#[derive(Debug)]
-pub(super) struct Seat {
-    pub(super) name: String,
-    /// Index of its group in the file.
-    pub(super) group: usize,
-    pub(super) plug: Option<Attachment>,
-    /// Whether its place on the cable was written.
-    pub(super) placed: bool,
-}
-
-/// A drawing in the making.
-#[derive(Debug)]
-pub(super) struct Work<'a> {
-    pub(super) written: &'a Written,
-    pub(super) drawing: Drawing,
-    pub(super) seats: Vec<Seat>,
-    pub(super) names: Names,
-    pub(super) problems: &'a Problems,
-    /// For each bridge and link, the index of its group in the file.
-    pub(super) bridge_groups: Vec<usize>,
-    pub(super) link_groups: Vec<usize>,
-    /// Entries written out so far; see [`limits::ENTRIES`].
-    entries: usize,
-    opportunities: usize,
-}
 
 /// The drawing that `written` describes. Mistakes are added to `problems`; the answer is then of no
 /// use.

@@ -2,12 +2,12 @@
 
 use btu_units::{BitRate, Bytes};
 
-use super::expand::Work;
 use super::fields::clip;
 use super::names::Kind;
 use super::stations::Reference;
 use super::topology::Parts;
 use super::traffic::{FlowGroup, LEAST_SIZE, Pace, single};
+use super::work::Work;
 use crate::direction::{Direction, Framing, Rate};
 use crate::drawing::{Drawing, StationId};
 use crate::link::End;

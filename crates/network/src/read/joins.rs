@@ -3,10 +3,10 @@
 use btu_units::Length;
 
 use super::cable;
-use super::expand::Work;
 use super::limits;
 use super::links::{BridgeGroup, LinkGroup};
 use super::names::{Kind, Members};
+use super::work::Work;
 use crate::drawing::{BridgeId, LinkId, SegmentId, StationId};
 use crate::link::{Bridge, End, Link};
 use crate::station::Attachment;

@@ -1,6 +1,6 @@
 //! The connections: they must form no loop, and they decide which stations can reach each other.
 
-use super::expand::Work;
+use super::work::Work;
 use crate::drawing::StationId;
 use crate::link::End;
 use crate::station::Attachment;

@@ -3,7 +3,7 @@
 use btu_stats::{Bootstrap, Effects, Estimate, Level, Method, Term, median};
 use serde::Serialize;
 
-use super::plan::accounts;
+use super::accounts::accounts;
 use super::{AppCell, AppPlan, Factor, Factors};
 use crate::experiment::{Experiment, Measured};
 

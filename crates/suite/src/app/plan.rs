@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use btu_units::{Bytes, Span, hexadecimal};
 use serde::{Deserialize, Serialize};
 
+use super::accounts::{accounts, broadcast, x11perf};
 use super::verdict::{AppVerdict, judge, least_times};
 use super::{
     AppCell, Broadcasts, Carrier, Displayed, Drawing, Drawn, Factor, Factors, Mix, Niceness,
@@ -16,7 +17,7 @@ use crate::border;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
 use crate::network::{HostName, Impairments};
 use crate::pipe::{End, PipePlan, Place, SocketOptions};
-use crate::record::{DatagramsSent, Outcome};
+use crate::record::Outcome;
 use crate::script::{Role, Script, Step};
 
 /// A picture of any workload takes no longer, one request at a time over the slowest line of the
@@ -232,16 +233,6 @@ fn relayed(seen: &Observation, cell: &AppCell) -> Option<(Bytes, Bytes)> {
     (cell.carrier == Carrier::Relay).then(|| passed.unwrap_or_default())
 }
 
-/// How many broadcasts were sent, if any were.
-pub(super) fn broadcast(seen: &Observation) -> Option<&DatagramsSent> {
-    let mut outcomes =
-        seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
-    outcomes.find_map(|outcome| match outcome {
-        Outcome::DatagramsSent(sent) => Some(sent),
-        _ => None,
-    })
-}
-
 /// Broadcasts in a cell of which an end's host must receive some: if none of so many came, they did
 /// not reach its segment.
 const SOME_BROADCASTS: u64 = 100;
@@ -439,31 +430,6 @@ impl Experiment for AppPlan {
     }
 }
 
-/// Units a second of a test of x11perf.
-pub(super) fn x11perf(seen: &Observation) -> Option<f64> {
-    let mut outcomes =
-        seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
-    outcomes.find_map(|outcome| match outcome {
-        Outcome::X11perf { per_second } => Some(*per_second),
-        _ => None,
-    })
-}
-
-/// The accounts of the two ends.
-pub(super) fn accounts(seen: &Observation) -> Option<(&Drawn, &Displayed)> {
-    let outcomes =
-        || seen.reports.iter().filter_map(|placed| Some(&placed.result.as_ref().ok()?.outcome));
-    let drawn = outcomes().find_map(|outcome| match outcome {
-        Outcome::Drawn(drawn) | Outcome::DrawnInside { drawn, .. } => Some(drawn),
-        _ => None,
-    });
-    let displayed = outcomes().find_map(|outcome| match outcome {
-        Outcome::Displayed(displayed) | Outcome::DrawnInside { displayed, .. } => Some(displayed),
-        _ => None,
-    });
-    drawn.zip(displayed)
-}
-
 #[cfg(test)]
 mod tests {
     use btu_units::Time;
@@ -471,7 +437,7 @@ mod tests {
     use super::*;
     use crate::app::Discarded;
     use crate::experiment::{CellSetting, Field, Raised};
-    use crate::record::{CpuTime, PlacedReport, Report};
+    use crate::record::{CpuTime, DatagramsSent, PlacedReport, Report};
 
     fn plan() -> AppPlan {
         let stations = ["b", "a"].map(|name| HostName::try_from(name).unwrap()).to_vec();

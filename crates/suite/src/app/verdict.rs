@@ -7,11 +7,11 @@ use btu_stats::{Estimate, Level, geometric_interval, median};
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 
+use super::accounts::{accounts, broadcast, x11perf};
 use super::effects::two_way;
 use super::expected::FIRST_SEGMENTS;
 use super::missed::missed;
 use super::own::Echoed;
-use super::plan::{accounts, broadcast, x11perf};
 use super::x11perf::next_to_x11perf;
 use super::{
     AppCell, AppPlan, Bandwidth, Carrier, Discarded, Displayed, Drawn, FactorShares, NextToX11perf,

@@ -10,6 +10,7 @@ use crate::activity::{
     UdpReceive, UdpSend, Work,
 };
 use crate::network::Impairments;
+use crate::record::TcpInfo;
 use crate::script::{Role, Step};
 
 const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);

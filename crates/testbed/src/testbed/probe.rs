@@ -12,11 +12,7 @@ use super::design::Design;
 use super::error::{Cause, TestbedError};
 use super::layout::{self, Layout, Place};
 use super::namespaces::Namespaces;
-use super::probe_timeout;
-
-/// The number of stations of a drawn network that are probed, evenly chosen: enough to find a wire
-/// that carries nothing, and few enough for a slow line.
-pub(super) const MOST_TARGETS: usize = 16;
+use super::probe_timeout::{self, MOST_TARGETS};
 
 /// The longest wait between two checks of the deadline and of the processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

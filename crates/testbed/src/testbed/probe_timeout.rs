@@ -6,6 +6,10 @@ use std::time::Duration;
 use btu_network::{Atm, Direction, Drawing, Framing, Medium, Rate, Star, Trace};
 use btu_units::{BitRate, Span};
 
+/// The number of stations of a drawn network that are probed, evenly chosen: enough to find a wire
+/// that carries nothing, and few enough for a slow line.
+pub(super) const MOST_TARGETS: usize = 16;
+
 /// The octets that a probe's packet occupies on an Ethernet: 64 octets, preamble and gap.
 const ETHERNET_BITS: u64 = (64 + 8 + 12) * 8;
 
@@ -50,7 +54,7 @@ pub(super) fn try_every(drawing: &Drawing, packets: usize) -> Duration {
 
 /// The timeout for the probe's packets.
 pub(super) fn of(drawing: &Drawing) -> Duration {
-    try_every(drawing, super::probe::MOST_TARGETS).saturating_mul(TRIES).min(LONGEST_TIMEOUT)
+    try_every(drawing, MOST_TARGETS).saturating_mul(TRIES).min(LONGEST_TIMEOUT)
 }
 
 /// Whether packets can be expected to pass: not if half of them or more are lost.

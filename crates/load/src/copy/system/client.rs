@@ -1,15 +1,14 @@
 //! The end of a copy by programs of the system that connects.
 
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use btu_suite::activity::Token;
 use btu_suite::copy::{Direction, Program};
 use btu_traffic::{Flow, Limit};
 use btu_units::{Span, Time};
 
-use super::held::Held;
-use super::log::LetIn;
+use super::ends::Client;
 use super::process::{Ended, Process};
 use super::{NAME, openssh, rsync, vsftpd};
 use crate::LoadError;
@@ -18,15 +17,6 @@ use crate::copy::store::Stored;
 use crate::copy::stream::hear_done;
 use crate::copy::{Moved, Over};
 use crate::ftp::{self, CopyLogin};
-
-/// A command of the system that copies.
-pub(super) struct Client {
-    pub(super) program: &'static str,
-    pub(super) command: Command,
-    pub(super) let_in: LetIn,
-    /// Its input files, which are removed with this.
-    pub(super) held: Vec<Held>,
-}
 
 /// The address to call, and the credentials.
 #[derive(Clone, Copy)]

@@ -7,11 +7,11 @@ use std::path::Path;
 use btu_suite::activity::Token;
 use btu_suite::copy::{Direction, Program};
 
-use super::client::Client;
+use super::ends::Client;
+use super::ends::Service;
 use super::held::Held;
 use super::key::Key;
 use super::log::LetIn;
-use super::server::Service;
 use super::{NAME, account, ending_with_us, find};
 use crate::LoadError;
 

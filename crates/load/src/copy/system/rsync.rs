@@ -13,8 +13,7 @@ use btu_suite::activity::Token;
 use btu_suite::copy::Direction;
 use btu_units::hexadecimal;
 
-use super::client::Client;
-use super::server::Service;
+use super::ends::{Client, Service};
 use super::{ending_with_us, find};
 use crate::LoadError;
 use crate::scratch::NAMED;

@@ -1,6 +1,5 @@
 //! A program of the system as the server of one file, a process for each connection.
 
-use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -12,8 +11,8 @@ use btu_suite::peers::Callers;
 use btu_traffic::{Flow, FlowDoor, Limit};
 use btu_units::Time;
 
+use super::ends::Service;
 use super::held::Held;
-use super::log::LetIn;
 use super::process::{Ended, Process};
 use super::{account, find, openssh, rsync, sandbox, vsftpd};
 use crate::LoadError;
@@ -25,16 +24,6 @@ use crate::copy::{Moved, Over};
 /// Opens two texts and the file as 3, 4 and 5, and continues as an account in a user namespace of
 /// its own, until this process ends. Standard error is 6, too: rsync closes the usual one.
 const OPEN: &str = "exec 3<\"$1\" 4<\"$2\" 5<>\"$3\" 6>&2; shift 3; exec \"$@\"";
-
-/// The program that serves a connection.
-pub(super) struct Service {
-    pub(super) program: &'static str,
-    /// The program and its arguments.
-    pub(super) words: Vec<OsString>,
-    pub(super) let_in: LetIn,
-    /// Its descriptors 3 and 4, if it accepts texts without a name.
-    pub(super) held: Option<[Held; 2]>,
-}
 
 /// A port, and the program that serves its callers.
 pub(crate) struct SystemServer {

@@ -23,11 +23,11 @@ use btu_units::Span;
 use nix::fcntl::OFlag;
 use nix::unistd::{Group, pipe2};
 
-use super::client::Client;
+use super::ends::Client;
+use super::ends::Service;
 use super::from_pipe::{Has, look, read_until};
 use super::held::Held;
 use super::process::Process;
-use super::server::Service;
 use super::{account, find, openssh};
 use crate::LoadError;
 use crate::account::now;

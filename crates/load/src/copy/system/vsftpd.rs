@@ -6,8 +6,8 @@
 use btu_suite::activity::Token;
 use btu_units::hexadecimal;
 
+use super::ends::Service;
 use super::held::Held;
-use super::server::Service;
 use super::{account, find};
 use crate::LoadError;
 
