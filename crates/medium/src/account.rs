@@ -75,7 +75,7 @@ pub struct Account {
 
 impl Account {
     /// Accounts opened with `held` frames inside.
-    pub fn opened_with(held: u64) -> Self {
+    pub(crate) fn opened_with(held: u64) -> Self {
         Self { received: held, held, ..Self::default() }
     }
 
@@ -86,7 +86,7 @@ impl Account {
     }
 
     /// Counts one frame dropped for `cause`.
-    pub fn drop_one(&mut self, cause: Cause) {
+    pub(crate) fn drop_one(&mut self, cause: Cause) {
         self.dropped[cause as usize] += 1;
     }
 
@@ -106,13 +106,13 @@ impl Account {
     }
 
     /// Whether every frame is accounted for.
-    pub fn is_balanced(&self) -> bool {
+    pub(crate) fn is_balanced(&self) -> bool {
         self.received + self.duplicated == self.delivered + self.dropped() + self.held
     }
 
     /// The accounts of two elements in series, `self` before `next`, seen from outside.
     #[must_use]
-    pub fn followed_by(mut self, next: &Self) -> Self {
+    pub(crate) fn followed_by(mut self, next: &Self) -> Self {
         // All that `self` delivered went to `next`; what `next` received beyond it was inside when
         // the accounts were reset.
         self.received = self.received + next.received - self.delivered;
@@ -127,7 +127,7 @@ impl Account {
 
     /// The accounts of two elements side by side, together.
     #[must_use]
-    pub fn combined_with(mut self, other: Self) -> Self {
+    pub(crate) fn combined_with(mut self, other: Self) -> Self {
         self.received += other.received;
         self.duplicated += other.duplicated;
         self.delivered += other.delivered;

@@ -115,12 +115,12 @@ impl Address {
     }
 
     /// Whether it is one of [`Self::of_station`].
-    pub const fn is_station(self) -> bool {
+    pub(crate) const fn is_station(self) -> bool {
         self.0 >> 24 == 0x0002_6274
     }
 
     /// The number of the station with this address, if it is one of [`Self::of_station`].
-    pub const fn station_number(self) -> Option<u32> {
+    pub(crate) const fn station_number(self) -> Option<u32> {
         if self.is_station() { Some((self.0 & 0x00ff_ffff) as u32) } else { None }
     }
 

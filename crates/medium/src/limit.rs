@@ -33,7 +33,7 @@ impl Limit {
     /// `rate`, whichever is more. 100 ms is a common round-trip time on the Internet, so one
     /// bandwidth-delay product (Villamizar and Song 1994); 100 frames is what slow interfaces have
     /// long had.
-    pub fn for_rate(rate: BitRate) -> Self {
+    pub(crate) fn for_rate(rate: BitRate) -> Self {
         let tenth_of_a_second = rate.bits_per_second() / 8 / 10;
         let bytes = tenth_of_a_second.max(100 * FULL_FRAME);
         let frames =
@@ -55,7 +55,7 @@ impl Limit {
     /// What a propagation delay of `delay` behind a line of `rate` can contain: as many shortest
     /// frames (84 octets with preamble and gap) as fit into the delay, and a thousand for bursts,
     /// within the bound on memory.
-    pub fn for_flight(rate: BitRate, delay: Span) -> Self {
+    pub(crate) fn for_flight(rate: BitRate, delay: Span) -> Self {
         let bits =
             u128::from(rate.bits_per_second()) * u128::from(delay.nanoseconds()) / 1_000_000_000;
         let frames = usize::try_from(bits / (84 * 8)).unwrap_or(usize::MAX).saturating_add(1000);

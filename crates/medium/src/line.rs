@@ -71,7 +71,7 @@ impl Line {
 
     /// Changes the rate from `at` on, or from now on when `at` is over: the frame in transmission
     /// keeps its time, the ones that wait leave at the new rate. The queue's limit stays as it was.
-    pub fn change_rate(&mut self, at: Time, rate: BitRate) {
+    pub(crate) fn change_rate(&mut self, at: Time, rate: BitRate) {
         self.rates.note(at.max(self.latest), rate);
     }
 

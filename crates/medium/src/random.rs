@@ -64,7 +64,7 @@ impl Bernoulli {
     }
 
     /// Draws the next decision; it is `true` with the fixed probability.
-    pub fn decide(&mut self) -> bool {
+    pub(crate) fn decide(&mut self) -> bool {
         self.odds.sample(&mut self.stream.0)
     }
 

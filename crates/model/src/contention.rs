@@ -76,7 +76,7 @@ impl SharedCable {
 
     /// Like `delay`, with a warning where a cable with 802.3's own backoff, in slots of `slot`
     /// seconds, differs by more than 5 %.
-    pub fn delay_with_backoff(&self, slot: f64) -> Answer {
+    pub(crate) fn delay_with_backoff(&self, slot: f64) -> Answer {
         let (answer, error) = (self.delay(), self.error(slot));
         if error > WITHIN {
             answer.but(Warning::Optimistic)

@@ -96,7 +96,7 @@ impl Ethernet {
     ///
     /// # Errors
     /// When the headers leave no room.
-    pub fn largest_payload(&self, transport: Transport) -> Result<Bytes, ModelError> {
+    pub(crate) fn largest_payload(&self, transport: Transport) -> Result<Bytes, ModelError> {
         let (mtu, headers) = (self.mtu, transport.headers());
         match mtu.count().checked_sub(headers.count()) {
             None | Some(0) => Err(ModelError::NoPayload { mtu, headers }),

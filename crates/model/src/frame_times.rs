@@ -43,7 +43,7 @@ impl FrameTimes {
     }
 
     /// The second moment, E\[X^2\].
-    pub fn second_moment(&self) -> f64 {
+    pub(crate) fn second_moment(&self) -> f64 {
         self.expect(|part| match part {
             Part::Fixed(time) => time * time,
             Part::Exponential(mean) => 2.0 * mean * mean,
@@ -59,7 +59,7 @@ impl FrameTimes {
     }
 
     /// Mean and second moment of the larger of a frame's time and `least`.
-    pub fn moments_of_at_least(&self, least: f64) -> (f64, f64) {
+    pub(crate) fn moments_of_at_least(&self, least: f64) -> (f64, f64) {
         let mean = self.expect(|part| match part {
             Part::Fixed(time) => time.max(least),
             Part::Exponential(mean) => least + mean * (-least / mean).exp(),

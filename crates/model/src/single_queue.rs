@@ -18,7 +18,7 @@ pub fn waiting(rate: f64, times: &FrameTimes) -> Answer {
 
 /// Like `waiting`, where only the mean and the second moment of service are known, in seconds and
 /// seconds squared.
-pub fn waiting_of_moments(rate: f64, mean: f64, second_moment: f64) -> Answer {
+pub(crate) fn waiting_of_moments(rate: f64, mean: f64, second_moment: f64) -> Answer {
     if !sensible(&[rate, mean, second_moment]) {
         return Answer::OUT_OF_RANGE;
     }

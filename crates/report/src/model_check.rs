@@ -134,7 +134,7 @@ impl CheckPoint {
     }
 
     /// Whether both find the network overloaded.
-    pub fn both_overloaded(&self, kind: AnswerKind) -> bool {
+    pub(crate) fn both_overloaded(&self, kind: AnswerKind) -> bool {
         self.predicted.is_none() && self.is_overloaded(kind) && !self.is_void(kind)
     }
 

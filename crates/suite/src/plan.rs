@@ -227,7 +227,7 @@ impl Plan {
     }
 
     /// Message sizes of a component: the five for the rated, one for each of the further.
-    pub fn messages_of(&self, component: Component) -> &[Bytes] {
+    pub(crate) fn messages_of(&self, component: Component) -> &[Bytes] {
         match component {
             Component::InteractiveTcp | Component::InteractiveUdp => &[INTERACTIVE_MESSAGE],
             Component::Udp => &[UDP_MESSAGE],

@@ -40,7 +40,7 @@ fn unfinished(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Row> {
 }
 
 /// The plan's stop rule.
-pub fn stop_rule(plan: &Plan) -> StopRule {
+pub(crate) fn stop_rule(plan: &Plan) -> StopRule {
     StopRule {
         fewest: plan.profile.least_blocks as usize,
         most: plan.profile.most_blocks as usize,

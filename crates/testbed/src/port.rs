@@ -42,7 +42,7 @@ pub enum Carriage {
 
 impl Carriage {
     /// The size of its buffers, for an interface with this MTU.
-    pub fn buffer_bytes(self, mtu: usize) -> usize {
+    pub(crate) fn buffer_bytes(self, mtu: usize) -> usize {
         const HEADERS: usize = 14 + 4 + 4;
         let frame = match self {
             Self::Frames => mtu + HEADERS,
@@ -159,7 +159,7 @@ impl Port {
     ///
     /// # Errors
     /// The interface is gone.
-    pub fn kernel_drops(&mut self) -> Result<u64, PortError> {
+    pub(crate) fn kernel_drops(&mut self) -> Result<u64, PortError> {
         // The kernel's counter starts again with every reading.
         let more = socket::drops(self.socket.as_fd())
             .map_err(|error| self.error("reading the drop counter", error))?;
@@ -169,7 +169,7 @@ impl Port {
 
     /// Frames that were longer than a buffer, or shorter than an Ethernet header, since the port
     /// was opened.
-    pub fn misfits(&self) -> u64 {
+    pub(crate) fn misfits(&self) -> u64 {
         self.misfits
     }
 

@@ -32,7 +32,7 @@ impl Capabilities {
     /// value.
     pub const NET_ADMIN: Self = Self(1 << 12);
     /// `CAP_NET_RAW`: packet sockets.
-    pub const NET_RAW: Self = Self(1 << 13);
+    pub(crate) const NET_RAW: Self = Self(1 << 13);
     /// `CAP_IPC_LOCK`: keeping more memory in place than the limit for locked memory.
     pub const IPC_LOCK: Self = Self(1 << 14);
     /// `CAP_SYS_PTRACE`: copying from one process's memory into another's.

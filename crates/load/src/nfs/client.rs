@@ -139,7 +139,7 @@ impl Client {
     ///
     /// # Errors
     /// As of every call; [`NfsError::is_no_such_file`] recognises an unknown name.
-    pub fn look_up(&mut self, directory: &Handle, name: &str) -> Result<Found, NfsError> {
+    pub(crate) fn look_up(&mut self, directory: &Handle, name: &str) -> Result<Found, NfsError> {
         self.call("LOOKUP", &Call::Lookup { name: entry(directory, name) }, Found::read_looked_up)
     }
 
@@ -211,7 +211,7 @@ impl Client {
     ///
     /// # Errors
     /// As of every call; a server that took less than was sent is one without room.
-    pub fn write_at(
+    pub(crate) fn write_at(
         &mut self,
         file: &Handle,
         offset: u64,

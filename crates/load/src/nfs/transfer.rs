@@ -122,7 +122,7 @@ impl Client {
     ///
     /// # Errors
     /// As of every call; [`NfsError::ThisEnd`] where `sink` fails.
-    pub fn read_file(
+    pub(crate) fn read_file(
         &mut self,
         file: &Handle,
         size: u64,

@@ -59,7 +59,7 @@ impl Transmitter {
     }
 
     /// Changes the rate for frames that begin from `at` on.
-    pub fn change_rate(&mut self, at: Time, rate: BitRate) {
+    pub(crate) fn change_rate(&mut self, at: Time, rate: BitRate) {
         self.rates.note(at, rate);
     }
 

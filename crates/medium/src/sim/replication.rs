@@ -80,7 +80,7 @@ impl Accounts {
     }
 
     /// Whether every frame is accounted for.
-    pub fn is_balanced(&self) -> bool {
+    pub(crate) fn is_balanced(&self) -> bool {
         self.inside_at_start + self.generated == self.delivered + self.dropped + self.inside
     }
 

@@ -73,7 +73,7 @@ impl Section {
 
     /// Like `of`, for files only.
     #[must_use]
-    pub fn into_appendix(self) -> Self {
+    pub(crate) fn into_appendix(self) -> Self {
         Self { appendix: true, ..self }
     }
 }

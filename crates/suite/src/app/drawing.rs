@@ -75,7 +75,7 @@ impl Drawing {
     pub const BURST: u64 = 5;
 
     /// The largest message of a mix; `None` for a picture.
-    pub fn largest_message(&self) -> Bytes {
+    pub(crate) fn largest_message(&self) -> Bytes {
         let Some(mix) = self.mix else { return Bytes::ZERO };
         let together =
             if mix.window(self.protocol).is_none() { u64::from(mix.fan_out()) } else { 1 };

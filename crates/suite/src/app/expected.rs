@@ -146,7 +146,7 @@ impl Ways {
     }
 
     /// Seconds of an echo of 20 octets.
-    pub const fn echo_seconds(&self) -> f64 {
+    pub(crate) const fn echo_seconds(&self) -> f64 {
         self.echo
     }
 
@@ -157,7 +157,7 @@ impl Ways {
 
     /// Returns these ways with `times` times the bandwidth.
     #[must_use]
-    pub fn with_bandwidth(&self, times: f64) -> Self {
+    pub(crate) fn with_bandwidth(&self, times: f64) -> Self {
         let faster = self.map(|passage| Passage { occupied: passage.occupied / times, ..passage });
         Self { line_bits_per_second: self.line_bits_per_second * times, ..faster }
     }
@@ -180,7 +180,7 @@ impl Ways {
 
     /// Seconds that a picture of so many requests takes with any window, one of a whole picture
     /// included.
-    pub fn windowed_seconds(&self, window: u64, requests: u64, work: Work) -> Option<f64> {
+    pub(crate) fn windowed_seconds(&self, window: u64, requests: u64, work: Work) -> Option<f64> {
         if let Some(mix) = &self.mix {
             return self.mix_seconds(mix, Some(window.min(mix.fan_out().into())), work);
         }

@@ -36,16 +36,6 @@ impl Finding {
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Faster | Self::Slower)
     }
-
-    /// The finding with base and other exchanged.
-    #[must_use]
-    pub const fn reversed(self) -> Self {
-        match self {
-            Self::Faster => Self::Slower,
-            Self::Slower => Self::Faster,
-            same => same,
-        }
-    }
 }
 
 impl fmt::Display for Finding {

@@ -27,7 +27,7 @@ impl NfsWrites {
     pub const USUAL: Self = Self { window: 1, block_kibibytes: 8, is_sync: false };
 
     /// Like `USUAL`, each block durable before it is answered.
-    pub const SYNC: Self = Self { is_sync: true, ..Self::USUAL };
+    pub(crate) const SYNC: Self = Self { is_sync: true, ..Self::USUAL };
 
     /// WRITEs on their way.
     pub fn window(self) -> usize {

@@ -61,7 +61,7 @@ pub struct Share {
 
 impl Share {
     /// All of it in one chunk: the serial benchmark.
-    pub const WHOLE: Self = Self { rank: 0, processes: 1, chunks: 1 };
+    pub(crate) const WHOLE: Self = Self { rank: 0, processes: 1, chunks: 1 };
 
     /// HINT's parallel form: four chunks each.
     pub const fn of_two(rank: u64) -> Self {

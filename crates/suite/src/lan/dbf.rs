@@ -74,7 +74,7 @@ pub fn records(table: &[u8]) -> &[[u8; RECORD]] {
 
 /// The number of records in a table's header; `None` if it is not the header of a table of this
 /// kind.
-pub fn record_count(table: &[u8]) -> Option<usize> {
+pub(crate) fn record_count(table: &[u8]) -> Option<usize> {
     let header = table.get(..HEADER)?;
     let number = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
     let is_known = header[0] == VERSION

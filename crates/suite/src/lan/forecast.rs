@@ -139,7 +139,7 @@ impl Demands {
     }
 
     /// The number of stations at the server, waiting or served, of this number in total.
-    pub fn at_server(&self, stations: u32) -> Option<f64> {
+    pub(crate) fn at_server(&self, stations: u32) -> Option<f64> {
         self.queues(stations)?.first().copied()
     }
 

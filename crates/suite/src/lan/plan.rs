@@ -69,7 +69,7 @@ pub struct LanPlan {
 
 impl LanPlan {
     /// The server (`None` on a share), and the measured station.
-    pub fn server_and_bench(&self) -> [Option<&HostName>; 2] {
+    pub(crate) fn server_and_bench(&self) -> [Option<&HostName>; 2] {
         let [first, second] = self.frame.network.ends();
         if self.at.is_some() { [None, first] } else { [first, second] }
     }

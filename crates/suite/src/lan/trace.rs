@@ -227,7 +227,7 @@ impl OperationTrace {
     }
 
     /// Most files that exist at a time.
-    pub fn most_files(&self) -> usize {
+    pub(crate) fn most_files(&self) -> usize {
         self.most_files
     }
 }

@@ -117,7 +117,7 @@ const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 
 impl Doing {
     /// Whether it has another end.
-    pub const fn has_peer(&self) -> bool {
+    pub(crate) const fn has_peer(&self) -> bool {
         !matches!(self, Self::Cpu { .. } | Self::Disk { .. })
     }
 

@@ -111,12 +111,12 @@ impl What {
     }
 
     /// Whether programs have it.
-    pub const fn is_of_programs(&self) -> bool {
+    pub(crate) const fn is_of_programs(&self) -> bool {
         !matches!(self, Self::Goodput | Self::RoundTrip | Self::RoundTripP99 | Self::Loss)
     }
 
     /// Whether btu's activities have it.
-    pub const fn is_of_activities(&self) -> bool {
+    pub(crate) const fn is_of_activities(&self) -> bool {
         matches!(
             self,
             Self::Elapsed

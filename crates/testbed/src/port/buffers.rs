@@ -111,7 +111,7 @@ impl Buffers {
     ///
     /// # Panics
     /// When the frame has no such bit.
-    pub fn invert(&mut self, buffer: u32, bit: u64) {
+    pub(crate) fn invert(&mut self, buffer: u32, bit: u64) {
         let start = self.slots[buffer as usize].frame as usize;
         let place = start + (bit / 8) as usize;
         assert!(place < self.slots[buffer as usize].end as usize, "bit {bit} is beyond the frame");

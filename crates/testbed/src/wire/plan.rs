@@ -46,7 +46,7 @@ impl WirePlan {
     /// Frames later than this are marked unless the plan says otherwise: five times the tolerance
     /// of delays (0.2 ms), and about the 99th percentile of a wire that shares two processors with
     /// busy stations.
-    pub const USUAL_BOUND: Span = Span::from_milliseconds(1);
+    pub(crate) const USUAL_BOUND: Span = Span::from_milliseconds(1);
 
     /// A plan with the default bound, for plain frames, without inputs and capture.
     pub fn new(seed: u64, drawing: Drawing, interfaces: Vec<String>) -> Self {

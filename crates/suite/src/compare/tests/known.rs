@@ -210,6 +210,15 @@ fn the_guard_names_what_differs() {
     );
 }
 
+/// The finding with base and other exchanged.
+const fn reversed(finding: Finding) -> Finding {
+    match finding {
+        Finding::Faster => Finding::Slower,
+        Finding::Slower => Finding::Faster,
+        same => same,
+    }
+}
+
 /// Three to five rows, runs of several blocks with holes, around any centre.
 fn any_group() -> impl Strategy<Value = Group> {
     let reading = (0usize..5, 0u32..5, 1e-3f64..1e12);
@@ -251,13 +260,13 @@ proptest! {
         prop_assert_eq!(forth.overall.is_some(), back.overall.is_some());
         for (forth, back) in forth.overall.iter().zip(&back.overall) {
             prop_assert!(reciprocal(&forth.ratio, &back.ratio), "{forth:?} {back:?}");
-            prop_assert_eq!(forth.finding.reversed(), back.finding);
+            prop_assert_eq!(reversed(forth.finding), back.finding);
             prop_assert_eq!(forth.basis, back.basis);
         }
         prop_assert_eq!(forth.cells.len(), back.cells.len());
         for (forth, back) in forth.cells.iter().zip(&back.cells) {
             prop_assert!(reciprocal(&forth.ratio, &back.ratio), "{forth:?} {back:?}");
-            prop_assert_eq!(forth.finding.reversed(), back.finding);
+            prop_assert_eq!(reversed(forth.finding), back.finding);
         }
     }
 
