@@ -1,9 +1,8 @@
 //! The activity that does nothing: a cell of it measures the tool's own cost.
 
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::Performance;
+use btu_suite::activity::{Performance, Performed};
 use btu_suite::record::{CpuTime, Outcome, Report};
 
 use crate::clock;
@@ -12,14 +11,7 @@ use crate::clock;
 pub(crate) struct Null;
 
 impl Performance for Null {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(
-        self: Box<Self>,
-        _stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(self: Box<Self>, _stop: &AtomicBool) -> Performed {
         let now = clock::monotonic()?;
         Ok(Report { started: now, finished: now, cpu: CpuTime::default(), outcome: Outcome::Null })
     }

@@ -10,8 +10,8 @@ use std::hint::black_box;
 use std::ops::{Add, Mul};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{Performance, Rounds};
-use btu_suite::record::{Host, Outcome, Report};
+use btu_suite::activity::{Performance, Performed, Rounds};
+use btu_suite::record::{Host, Outcome};
 use rand_pcg::rand_core::Rng;
 
 use crate::account::{self, Account};
@@ -125,14 +125,7 @@ impl CpuLoad {
 }
 
 impl Performance for CpuLoad {
-    fn endpoint(&self) -> Option<std::net::SocketAddr> {
-        None
-    }
-
-    fn perform(
-        mut self: Box<Self>,
-        stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
         let account = Account::open()?;
         let work = self.work(&account, stop)?;
         let closed = account.close()?;

@@ -8,13 +8,12 @@
 
 mod source;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{self, Performance, Work};
+use btu_suite::activity::{self, Performance, Performed, Work};
 use btu_suite::needs::on_disk;
-use btu_suite::record::{Host, Outcome, Report};
+use btu_suite::record::{Host, Outcome};
 use btu_units::Bytes;
 use rand_pcg::rand_core::Rng;
 
@@ -160,14 +159,7 @@ impl Copying {
 }
 
 impl Performance for Copying {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(
-        mut self: Box<Self>,
-        stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
         let account = Account::open()?;
         let progress = self.work(&account, stop)?;
         let closed = account.close()?;

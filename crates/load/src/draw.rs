@@ -1,10 +1,9 @@
 //! An application that draws on another host through the system's ssh and a terminal there.
 
-use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{DrawEnd, Order, Performance, Tell};
+use btu_suite::activity::{DrawEnd, Order, Performance, Performed, Tell};
 use btu_suite::peers::Callers;
 use btu_suite::record::Report;
 use btu_traffic::{Limit, draw_over};
@@ -58,15 +57,11 @@ impl Performance for Drawing {
         self.place.endpoint(TerminalDoor::address)
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop, &mut |_| Ok(()))?)
     }
 
-    fn perform_telling(
-        self: Box<Self>,
-        stop: &AtomicBool,
-        tell: Tell<'_>,
-    ) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         Ok(self.run(stop, tell)?)
     }
 }

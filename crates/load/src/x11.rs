@@ -15,13 +15,12 @@ mod meeting;
 mod packets;
 mod screen;
 
-use std::error::Error;
 use std::fmt::Display;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{DrawEnd, Order, Performance};
+use btu_suite::activity::{DrawEnd, Order, Performance, Performed};
 use btu_suite::app::x11perf_test;
 use btu_suite::pipe::End;
 use btu_suite::record::{Outcome, Report};
@@ -115,7 +114,7 @@ impl Performance for Drawing {
         self.place.endpoint(XServer::address)
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }

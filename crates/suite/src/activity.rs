@@ -8,6 +8,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -654,32 +655,30 @@ pub enum Word {
 /// Other threads than the performing one may send, too.
 pub type Tell<'a> = &'a mut (dyn FnMut(Word) -> std::io::Result<()> + Send);
 
+/// The account of an activity, or a message that names the operation and the object.
+pub type Performed = Result<Report, Box<dyn std::error::Error + Send + Sync>>;
+
 /// An activity that is set up and waits for `go`; each crate that performs activities makes these
 /// from an [`Order`].
 pub trait Performance: Send {
     /// The address for peers, for activities that listen.
-    fn endpoint(&self) -> Option<SocketAddr>;
+    fn endpoint(&self) -> Option<SocketAddr> {
+        None
+    }
 
     /// Performs and returns its account. `stop` becomes true when a serving activity must end in
     /// order.
     ///
     /// # Errors
     /// A message that names the operation and the object.
-    fn perform(
-        self: Box<Self>,
-        stop: &std::sync::atomic::AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>>;
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed;
 
     /// Like [`Self::perform`], for activities that send messages before their end; all others only
     /// perform.
     ///
     /// # Errors
     /// As [`Self::perform`], and when no process listens any more.
-    fn perform_telling(
-        self: Box<Self>,
-        stop: &std::sync::atomic::AtomicBool,
-        _tell: Tell<'_>,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, _tell: Tell<'_>) -> Performed {
         self.perform(stop)
     }
 }

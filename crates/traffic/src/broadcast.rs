@@ -1,13 +1,12 @@
 //! Broadcasts that every host of a segment must receive and discard: datagrams to a port on which
 //! no process listens.
 
-use std::error::Error;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Broadcast, Order, Performance};
+use btu_suite::activity::{Broadcast, Order, Performance, Performed};
 use btu_suite::app::Broadcasts;
 use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::Span;
@@ -95,11 +94,7 @@ impl Broadcasting {
 }
 
 impl Performance for Broadcasting {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }

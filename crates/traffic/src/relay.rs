@@ -2,13 +2,12 @@
 //! caller has no more. It corresponds to the study's remote internet server between a program and
 //! its display (its section 9.2).
 
-use std::error::Error;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use btu_suite::activity::{Order, Performance, Relay, Rendezvous, Token};
+use btu_suite::activity::{Order, Performance, Performed, Relay, Rendezvous, Token};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Relayed, Report};
 use btu_units::Bytes;
@@ -98,7 +97,7 @@ impl Performance for Relaying {
         self.acceptor.endpoint()
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }

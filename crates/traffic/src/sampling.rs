@@ -1,13 +1,12 @@
 //! Reports the progress of a stream from a separate thread, without a change to the loop that moves
 //! data.
 
-use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use btu_suite::activity::{Performance, Tell, Word};
+use btu_suite::activity::{Performance, Performed, Tell, Word};
 use btu_suite::record::{Report, TcpInfo};
 use btu_suite::sample::{Answered, Sample};
 use btu_units::{Bytes, Span, Time};
@@ -62,15 +61,11 @@ impl<T: Telling> Performance for Told<T> {
         self.0.endpoint()
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         self.perform_telling(stop, &mut |_| Ok(()))
     }
 
-    fn perform_telling(
-        self: Box<Self>,
-        stop: &AtomicBool,
-        tell: Tell<'_>,
-    ) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         Ok(self.0.run(stop, tell)?)
     }
 }

@@ -1,11 +1,10 @@
 //! The end of a copy that connects: the command, as a user would time it.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FileClient, Order, Performance};
+use btu_suite::activity::{FileClient, Order, Performance, Performed};
 use btu_suite::copy::{Direction, FileEnd, Program};
 use btu_suite::record::{Outcome, Report};
 use btu_traffic::{Flow, Limit};
@@ -145,14 +144,7 @@ fn wait(span: Span, stop: &AtomicBool) -> Result<(), LoadError> {
 }
 
 impl Performance for CopyClient {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(
-        self: Box<Self>,
-        stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }

@@ -1,12 +1,11 @@
 //! A copy on one host: what hardware does without a network, or what the kernel's client of a share
 //! does with its own.
 
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FileCopy, Order, Performance};
+use btu_suite::activity::{FileCopy, Order, Performance, Performed};
 use btu_suite::copy::{Direction, FileCopied, FileEnd, FilePlace, Storage};
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Outcome;
 use btu_units::Bytes;
 
 use super::store::Stored;
@@ -86,14 +85,7 @@ fn of_the_share(error: LoadError, part: &FileCopy) -> LoadError {
 }
 
 impl Performance for Copying {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(
-        self: Box<Self>,
-        _: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(self: Box<Self>, _: &AtomicBool) -> Performed {
         let account = Account::open()?;
         let over = self.copy()?;
         let (marks, closed) = (over.marks(account.started()), account.close()?);

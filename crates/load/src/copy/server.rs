@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FileServer, Order, Performance, Token};
+use btu_suite::activity::{FileServer, Order, Performance, Performed, Token};
 use btu_suite::copy::{Direction, FileEnd, Program};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report};
@@ -178,10 +178,7 @@ impl Performance for CopyServer {
         Some(self.address)
     }
 
-    fn perform(
-        self: Box<Self>,
-        stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }

@@ -3,11 +3,10 @@
 mod sink;
 mod source;
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{FtpFetch, Performance, Work};
-use btu_suite::record::{Host, Outcome, Report};
+use btu_suite::activity::{FtpFetch, Performance, Performed, Work};
+use btu_suite::record::{Host, Outcome};
 use btu_units::Time;
 
 use super::{USER, virtual_files};
@@ -129,14 +128,7 @@ fn is_over(end: End, total: u64, stop: &AtomicBool) -> Result<bool, LoadError> {
 }
 
 impl Performance for Fetching {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(
-        mut self: Box<Self>,
-        stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
         let account = Account::open()?;
         let (total, unfinished) = self.work(&account, stop)?;
         let closed = account.close()?;

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FtpServe, Performance};
+use btu_suite::activity::{FtpServe, Performance, Performed};
 use btu_suite::peers::{Callers, Refused};
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Outcome;
 use btu_units::Bytes;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -95,10 +95,7 @@ impl Performance for Serving {
         Some(self.address)
     }
 
-    fn perform(
-        mut self: Box<Self>,
-        stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
         let account = Account::open()?;
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(TICK);

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FilesServe, Performance};
+use btu_suite::activity::{FilesServe, Performance, Performed};
 use btu_suite::lan::{FilesServed, ServedClient};
 use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Outcome;
 
 use crate::LoadError;
 use crate::account::Account;
@@ -42,10 +42,7 @@ impl Performance for ServingFiles {
         Some(self.server.address())
     }
 
-    fn perform(
-        self: Box<Self>,
-        stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         let account = Account::open()?;
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(TICK);

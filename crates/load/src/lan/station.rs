@@ -1,13 +1,12 @@
 //! A background station of a cell: CONST.BAS, NORM.BAS and operations of current servers, at a file
 //! server or on a share.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_stats::{Histogram, Welford};
-use btu_suite::activity::{FilesStation, Performance};
+use btu_suite::activity::{FilesStation, Performance, Performed};
 use btu_suite::lan::{StationDone, StationProgram, StationWork, Transactions};
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Outcome;
 use btu_units::{Span, Time};
 
 use super::pattern::PatternWork;
@@ -166,14 +165,7 @@ impl Samples {
 }
 
 impl<F: Files + Send> Performance for Station<F> {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(
-        mut self: Box<Self>,
-        stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
         let account = Account::open()?;
         self.work(account.started(), stop)?;
         let Self { files, part, done, .. } = *self;

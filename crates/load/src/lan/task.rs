@@ -1,11 +1,10 @@
 //! The foreground task of a cell, timed.
 
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FilesTask, Performance};
+use btu_suite::activity::{FilesTask, Performance, Performed};
 use btu_suite::lan::{SETUP_CLIENT, Share, TaskDone};
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Outcome;
 use btu_units::{Span, hexadecimal};
 use sha2::{Digest, Sha256};
 
@@ -100,14 +99,7 @@ impl<F: Files> Tasking<F> {
 }
 
 impl<F: Files + Send> Performance for Tasking<F> {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(
-        mut self: Box<Self>,
-        _stop: &AtomicBool,
-    ) -> Result<Report, Box<dyn std::error::Error + Send + Sync>> {
+    fn perform(mut self: Box<Self>, _stop: &AtomicBool) -> Performed {
         let account = Account::open()?;
         let done = self.run(&account)?;
         Ok(account.close()?.report(Outcome::TaskDone(done)))

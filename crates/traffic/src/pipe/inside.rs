@@ -1,12 +1,10 @@
 //! An application and its display in one process: a request is a function call.
 
 use std::collections::VecDeque;
-use std::error::Error;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, Tell};
+use btu_suite::activity::{Order, Performance, Performed, Tell};
 use btu_suite::app::{Displayed, Drawing};
 use btu_suite::record::{Outcome, Report};
 use btu_units::Span;
@@ -48,19 +46,11 @@ impl Inside {
 }
 
 impl Performance for Inside {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop, &mut |_| Ok(()))?)
     }
 
-    fn perform_telling(
-        self: Box<Self>,
-        stop: &AtomicBool,
-        tell: Tell<'_>,
-    ) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         Ok(self.run(stop, tell)?)
     }
 }

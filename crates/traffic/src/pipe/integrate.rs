@@ -1,11 +1,9 @@
 //! HINT over a pipe: its messages have one size, which both ends know.
 
-use std::error::Error;
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Performance, Tell, Word};
+use btu_suite::activity::{Performance, Performed, Tell, Word};
 use btu_suite::hint::{HintPlan, HintPoint};
 use btu_suite::pipe::End;
 use btu_suite::record::{Outcome, Report};
@@ -33,19 +31,11 @@ pub(super) fn integrate<P: Pipe>(
 pub(crate) struct Alone(pub(crate) HintPlan, pub(crate) End);
 
 impl Performance for Alone {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         self.perform_telling(stop, &mut |_| Ok(()))
     }
 
-    fn perform_telling(
-        self: Box<Self>,
-        _stop: &AtomicBool,
-        tell: Tell<'_>,
-    ) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform_telling(self: Box<Self>, _stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         let (started, before) = (now(), cpu());
         if self.1 == End::Near {
             heard(tell, |measured| drop(hint::alone(&self.0, measured)))?;

@@ -1,11 +1,12 @@
 //! From an order to a performance: the transport, its options, and the life of an end.
 
-use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::{io, thread};
 
-use btu_suite::activity::{Activity, Order, Performance, PipeEnd, PipeMeeting, Tell, Word};
+use btu_suite::activity::{
+    Activity, Order, Performance, Performed, PipeEnd, PipeMeeting, Tell, Word,
+};
 use btu_suite::app::Drawing;
 use btu_suite::hint::HintPlan;
 use btu_suite::peers::Callers;
@@ -216,15 +217,11 @@ impl<S: Setup + 'static> Performance for Doing<S> {
         self.setup.endpoint()
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop, &mut |_| Ok(()))?)
     }
 
-    fn perform_telling(
-        self: Box<Self>,
-        stop: &AtomicBool,
-        tell: Tell<'_>,
-    ) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         Ok(self.run(stop, tell)?)
     }
 }

@@ -8,13 +8,12 @@
 //! the old connections wait at the far end (TIME-WAIT, RFC 9293, section 3.6.1), where a new one of
 //! the same ports may replace them (RFC 6191), and the ports of the near end are free at once.
 
-use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Order, Performance, Request, Respond, Token};
+use btu_suite::activity::{Order, Performance, Performed, Request, Respond, Token};
 use btu_suite::peers::Callers;
 use btu_suite::poisson::Poisson;
 use btu_suite::record::{Outcome, Report, Requested};
@@ -154,11 +153,7 @@ fn without_ports(error: TrafficError) -> TrafficError {
 }
 
 impl Performance for Connector {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }
@@ -210,7 +205,7 @@ impl Performance for Answerer {
         Some(self.acceptor.address())
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }

@@ -1,10 +1,9 @@
 //! The end that answers, over TCP: it sends each request back until the other end closes.
 
-use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, Respond, Token};
+use btu_suite::activity::{Order, Performance, Performed, Respond, Token};
 use btu_suite::peers::Callers;
 use btu_suite::record::Report;
 use btu_units::Span;
@@ -67,7 +66,7 @@ impl Performance for Responder {
         Some(self.acceptor.address())
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }

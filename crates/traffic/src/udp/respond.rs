@@ -1,11 +1,10 @@
 //! The end that answers, over UDP: it sends each request back until the other end is done.
 
-use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, Rendezvous, Respond};
+use btu_suite::activity::{Order, Performance, Performed, Rendezvous, Respond};
 use btu_suite::peers::Callers;
 use btu_suite::record::Report;
 use btu_units::Span;
@@ -52,7 +51,7 @@ impl Performance for Responder {
         self.post.endpoint()
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }

@@ -1,13 +1,12 @@
 //! The sending half of a paced stream: an absolute schedule, late datagrams caught up in batches,
 //! lateness recorded.
 
-use std::error::Error;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Order, Performance, UdpSend};
+use btu_suite::activity::{Order, Performance, Performed, UdpSend};
 use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
@@ -118,7 +117,7 @@ impl Performance for Sender {
         self.post.endpoint()
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Result<Report, Box<dyn Error + Send + Sync>> {
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
         Ok(self.run(stop)?)
     }
 }

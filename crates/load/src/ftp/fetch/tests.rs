@@ -1,12 +1,13 @@
 //! Fetches from the embedded server and from servers that misbehave, over loopback.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use btu_suite::activity::FtpServe;
 use btu_suite::peers::Callers;
+use btu_suite::record::Report;
 use btu_units::{Bytes, Span};
 
 use super::super::Serving;
