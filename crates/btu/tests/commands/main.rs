@@ -13,6 +13,7 @@ mod completions;
 #[path = "../support/console.rs"]
 mod console;
 mod documents;
+mod fixtures;
 mod fuzz;
 mod history;
 mod keys;
