@@ -29,6 +29,7 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use btu_report::narrowed_text;
 use btu_suite::activity::Receiving;
 use btu_units::text_of_octets;
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
@@ -59,13 +60,14 @@ pub(crate) use study::{StudyOptions, TimeLimit, measuring_time, or_usual};
 pub(crate) use subject::{Subject, Subjects};
 
 use crate::exit::Refusal;
+use crate::terminal::text_options;
 
 /// Reads the command line. Ends the process if clap reports a mistake or prints help.
 pub(crate) fn read() -> Result<Arguments, Refusal> {
     if std::env::args_os().len() <= 1 {
         // A user who types the name alone wants to know its use. A reader that has gone
         // away is no error.
-        let _ = writeln!(std::io::stdout(), "{QUESTIONS}");
+        let _ = writeln!(std::io::stdout(), "{}", narrowed_text(QUESTIONS, &text_options()));
         std::process::exit(0);
     }
     let line: Vec<OsString> = std::env::args_os().collect();

@@ -14,6 +14,7 @@ use crate::number::{NOTHING, ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
+use crate::unit;
 use crate::versus::Order;
 use effects::{chains, fits, storage};
 use packets::{modelled, packets};
@@ -73,7 +74,7 @@ fn figures(verdict: &CopyVerdict) -> Vec<KeyFigure> {
         name: format!("{} {}", row.cell.size, way(row)),
         value: format!("{} s", three_digits(seconds)),
         interval: row.seconds.and_then(|summary| ends(&summary.median, 1.0)).unwrap_or_default(),
-        note: format!("{} Mb/s", three_digits(row.cell.size.bits() / seconds / MEGA)),
+        note: unit::rate(row.cell.size.bits() / seconds),
     };
     ranked(verdict).into_iter().map(figure).collect()
 }

@@ -66,14 +66,22 @@ pub struct TextOptions {
     /// Whether ANSI colours may be used; the caller checks `NO_COLOR` and whether there is a
     /// terminal.
     pub colour: bool,
-    /// Columns of the terminal; fewer than 80 count as 80.
+    /// Columns of the terminal. Tables take 80 at least.
     pub width: usize,
 }
+
+/// The fewest columns for which texts are made.
+const LEAST: usize = 80;
 
 impl TextOptions {
     /// The number of columns to fill.
     pub(crate) fn columns(self) -> usize {
-        self.width.max(80)
+        self.width.max(LEAST)
+    }
+
+    /// Whether the terminal has no room for what texts are made for.
+    pub(crate) fn is_narrow(self) -> bool {
+        self.width < LEAST
     }
 
     /// Whether there is room for intervals in every cell of the tables.

@@ -3,38 +3,47 @@
 use btu_suite::sample::{FlowInterval, Interval};
 
 use crate::number::three_digits;
-use crate::unit::time;
+use crate::sheet::columns;
+use crate::unit::{rate, time};
 
-/// Bits per second in a Mb/s, bytes in a KiB.
-const MEGA: f64 = 1e6;
+/// Bytes in a KiB.
 const KIBI: f64 = 1024.0;
 
 /// A line for each direction, or one if only requests went over the network; at most 80 columns, as
-/// long as numbers have at most five digits. `cell` is the name of the cell.
-pub fn interval_lines(cell: &str, interval: &Interval) -> Vec<String> {
+/// long as numbers have at most five digits. `cell` is the name of the cell. What a terminal of
+/// `width` columns has no room for is left out, the sender's window first.
+pub fn interval_lines(cell: &str, interval: &Interval, width: usize) -> Vec<String> {
     let head = format!("{cell:<14}{:>4.0} s", interval.to_seconds);
     let request = interval.request_seconds.map(|seconds| format!("request {}", time(seconds)));
     if interval.flows.is_empty() {
         return vec![[head, request.unwrap_or_default()].join("  ").trim_end().to_owned()];
     }
-    let mut lines: Vec<String> =
-        interval.flows.iter().map(|flow| format!("{head}  {}", moved(flow))).collect();
-    if let (Some(first), Some(request)) = (lines.first_mut(), request) {
-        first.push_str("  ");
-        first.push_str(&request);
-    }
-    lines
+    let line = |(place, flow): (usize, &FlowInterval)| {
+        // The requests are those of both directions.
+        let request = request.clone().filter(|_| place == 0);
+        let mut parts = moved(flow);
+        let joined = |parts: &[String]| {
+            let all = std::iter::once(&head).chain(parts).chain(&request);
+            all.cloned().collect::<Vec<_>>().join("  ")
+        };
+        while parts.len() > 1 && columns(&joined(&parts)) > width {
+            parts.pop();
+        }
+        joined(&parts)
+    };
+    interval.flows.iter().enumerate().map(line).collect()
 }
 
-fn moved(flow: &FlowInterval) -> String {
-    let rate = format!("{:>5} Mb/s", three_digits(flow.goodput_bits_per_second / MEGA));
+/// The rate, and what is said of it, the most important first.
+fn moved(flow: &FlowInterval) -> Vec<String> {
+    let rate = format!("{:>10}", rate(flow.goodput_bits_per_second));
     let again = flow.segments_sent_again.map(|segments| format!("{segments} resent"));
     let window = flow
         .congestion_window_bytes
         .map(|bytes| format!("cwnd {} KiB", three_digits(bytes as f64 / KIBI)));
     let missed = flow.missed.map(|missed| format!("{missed} missed"));
     let parts = [Some(rate), again, missed, window];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+    parts.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -72,11 +81,13 @@ mod tests {
                 FlowInterval { goodput_bits_per_second: 14.6e6, ..flow.clone() },
             ],
         };
-        let mut lines = interval_lines("both", &interval);
+        let mut lines = interval_lines("both", &interval, 80);
+        let narrow = interval_lines("both", &interval, 50);
+        assert_eq!(narrow[0], "both             3 s    938 kb/s  request 1.87 s");
         interval.flows = vec![datagrams];
-        lines.extend(interval_lines("datagrams-down", &interval));
+        lines.extend(interval_lines("datagrams-down", &interval, 80));
         interval.flows.clear();
-        lines.extend(interval_lines("idle", &interval));
+        lines.extend(interval_lines("idle", &interval, 80));
         insta::assert_snapshot!(lines.join("\n"));
         interval.flows = vec![FlowInterval {
             goodput_bits_per_second: 22.9e9,
@@ -85,7 +96,7 @@ mod tests {
             ..flow
         }];
         (interval.to_seconds, interval.request_seconds) = (3600.0, Some(0.0123));
-        lines.extend(interval_lines("both", &interval));
+        lines.extend(interval_lines("both", &interval, 80));
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
     }
 }

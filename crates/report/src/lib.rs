@@ -24,6 +24,7 @@ mod markdown;
 mod model;
 mod model_check;
 mod names;
+mod narrow;
 mod number;
 mod page_text;
 mod paint;
@@ -70,6 +71,7 @@ pub use model_check::{
     Verdict, WITHIN, check_csv, check_picture, check_text,
 };
 pub use names::names_text;
+pub use narrow::narrowed_text;
 pub use page_text::{page_text, section_text};
 pub use pictures::svg;
 pub use pipe::{

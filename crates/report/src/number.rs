@@ -2,27 +2,10 @@
 
 use btu_stats::Estimate;
 use btu_units::Span;
+pub(crate) use btu_units::three_digits;
 
 /// The text for a missing value.
 pub(crate) const NOTHING: &str = "-";
-
-/// `value` with three significant digits, zeros kept: `1230`, `12.3`, `0.0123`; with an exponent if
-/// that would be long.
-pub(crate) fn three_digits(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return "0".to_owned();
-    }
-    if !(1e-4..1e7).contains(&value.abs()) {
-        return format!("{value:.2e}");
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    let step = 10f64.powi(magnitude - 2);
-    let rounded = (value / step).round() * step;
-    // Rounding may have reached the next power of ten: 9.999 is 10.0, not 10.00.
-    let magnitude = rounded.abs().log10().floor() as i32;
-    let decimals = usize::try_from(2 - magnitude).unwrap_or(0);
-    format!("{rounded:.decimals$}")
-}
 
 /// Three digits of `value`, or a dash.
 pub(crate) fn or_dash(value: Option<f64>) -> String {
@@ -69,27 +52,6 @@ pub(crate) fn count(number: usize, one: &str) -> String {
 mod tests {
     use super::*;
     use btu_stats::Interval;
-
-    #[test]
-    fn three_digits_whatever_the_size() {
-        let table = [
-            (0.0, "0"),
-            (1234.0, "1230"),
-            (98_765.0, "98800"),
-            (12.345, "12.3"),
-            (1.0, "1.00"),
-            (9.999, "10.0"),
-            (99.96, "100"),
-            (0.012_34, "0.0123"),
-            (-0.5, "-0.500"),
-            (9_999_999.0, "10000000"),
-            (4.2e44, "4.20e44"),
-            (0.000_012_3, "1.23e-5"),
-        ];
-        for (value, text) in table {
-            assert_eq!(three_digits(value), text);
-        }
-    }
 
     #[test]
     fn intervals_read_as_plus_and_minus() {

@@ -13,6 +13,7 @@ use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::three_digits;
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
+use crate::unit::{Unit, rate_unit, time_unit};
 
 impl Reported for RunPlan {
     fn page(&self, verdict: &RunVerdict, stored: &StoredRun<'_>) -> Page {
@@ -34,14 +35,17 @@ impl Reported for RunPlan {
 /// A unit in which a typical value has few digits: its name, and how much of the value's own unit
 /// it is.
 fn shown(unit: &str, typical: f64) -> (String, f64) {
-    let prefixes: &[(&str, f64)] = match unit {
-        "s" => &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)],
-        "b/s" => &[("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3), ("b/s", 1.0)],
-        "B" => &[("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)],
-        _ => return (unit.to_owned(), 1.0),
-    };
-    let fitting = prefixes.iter().find(|(_, size)| typical >= *size).or(prefixes.last());
-    fitting.map_or_else(|| (unit.to_owned(), 1.0), |(name, size)| ((*name).to_owned(), *size))
+    const SIZES: [(&str, f64); 4] = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)];
+    let named = |unit: Unit| (unit.name.to_owned(), unit.worth);
+    match unit {
+        "s" => named(time_unit(typical)),
+        "b/s" => named(rate_unit(typical)),
+        "B" => {
+            let size = SIZES.into_iter().find(|(_, size)| typical >= *size).unwrap_or(("B", 1.0));
+            (size.0.to_owned(), size.1)
+        }
+        _ => (unit.to_owned(), 1.0),
+    }
 }
 
 fn unit_of(value: &ValueVerdict) -> (String, f64) {
@@ -63,7 +67,7 @@ fn headline(plan: &RunPlan, verdict: &RunVerdict) -> String {
             .map_or_else(String::new, |why| format!(": {why}"));
         return format!("{}: no repetition of the baseline counts{why}", plan.name);
     };
-    let (unit, size) = unit_of(value);
+    let (unit, size) = shown(&value.unit, base.1.value);
     let quantity = quantity(&base.1, size, &unit);
     match versus::most_different(value.rows.iter()) {
         None if plan.factors.is_empty() => format!("{}: {quantity}", value.name),

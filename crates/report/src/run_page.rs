@@ -29,8 +29,9 @@ pub(crate) use variance::section as variance_section;
 
 use crate::head::RunHead;
 use crate::html::{Cell, Mark, Page, Role};
-use crate::number::{count, ends, three_digits};
+use crate::number::count;
 use crate::stored_page::{Origin, StoredRun};
+use crate::unit::{rate, rate_with_ends};
 
 /// Everything that a report of a run is made from.
 #[derive(Debug, Clone, Copy)]
@@ -114,12 +115,11 @@ fn headline(report: &RunReport) -> String {
     let name = title.words();
     match &report.verdict.rating {
         Some(rating) => {
-            let interval = ends(&rating.btu_bits_per_second, MEGABIT);
+            let (rate, interval) = rate_with_ends(&rating.btu_bits_per_second);
             let confidence = rating.low_confidence_reason();
             format!(
-                "{name}{} {} Mb/s{}{}",
+                "{name}{} {rate}{}{}",
                 if title == Title::Part { ":" } else { "" },
-                three_digits(rating.btu_bits_per_second.value / MEGABIT),
                 interval.map_or_else(String::new, |ends| format!(" (95 %: {ends})")),
                 confidence.map_or_else(String::new, |why| format!(", low confidence: {why}"))
             )
@@ -148,16 +148,18 @@ fn remarks(report: &RunReport) -> Vec<String> {
             None => "no interval: it takes three blocks".to_owned(),
         });
     let earlier = report.earlier.map(|earlier| {
-        let ends = ends(&earlier.btu_bits_per_second, MEGABIT).unwrap_or_default();
-        let mean = three_digits(earlier.btu_bits_per_second.value / MEGABIT);
+        let (mean, ends) = rate_with_ends(&earlier.btu_bits_per_second);
+        let ends = ends.unwrap_or_default();
         format!(
-            "{} of this plan on this machine: {mean} Mb/s (95 %: {ends})",
+            "{} of this plan on this machine: {mean} (95 %: {ends})",
             count(earlier.runs, "run")
         )
     });
-    let idle = report.verdict.idle.as_ref().map(|idle| {
-        format!("without a load {} Mb/s", three_digits(idle.btu_bits_per_second.value / MEGABIT))
-    });
+    let idle = report
+        .verdict
+        .idle
+        .as_ref()
+        .map(|idle| format!("without a load {}", rate(idle.btu_bits_per_second.value)));
     let result: Vec<String> = interval.into_iter().chain(earlier).chain(idle).collect();
     let run_line =
         format!("{} on network {}, {} profile", run.started, run.network, report.verdict.profile);

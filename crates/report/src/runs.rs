@@ -4,9 +4,10 @@ use btu_suite::verdict::Title;
 use btu_units::Span;
 
 use crate::head::TextOptions;
-use crate::number::{duration, three_digits};
+use crate::number::duration;
 use crate::paint::Paint;
 use crate::sheet::{Sheet, columns, wrap};
+use crate::unit;
 
 /// One run as listed; every text is as the list shows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +40,7 @@ pub struct RunLine {
 pub fn rating_words(bits_per_second: Option<f64>, title: Title) -> String {
     let Some(rate) = bits_per_second else { return "no rating".to_owned() };
     let part = if title == Title::BtuRating { "" } else { "part: " };
-    format!("{part}{} Mb/s", three_digits(rate / 1e6))
+    format!("{part}{}", unit::rate(rate))
 }
 
 /// The list of runs, in the order given; lines end with `\n`. Columns that a narrow terminal has no

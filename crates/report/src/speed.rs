@@ -14,7 +14,7 @@ use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
-use crate::unit::{time, time_unit};
+use crate::unit::{self, time, time_unit};
 
 /// Milliseconds in a second, bits per second in a Mb/s, the whole in per cent.
 const MILLI: f64 = 1e3;
@@ -59,7 +59,7 @@ fn numbers(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> String {
     let rate = |phase: Phase, direction: Direction| {
         let row = verdict.rows.iter().find(|row| row.cell.phase == phase)?;
         let flow = row.flows.iter().find(|flow| flow.direction == direction)?;
-        Some(format!("{} Mb/s", three_digits(flow.goodput?.value / MEGA)))
+        Some(unit::rate(flow.goodput?.value))
     };
     let up = rate(Phase::Up, Direction::Up).map(|rate| format!("{rate} up"));
     let down = rate(Phase::Down, Direction::Down).map(|rate| format!("{rate} down"));
@@ -126,10 +126,11 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
             |share: f64, what: &str| format!("{} % {what}", three_digits(share * PERCENT));
         let again = flow.sent_again.map(|share| percent(share, "resent"));
         let lost = flow.lost.map(|share| percent(share, "lost"));
+        let (value, ends) = unit::rate_with_ends(&rate);
         Some(KeyFigure {
             name: way(row, flow),
-            value: format!("{} Mb/s", three_digits(rate.value / MEGA)),
-            interval: ends(&rate, MEGA).unwrap_or_default(),
+            value,
+            interval: ends.unwrap_or_default(),
             note: trip.clone().into_iter().chain(again).chain(lost).collect::<Vec<_>>().join(", "),
         })
     };

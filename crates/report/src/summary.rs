@@ -6,6 +6,7 @@ use btu_stats::{Estimate, Interval};
 
 use crate::head::TextOptions;
 use crate::html::{Cell, Page, PageWarning, Section, Table, tables_of};
+use crate::narrow::{narrowed, narrowed_command};
 use crate::number::{count, ends, three_digits};
 use crate::paint::Paint;
 use crate::sheet::{columns, wrap};
@@ -97,7 +98,7 @@ impl Page {
 }
 
 /// The first screen of a result, at most [`FIRST_SCREEN_LINES`] lines, each of which ends with
-/// `\n`.
+/// `\n`. In a terminal of fewer than 80 columns these take more.
 pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let (width, paint) = (options.columns(), Paint(options.colour));
     let Summary { addition, figures, setting, next, .. } = &page.summary;
@@ -130,16 +131,30 @@ pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let figures = lined_up(&figures[..figures.len().min(room)], width);
     let room = FIRST_SCREEN_LINES.saturating_sub(taken + figures.len());
     let commands = commands(&next[..next.len().min(room)], left_out, options);
+    let plain = |_: Paint, line: &str| line.to_owned();
+    let painted = |lines: &[String], style: fn(Paint, &str) -> String, indent: usize| {
+        let lines = lines.iter().flat_map(|line| narrowed(line, options, indent));
+        lines.map(|line| style(paint, &line)).collect::<Vec<String>>()
+    };
+    // What was broken for 80 columns is broken anew.
+    let whole = |lines: Vec<String>| {
+        if options.is_narrow() {
+            vec![lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")]
+        } else {
+            lines
+        }
+    };
     let painted = [
-        headline.iter().map(|line| paint.strong(line)).collect(),
-        figures,
-        limit,
-        setting.iter().map(|line| paint.quiet(line)).collect(),
-        warnings.iter().map(|line| paint.warning(line)).collect(),
+        painted(&whole(headline), Paint::strong, 2),
+        painted(&figures, plain, 4),
+        painted(&limit, plain, 2),
+        painted(&whole(setting), Paint::quiet, 0),
+        painted(&warnings, Paint::warning, 2),
         commands,
     ];
     let lines = painted.concat().into_iter().filter(|line| !line.is_empty());
-    lines.take(FIRST_SCREEN_LINES).map(|line| line + "\n").collect()
+    let most = if options.is_narrow() { usize::MAX } else { FIRST_SCREEN_LINES };
+    lines.take(most).map(|line| line + "\n").collect()
 }
 
 /// Names, values and intervals in columns.
@@ -180,6 +195,9 @@ fn grouped(warnings: &[PageWarning]) -> Vec<String> {
 /// Commands with their purposes, which give way where a line has no room for them: a command that
 /// is cut cannot be typed.
 fn commands(next: &[Next], left_out: usize, options: &TextOptions) -> Vec<String> {
+    if options.is_narrow() {
+        return narrow_commands(next, options);
+    }
     let most = options.columns().saturating_sub(LEAST_PURPOSE);
     let widths = next.iter().map(|one| columns(&one.command)).filter(|width| *width <= most);
     let widest = widths.max().unwrap_or(0);
@@ -199,6 +217,17 @@ fn commands(next: &[Next], left_out: usize, options: &TextOptions) -> Vec<String
         }
     };
     next.iter().enumerate().map(line).collect()
+}
+
+/// Commands with their purposes below them.
+fn narrow_commands(next: &[Next], options: &TextOptions) -> Vec<String> {
+    let quiet = |gives: &str| Paint(options.colour).quiet(gives);
+    let lines = |Next { command, gives }: &Next| {
+        let purpose = narrowed(&format!("    {gives}"), options, 4);
+        let command = narrowed_command(&format!("> {command}"), options);
+        command.into_iter().chain(purpose.iter().map(|line| quiet(line))).collect::<Vec<_>>()
+    };
+    next.iter().flat_map(lines).collect()
 }
 
 /// The first `most` lines, with a mark if there were more.
@@ -264,8 +293,8 @@ fn estimate(table: &Table, row: &[Cell]) -> Option<KeyFigure> {
         return Some(figure(format!("{} {unit}", three_digits(value)), interval));
     };
     let interval = interval.map(|(low, high)| Interval { low, high });
-    let seconds = Estimate { value, interval }.scaled(of.worth);
-    let fitting = unit::time_unit(seconds.value.abs());
-    let interval = ends(&seconds, fitting.worth).unwrap_or_default();
-    Some(figure(unit::time(seconds.value), interval))
+    let found = Estimate { value, interval }.scaled(of.worth);
+    let fitting = of.fitting(found.value.abs());
+    let interval = ends(&found, fitting.worth).unwrap_or_default();
+    Some(figure(fitting.write(found.value), interval))
 }

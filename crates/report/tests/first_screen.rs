@@ -40,7 +40,22 @@ fn both(page: &Page) -> String {
         }
         format!("{width} columns\n{text}")
     });
+    fits_a_narrow_terminal(page);
     screens.join("\n")
+}
+
+/// At 50 columns no word is broken, and a command goes on in the next line as a shell reads it.
+fn fits_a_narrow_terminal(page: &Page) {
+    let text = first_screen(page, &TextOptions { colour: false, width: 50 });
+    for line in text.lines() {
+        let is_a_word = !line.trim_start().trim_end_matches(" \\").contains(' ');
+        assert!(line.chars().count() <= 50 || is_a_word, "more than 50 columns: {line}");
+        assert_eq!(line.trim_end(), line, "no blanks at the end");
+    }
+    let whole = text.replace(" \\\n   ", "");
+    for Next { command, .. } in page.summary.next.iter().take(1) {
+        assert!(whole.contains(&format!("> {command}\n")), "{command} in {text}");
+    }
 }
 
 #[test]

@@ -9,6 +9,8 @@
 //!
 //! [`text_of_octets`] writes a name of a file or an argument of a program, whatever its octets.
 //!
+//! [`written_rate`] and [`three_digits`] write a measured number for people.
+//!
 //! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024,
 //! `B` is bytes and `b` bits; anything else is an error that names the allowed units.
 
@@ -23,6 +25,7 @@ mod plain;
 mod probability;
 mod rate;
 mod shell;
+mod shown;
 mod time;
 
 pub use bytes::Bytes;
@@ -34,4 +37,5 @@ pub use plain::{controls, plain, plain_lines};
 pub use probability::{NotAPercentage, NotAProbability, Probability};
 pub use rate::{BitRate, Serializer};
 pub use shell::shell_word;
+pub use shown::{Unit, rate_unit, three_digits, time_unit, unit_called, written_rate};
 pub use time::{Span, Time};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::parse::{self, ParseError};
-use crate::{Bytes, Span};
+use crate::{Bytes, Span, rate_unit};
 
 /// A rate in whole bits per second (Mb/s is 10^6 of them).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -90,13 +90,8 @@ impl FromStr for BitRate {
 
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match self.0 {
-            0..1_000 => (self.0 as f64, "b/s"),
-            1_000..1_000_000 => (self.0 as f64 / 1e3, "kb/s"),
-            1_000_000..1_000_000_000 => (self.0 as f64 / 1e6, "Mb/s"),
-            _ => (self.0 as f64 / 1e9, "Gb/s"),
-        };
-        write!(f, "{} {unit}", parse::three_digits(value))
+        let unit = rate_unit(self.0 as f64);
+        write!(f, "{} {}", parse::three_digits(self.0 as f64 / unit.worth), unit.name)
     }
 }
 

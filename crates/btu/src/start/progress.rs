@@ -100,6 +100,12 @@ impl Bar {
     }
 }
 
+/// Columns of the terminal on standard error.
+fn columns() -> u16 {
+    let size = terminal_size::terminal_size_of(stderr());
+    size.map_or(USUAL_COLUMNS, |(columns, _)| columns.0)
+}
+
 fn style(template: &str) -> ProgressStyle {
     // The templates are constants of this file; a wrong one falls back to a plain bar.
     ProgressStyle::with_template(template)
@@ -132,8 +138,7 @@ impl Observer for Bar {
     fn progress(&mut self, progress: &Progress) {
         self.drawn.set_length(progress.expected as u64);
         self.drawn.set_position(progress.done as u64);
-        let size = terminal_size::terminal_size_of(stderr());
-        self.message = message(progress, size.map_or(USUAL_COLUMNS, |(columns, _)| columns.0));
+        self.message = message(progress, columns());
         self.drawn.set_message(self.message.clone());
         self.cell = (progress.cell.clone(), progress.block.unwrap_or_default());
     }
@@ -172,7 +177,7 @@ impl Observer for Bar {
             let _ = line.map(|line| print(&line));
         }
         if self.shown {
-            for line in interval_lines(cell, interval) {
+            for line in interval_lines(cell, interval, columns().into()) {
                 self.drawn.println(line);
             }
         }

@@ -12,6 +12,7 @@ use btu_suite::history::Study;
 use btu_suite::plan::Plan;
 use btu_suite::record::{CellRecord, Outcome};
 use btu_suite::verdict::Title;
+use btu_units::written_rate;
 
 use super::{Suite, first_values, json, lines, value};
 use crate::cli::{Common, Compare};
@@ -182,11 +183,12 @@ fn cell_line(cell: &CellRecord) -> String {
                 _ => None,
             }
         });
-    let network = cell.network.as_ref().map_or_else(String::new, |network| match answers {
-        Some(answers) => format!("{answers:10} answers in {}", network.duration),
-        None => {
-            format!("{:10.2} Mb/s in {}", network.goodput_bits_per_second / 1e6, network.duration)
-        }
+    let network = cell.network.as_ref().map_or_else(String::new, |network| {
+        let what = answers.map_or_else(
+            || format!("{:>15}", written_rate(network.goodput_bits_per_second)),
+            |answers| format!("{answers:10} answers"),
+        );
+        format!("{what} in {}", network.duration)
     });
     let host =
         cell.host.as_ref().map_or_else(String::new, |host| format!("  host {}", host.duration));

@@ -9,7 +9,7 @@ use btu_store::{RunRow, Store};
 use btu_suite::compare::{PlanDifference, Run, StudyRow, study_differences, study_readings};
 use btu_suite::experiment::{AnyExperiment, Facts, Measured, any};
 use btu_suite::history::Study;
-use btu_units::Span;
+use btu_units::{Span, written_rate};
 use serde_json::Value;
 
 use super::{Suite, first_values, json, lines, refuse_studies, value};
@@ -169,10 +169,11 @@ impl Columns {
         let times = self.times(&facts).into_iter().map(|(_, time)| {
             format!(" {:>12}", time.map_or_else(String::new, |time| time.to_string()))
         });
-        let rate = |rate: f64| format!("{:.2} Mb/s", rate / 1e6);
         let goodput = match (facts.goodput_bits_per_second, facts.both_ways) {
-            (Some(goodput), _) => rate(goodput),
-            (None, Some([up, down])) => format!("{} up, {} down", rate(up), rate(down)),
+            (Some(goodput), _) => written_rate(goodput),
+            (None, Some([up, down])) => {
+                format!("{} up, {} down", written_rate(up), written_rate(down))
+            }
             (None, None) => String::new(),
         };
         let (block, name) = (cell.block + 1, cell.cell.to_string());

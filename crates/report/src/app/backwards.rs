@@ -6,6 +6,7 @@ use super::way::{Columns, way};
 use crate::html::{Block, Cell, Section};
 use crate::number::three_digits;
 use crate::summary::KeyFigure;
+use crate::unit;
 
 const MILLI: f64 = 1e3;
 const MEGA: f64 = 1e6;
@@ -39,10 +40,7 @@ pub(super) fn answers(asked: &Questions, verdict: &AppVerdict) -> Vec<KeyFigure>
         .min_by(|a, b| a.1.total_cmp(&b.1));
     let bandwidth = asked.at_least.filter(|_| !own.is_empty()).map(|rate| KeyFigure {
         name: format!("{} items/s", three_digits(rate)),
-        value: least.map_or_else(
-            || "never".to_owned(),
-            |(_, bits)| format!("{} Mb/s", three_digits(bits / MEGA)),
-        ),
+        value: least.map_or_else(|| "never".to_owned(), |(_, bits)| unit::rate(bits)),
         interval: String::new(),
         note: least.map_or_else(
             || "no bandwidth is enough, by the closed form".to_owned(),

@@ -5,11 +5,10 @@ use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Ov
 
 use super::words;
 use crate::html::PageWarning;
-use crate::number::{count, three_digits};
+use crate::number::count;
 use crate::stored_page::page_warning;
 use crate::summary::{KeyFigure, Next, Summary};
-
-const MEGABIT: f64 = 1e6;
+use crate::unit;
 
 /// The number of changed cells on the first screen.
 const MOST_CHANGED: usize = 3;
@@ -48,7 +47,7 @@ fn of_one<R: ComparedRow>(
     let mean = |name: &str, rate: Option<f64>| {
         Some(KeyFigure {
             name: words::cut(name),
-            value: format!("{} Mb/s", three_digits(rate? / MEGABIT)),
+            value: unit::rate(rate?),
             note: format!("geometric mean of {}", count(overall?.rows, "row")),
             ..KeyFigure::default()
         })

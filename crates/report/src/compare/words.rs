@@ -186,7 +186,7 @@ pub(super) fn units<R: ComparedRow>(cells: &[ComparedCell<R>]) -> String {
     found.collect::<Vec<_>>().join(", ")
 }
 
-/// `BTU rating 123 -> 117 Mb/s, 90 rows`.
+/// `BTU rating 123 Mb/s -> 117 Mb/s, geometric mean of 90 rows`.
 pub(super) fn over(overall: &Overall) -> String {
     let rows = count(overall.rows, "row");
     let what = match overall.over {
@@ -195,11 +195,9 @@ pub(super) fn over(overall: &Overall) -> String {
         Over::Idle => "rated components alone",
         Over::Further => return format!("geometric mean of {rows}"),
     };
-    let rate = |rate: Option<f64>| {
-        rate.map_or_else(|| NOTHING.to_owned(), |rate| three_digits(rate / MEGABIT))
-    };
+    let rate = |rate: Option<f64>| rate.map_or_else(|| NOTHING.to_owned(), unit::rate);
     let (base, other) = (rate(overall.base_bits_per_second), rate(overall.other_bits_per_second));
-    format!("{what} {base} -> {other} Mb/s, geometric mean of {rows}")
+    format!("{what} {base} -> {other}, geometric mean of {rows}")
 }
 
 /// The source of the intervals, and its limits.

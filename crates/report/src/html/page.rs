@@ -108,7 +108,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table as people read it: a column of times that are all a thousand of its unit or more
+    /// The table as people read it: a column of times or rates that are all a thousand of its unit or more
     /// has a larger unit, by the smallest of them. Files for programs keep the unit.
     pub(crate) fn for_readers(&self) -> Self {
         let mut table = self.clone();
@@ -133,7 +133,7 @@ impl Table {
             Cell::Number { value, .. } if *value > 0.0 => Some(*value),
             Cell::Number { .. } | Cell::Text(_) | Cell::Nothing => None,
         });
-        let larger = unit::time_unit(values.reduce(f64::min)? * unit.worth);
+        let larger = unit.fitting(values.reduce(f64::min)? * unit.worth);
         (larger.worth > unit.worth)
             .then(|| (format!("{name}{}", larger.name), larger.worth / unit.worth))
     }

@@ -67,7 +67,7 @@ fn one_of_several(name: &str, verdict: &PipeVerdict, cost: Option<&SignatureCost
     });
     let maximum = maximum.map_or_else(String::new, |rate| {
         let unit = rate_unit(rate.value);
-        format!("up to {} {}", three_digits(rate.value / unit.worth), unit.name)
+        format!("up to {}", unit.write(rate.value))
     });
     figure(name, latency, time_unit(latency.value), maximum + &times)
 }
@@ -75,7 +75,7 @@ fn one_of_several(name: &str, verdict: &PipeVerdict, cost: Option<&SignatureCost
 fn figure(name: &str, estimate: &Estimate, unit: Unit, note: String) -> KeyFigure {
     KeyFigure {
         name: name.to_owned(),
-        value: format!("{} {}", three_digits(estimate.value / unit.worth), unit.name),
+        value: unit.write(estimate.value),
         interval: ends(estimate, unit.worth).unwrap_or_default(),
         note,
     }

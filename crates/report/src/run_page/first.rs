@@ -5,11 +5,11 @@ use btu_stats::{Estimate, arithmetic_mean};
 use btu_suite::cell::Load;
 use btu_suite::verdict::{Cause, ExpectedRow, LoadSlowdown};
 
-use super::{MEGABIT, RunReport};
+use super::RunReport;
 use crate::number::{count, ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
 use crate::text::called;
-use crate::unit::{time, time_unit};
+use crate::unit::{rate_with_ends, time, time_unit};
 use crate::versus::first_of;
 
 /// A nanosecond in seconds.
@@ -44,8 +44,8 @@ fn alone(report: &RunReport) -> String {
     let idle = report.verdict.idle.as_ref().map(|idle| &idle.btu_bits_per_second);
     let is_loaded = report.verdict.per_load.iter().any(|of| of.load != Load::Idle);
     idle.filter(|_| is_loaded).map_or_else(String::new, |rating| {
-        let ends = ends(rating, MEGABIT).map_or_else(String::new, |ends| format!(" ({ends})"));
-        format!("; alone {} Mb/s{ends}", three_digits(rating.value / MEGABIT))
+        let (rate, ends) = rate_with_ends(rating);
+        format!("; alone {rate}{}", ends.map_or_else(String::new, |ends| format!(" ({ends})")))
     })
 }
 
@@ -95,12 +95,8 @@ fn unrated(report: &RunReport) -> impl Iterator<Item = KeyFigure> {
 }
 
 fn figure(name: &str, rating: &Estimate, note: String) -> KeyFigure {
-    KeyFigure {
-        name: name.to_owned(),
-        value: format!("{} Mb/s", three_digits(rating.value / MEGABIT)),
-        interval: ends(rating, MEGABIT).unwrap_or_default(),
-        note,
-    }
+    let (value, ends) = rate_with_ends(rating);
+    KeyFigure { name: name.to_owned(), value, interval: ends.unwrap_or_default(), note }
 }
 
 fn limit(report: &RunReport) -> String {

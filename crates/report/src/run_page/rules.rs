@@ -4,8 +4,8 @@
 use btu_suite::plan::Plan;
 use btu_suite::verdict::{Obstacle, Title, Verdict};
 
-use super::{MEGABIT, RunReport};
-use crate::number::{ends, three_digits};
+use super::RunReport;
+use crate::unit::rate_with_ends;
 
 /// The notes that belong to a result, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,12 +109,8 @@ fn quotation(report: &RunReport, marks: &[RunMark]) -> String {
     let words: Vec<&str> = marks.iter().map(|mark| mark.word()).collect();
     let words = if words.is_empty() { String::new() } else { format!(" [{}]", words.join(", ")) };
     let value = report.verdict.rating.as_ref().map_or_else(String::new, |rating| {
-        let interval =
-            ends(&rating.btu_bits_per_second, MEGABIT).unwrap_or_else(|| "no interval".to_owned());
-        format!(
-            " {} Mb/s (95 %: {interval})",
-            three_digits(rating.btu_bits_per_second.value / MEGABIT)
-        )
+        let (rate, interval) = rate_with_ends(&rating.btu_bits_per_second);
+        format!(" {rate} (95 %: {})", interval.as_deref().unwrap_or("no interval"))
     });
     format!(
         "{}{value}{words}; {} profile, network {}, {}; btu {}, plan {}, seed {}, {}",

@@ -3,12 +3,12 @@
 use btu_medium::sim::{FlowOutcome, MediumOutcome, Outcome};
 use btu_stats::Estimate;
 
-use super::tables::{MEGABIT, lost};
+use super::tables::lost;
 use super::warnings::warnings;
 use crate::html::Page;
-use crate::number::{ends, percent, three_digits};
+use crate::number::{ends, percent};
 use crate::summary::{KeyFigure, Next, Summary};
-use crate::unit::time;
+use crate::unit::{self, time};
 
 /// From this share of time on, a medium is the limit.
 const BUSY: f64 = 0.9;
@@ -48,16 +48,16 @@ fn headline(outcome: &Outcome, flows: &[&FlowOutcome]) -> String {
         );
     }
     let sum =
-        |of: fn(&FlowOutcome) -> f64| flows.iter().map(|flow| of(flow)).sum::<f64>() / MEGABIT;
-    let arrives = three_digits(sum(|flow| flow.goodput_bits_per_second.value));
-    let offered = three_digits(sum(|flow| flow.offered_bits_per_second.value));
+        |of: fn(&FlowOutcome) -> f64| unit::rate(flows.iter().map(|flow| of(flow)).sum::<f64>());
+    let arrives = sum(|flow| flow.goodput_bits_per_second.value);
+    let offered = sum(|flow| flow.offered_bits_per_second.value);
     let delays = flows.iter().filter_map(|flow| Some((flow, flow.delay.as_ref()?.mean)));
     let slowest = delays.max_by(|a, b| a.1.value.total_cmp(&b.1.value));
     let delay = slowest.map_or_else(String::new, |(flow, mean)| {
         let of = if flows.len() > 1 { format!(" of {}", flow.name) } else { String::new() };
         format!(", mean delay{of} {}", with_interval(&mean))
     });
-    format!("{}: {arrives} Mb/s arrive of {offered} offered{delay}", outcome.network)
+    format!("{}: {arrives} arrive of {offered} offered{delay}", outcome.network)
 }
 
 /// `1.07 ms (1.05 .. 1.09)`.
@@ -72,10 +72,11 @@ fn figure(flow: &FlowOutcome) -> KeyFigure {
     let delay = delay
         .map(|delay| format!("delay {}, p99 {}", time(delay.mean.value), time(delay.p99.value)));
     let lost = Some(lost(flow)).filter(|share| share != "0").map(|share| format!("{share} % lost"));
+    let (value, ends) = unit::rate_with_ends(&flow.goodput_bits_per_second);
     KeyFigure {
         name: flow.name.clone(),
-        value: format!("{} Mb/s", three_digits(flow.goodput_bits_per_second.value / MEGABIT)),
-        interval: ends(&flow.goodput_bits_per_second, MEGABIT).unwrap_or_default(),
+        value,
+        interval: ends.unwrap_or_default(),
         note: delay.into_iter().chain(lost).collect::<Vec<_>>().join(", "),
     }
 }

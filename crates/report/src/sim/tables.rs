@@ -9,7 +9,7 @@ use crate::sheet::Sheet;
 use crate::unit::time;
 
 /// Bits per second in a megabit.
-pub(super) const MEGABIT: f64 = 1e6;
+const MEGABIT: f64 = 1e6;
 
 /// The offered and the delivered load.
 pub(super) fn flows(page: &Page) -> Vec<String> {

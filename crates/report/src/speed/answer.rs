@@ -3,10 +3,7 @@
 use btu_suite::speed::{Direction, Phase, SpeedVerdict};
 
 use crate::number::three_digits;
-use crate::unit::time;
-
-/// Bits per second in a Mb/s.
-const MEGA: f64 = 1e6;
+use crate::unit::{rate as rate_in_words, rate_unit, time};
 
 /// `0.936/14.7 Mb/s, 37.0 ms -> 1.87 s`: the rates up and down, and the longest typical request,
 /// idle and loaded. `None` if nothing of that was measured.
@@ -14,13 +11,15 @@ pub(super) fn short(verdict: &SpeedVerdict) -> Option<String> {
     let row = |phase: Phase| verdict.rows.iter().find(|row| row.cell.phase == phase);
     let rate = |phase: Phase, direction: Direction| {
         let flow = row(phase)?.flows.iter().find(|flow| flow.direction == direction)?;
-        Some(three_digits(flow.goodput?.value / MEGA))
+        Some(flow.goodput?.value)
     };
-    let rates = [rate(Phase::Up, Direction::Up), rate(Phase::Down, Direction::Down)];
-    let rates = match rates {
-        [Some(up), Some(down)] => Some(format!("{up}/{down} Mb/s")),
-        [Some(up), None] => Some(format!("{up} Mb/s up")),
-        [None, Some(down)] => Some(format!("{down} Mb/s down")),
+    let rates = match [rate(Phase::Up, Direction::Up), rate(Phase::Down, Direction::Down)] {
+        [Some(up), Some(down)] => {
+            let unit = rate_unit(up.max(down));
+            Some(format!("{}/{}", three_digits(up / unit.worth), unit.write(down)))
+        }
+        [Some(up), None] => Some(format!("{} up", rate_in_words(up))),
+        [None, Some(down)] => Some(format!("{} down", rate_in_words(down))),
         [None, None] => None,
     };
     let trip = |phase: Phase| Some(row(phase)?.round_trip?.median.value);

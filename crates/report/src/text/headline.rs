@@ -4,11 +4,12 @@ use btu_stats::Means;
 use btu_suite::cell::Load;
 use btu_suite::verdict::{Obstacle, Rating};
 
+use super::Page;
 use super::rates::called;
-use super::{MEGABIT, Page};
-use crate::number::{count, duration, ends, or_dash, three_digits};
+use crate::number::{NOTHING, count, duration};
 use crate::run_page::without_rating;
 use crate::sheet::{columns, wrap, wrap_at};
+use crate::unit::{rate, rate_with_ends};
 
 pub(super) fn lines(page: &Page) -> Vec<String> {
     let mut lines = first(page);
@@ -27,8 +28,8 @@ fn first(page: &Page) -> Vec<String> {
     let Some(rating) = &page.verdict.rating else {
         return vec![format!("{title}: {}", without_rating(page.verdict))];
     };
-    let value = format!("{} Mb/s", three_digits(rating.btu_bits_per_second.value / MEGABIT));
-    let interval = match ends(&rating.btu_bits_per_second, MEGABIT) {
+    let (value, ends) = rate_with_ends(&rating.btu_bits_per_second);
+    let interval = match ends {
         Some(ends) => format!("(95 %: {ends})"),
         None => "(no interval)".to_owned(),
     };
@@ -76,16 +77,15 @@ fn confidence(page: &Page, rating: &Rating) -> String {
 /// The ratings of the loads, side by side.
 fn per_load(page: &Page) -> Vec<String> {
     let one = |load: Load, rating: Option<&Rating>| {
-        let value = rating.map(|rating| rating.btu_bits_per_second.value / MEGABIT);
-        format!("{} {}", called(load), or_dash(value))
+        let value = rating.map(|rating| rate(rating.btu_bits_per_second.value));
+        format!("{} {}", called(load), value.as_deref().unwrap_or(NOTHING))
     };
     let loads: Vec<String> =
         page.verdict.per_load.iter().map(|of| one(of.load, of.rating.as_ref())).collect();
     if loads.len() < 2 || page.verdict.per_load.iter().all(|of| of.rating.is_none()) {
         return Vec::new();
     }
-    let text = format!("{} Mb/s", loads.join(GAP));
-    wrap_at(&text, GAP, page.options.columns() - INDENT, 0)
+    wrap_at(&loads.join(GAP), GAP, page.options.columns() - INDENT, 0)
         .iter()
         .map(|line| indented(line))
         .collect()
@@ -103,9 +103,9 @@ fn made_of(page: &Page) -> Vec<String> {
     let geometric =
         format!("geometric mean of {}, {repetitions}{form}", count(rating.cells_used, "row"));
     let others = format!(
-        "arithmetic mean {}, harmonic mean {} Mb/s",
-        three_digits(rating.arithmetic_mean_bits_per_second / MEGABIT),
-        three_digits(rating.harmonic_mean_bits_per_second / MEGABIT),
+        "arithmetic mean {}, harmonic mean {}",
+        rate(rating.arithmetic_mean_bits_per_second),
+        rate(rating.harmonic_mean_bits_per_second),
     );
     [quiet(page, &geometric), quiet(page, &others)].concat()
 }
@@ -114,12 +114,12 @@ fn made_of(page: &Page) -> Vec<String> {
 fn papers_rule(page: &Page) -> Vec<String> {
     let Some(btu) = &page.verdict.btu95 else { return Vec::new() };
     let means = |means: &Means| {
-        let [geometric, arithmetic, harmonic] = [means.geometric, means.arithmetic, means.harmonic]
-            .map(|mean| three_digits(mean / MEGABIT));
+        let [geometric, arithmetic, harmonic] =
+            [means.geometric, means.arithmetic, means.harmonic].map(rate);
         format!("{geometric} (AM {arithmetic}, HM {harmonic})")
     };
     let text = format!(
-        "BTU'95 rule, {} per component: {} with the geometric, {} with the arithmetic mean over loads, Mb/s",
+        "BTU'95 rule, {} per component: {} with the geometric, {} with the arithmetic mean over loads",
         btu.volume,
         means(&btu.geometric_over_loads_bits_per_second),
         means(&btu.arithmetic_over_loads_bits_per_second),

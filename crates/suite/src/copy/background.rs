@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use btu_units::{BitRate, Bytes, Span, Time};
+use btu_units::{BitRate, Bytes, Span, Time, written_rate};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -218,9 +218,9 @@ pub(super) fn background_faults(seen: &Observation, mode: Mode) -> Vec<String> {
                 let offered = sent.offered.bits_per_second() as f64;
                 // The network slows a sender that sends as much as possible.
                 if mode != Mode::Saturated && (rate / offered - 1.0).abs() > PACE {
-                    let [rate, offered] = [rate, offered].map(|rate| rate / 1e6);
+                    let [rate, offered] = [rate, offered].map(written_rate);
                     faults.push(format!(
-                        "background at {station}: {rate:.3} Mb/s were sent, {offered:.3} asked for"
+                        "background at {station}: {rate} were sent, {offered} asked for"
                     ));
                 }
             }

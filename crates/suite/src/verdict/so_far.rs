@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 
 use btu_stats::geometric_mean;
-use btu_units::Bytes;
+use btu_units::{Bytes, written_rate};
 
 use super::warning::count;
 use crate::cell::{Component, Load, Row};
 use crate::record::CellRecord;
-
-/// Bits per second in a megabit per second.
-const MEGABIT: f64 = 1e6;
 
 /// Goodput without load over the rows that were measured, and how much longer they take under each
 /// load: each compared with the same rows only, because the order is random. Empty until a rated
@@ -44,7 +41,7 @@ pub fn so_far(records: &[CellRecord]) -> String {
     };
     let loads = Load::HOST.into_iter().filter_map(under);
     let first =
-        format!("so far: alone {:.0} Mb/s ({})", mean / MEGABIT, count(alone.len() as u64, "row"));
+        format!("so far: alone {} ({})", written_rate(mean), count(alone.len() as u64, "row"));
     std::iter::once(first).chain(loads).collect::<Vec<_>>().join("; ")
 }
 
@@ -65,7 +62,10 @@ mod tests {
             cell(Component::Recv, Load::Idle, 8.0),
             cell(Component::Send, Load::Cpu, 4.0),
         ];
-        assert_eq!(so_far(&records), "so far: alone 2 Mb/s (2 rows); + cpu 2.00 times as long (1)");
+        assert_eq!(
+            so_far(&records),
+            "so far: alone 2.00 Mb/s (2 rows); + cpu 2.00 times as long (1)"
+        );
         assert_eq!(so_far(&records[2..]), "", "nothing to compare with yet");
     }
 }

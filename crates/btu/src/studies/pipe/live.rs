@@ -7,7 +7,7 @@ use btu_report::{Graph, NamedSignature, PLOT_ROWS, TextOptions, pipe_plot};
 use btu_suite::cell::Load;
 use btu_suite::hint::{HintPoint, HintRecord};
 use btu_suite::pipe::{Job, JobRecord, PipePlan, PipeVerdict, Point, judge};
-use btu_units::Span;
+use btu_units::{Span, written_rate};
 
 use crate::terminal;
 
@@ -82,11 +82,11 @@ fn of_point(plan: &PipePlan, point: &Point) -> String {
     let rate = plan.pattern.bits_at_once(point.size, plan.pairs) / time;
     let load = if plan.load == Load::Idle { String::new() } else { format!(" {}", plan.load) };
     format!(
-        "{}{load} {} {} {:.2} Mb/s",
+        "{}{load} {} {} {}",
         plan.kind,
         point.size,
         Span::from_seconds_f64(time),
-        rate / 1e6
+        written_rate(rate)
     )
 }
 
