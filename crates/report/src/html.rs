@@ -106,7 +106,7 @@ fn header(page: &Page) -> Markup {
     html! {
         header {
             p.title { (page.title) }
-            h1 { (page.headline) }
+            h1 { (unbroken(&numbers_whole(&page.headline))) }
             @if !page.marks.is_empty() {
                 ul.marks aria-label="Marks" {
                     @for mark in &page.marks { li title=(mark.meaning) { (mark.word) } }
@@ -248,6 +248,23 @@ fn unbroken(text: &str) -> Markup {
     } }
 }
 
+/// Units that stay on the line of their number.
+const UNITS: [&str; 10] = ["ns", "us", "ms", "s", "%", "b/s", "kb/s", "Mb/s", "Gb/s", "times"];
+
+/// A text in which no line ends between a number and its unit.
+fn numbers_whole(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len());
+    for word in text.split(' ') {
+        let unit = word.trim_end_matches([',', ';', ':', ')']);
+        let follows_number = whole.ends_with(|last: char| last.is_ascii_digit());
+        if !whole.is_empty() {
+            whole.push(if follows_number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        }
+        whole.push_str(word);
+    }
+    whole
+}
+
 /// A text whose words may be broken at points and underscores, if one has more letters than `most`.
 fn broken(text: &str, most: usize) -> Markup {
     let is_long = text.split(' ').any(|word| word.chars().count() > most);
@@ -307,6 +324,11 @@ mod tests {
         );
         assert_eq!(label("10 Mb/s"), "10\u{a0}Mb/s");
         assert_eq!(label("- 8 to 16 KiB"), "- 8 to 16 KiB");
+        // A line ends neither in an arrow nor before a unit.
+        assert_eq!(
+            unbroken(&numbers_whole("2.15 s -> 42.4 ms, home")).into_string(),
+            "2.15\u{a0}s <span class=\"whole\">-&gt;</span> 42.4\u{a0}ms, home"
+        );
         // A longer name may be broken, so that it does not hide its values on a phone.
         assert!(!label(&"long-".repeat(5)).contains("whole"));
     }

@@ -1,6 +1,8 @@
 //! A comparison as a page: all sides on one axis, changes with their intervals below, every cell in
 //! a table.
 
+use std::collections::BTreeSet;
+
 use btu_stats::Estimate;
 use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Unit};
 
@@ -105,7 +107,7 @@ fn rates<R: ComparedRow>(comparison: &Comparison<R>, picture: &[String; 2]) -> O
     let [name, title] = picture;
     let figure = Figure {
         name: format!("goodput-{name}"),
-        title: format!("{title}, component and message size in bytes"),
+        title: format!("{title} by {}", R::BY),
         panels,
         layout: Layout::Below,
         table: table(comparison, &format!("{title}, Mb/s"), &rows),
@@ -116,8 +118,8 @@ fn rates<R: ComparedRow>(comparison: &Comparison<R>, picture: &[String; 2]) -> O
 /// Cells that are no rates.
 fn further<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
     let rows = rows(comparison, |cell| cell.unit != Unit::Bits);
-    let names: Vec<String> = rows.iter().map(ToString::to_string).collect();
     let [title, caption] = R::FURTHER;
+    let names = names_of(&rows);
     let figure = Figure {
         name: "further".to_owned(),
         title: format!("{title}, change"),
@@ -127,6 +129,13 @@ fn further<R: ComparedRow>(comparison: &Comparison<R>) -> Option<Section> {
     };
     let blocks = if rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] };
     Section::of(title, "", blocks)
+}
+
+/// Short names, unless several rows have the same: then whole ones.
+fn names_of<R: ComparedRow>(rows: &[R]) -> Vec<String> {
+    let short: Vec<String> = rows.iter().map(ComparedRow::short_name).collect();
+    let distinct: BTreeSet<&String> = short.iter().collect();
+    if distinct.len() == rows.len() { short } else { rows.iter().map(R::to_string).collect() }
 }
 
 fn panel(label: &str, logarithmic: bool, names: &[String], series: Vec<Series>) -> Panel {

@@ -30,6 +30,8 @@
       return {
         ...trace,
         visible: figure.hidden.has(trace.legendgroup) ? "legendonly" : true,
+        // A marker at the end of an axis is whole.
+        ...(trace.type !== "bar" && { cliponaxis: false }),
         marker: { color: ink, size: 8, symbol: SYMBOLS[place], line: { width: 0 } },
         line: { color: ink, width: 2, dash: DASHES[place] },
         error_x: trace.error_x && { ...trace.error_x, color: ink },

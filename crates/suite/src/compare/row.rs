@@ -12,6 +12,9 @@ pub trait ComparedRow: Ord + Clone + fmt::Display {
     /// The common name of rows that are not rates, and the name of their speeds with the unit.
     const FURTHER: [&'static str; 2];
 
+    /// What tells the rows in one picture apart: what short names consist of.
+    const BY: &'static str;
+
     /// The unit of its speeds.
     fn unit(&self) -> Unit;
 
@@ -33,6 +36,7 @@ impl ComparedRow for Row {
         "Requests and host activities",
         "Requests per second, and work per second of host activities",
     ];
+    const BY: &'static str = "component and message size in bytes";
 
     fn unit(&self) -> Unit {
         match self {
@@ -126,6 +130,7 @@ impl fmt::Display for StudyRow {
 
 impl ComparedRow for StudyRow {
     const FURTHER: [&'static str; 2] = ["Times", "Times, ms"];
+    const BY: &'static str = "cell";
 
     fn unit(&self) -> Unit {
         match self.quantity {
