@@ -197,7 +197,8 @@ fn stream() -> Script {
     let receive = TcpReceive { meeting: listen, token, message, window, volume: None, receiving };
     let receive = Activity::TcpReceive(receive);
     let work = Work::For(Span::from_seconds(1));
-    let send = Activity::TcpSend(TcpSend { meeting: call, token, message, work, window });
+    let send =
+        Activity::TcpSend(TcpSend { meeting: call, token, message, work, window, unsent: None });
     let step = |host: &str, peer, activity| Step {
         host: HostName::try_from(host).expect("a name"),
         role: Role::Network,

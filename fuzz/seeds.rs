@@ -626,6 +626,7 @@ fn orders() -> Vec<Order> {
         message: Bytes::new(4096),
         work: Work::For(Span::from_seconds(1)),
         window: None,
+        unsent: None,
     };
     [Activity::Null, Activity::TcpSend(send), Activity::Cpu(Cpu { rounds: Rounds::Count(3) })]
         .map(|activity| Order::new(1, Span::from_seconds(9), activity))

@@ -167,6 +167,10 @@ pub struct TcpSend {
     /// absent.
     #[serde(rename = "window_bytes")]
     pub window: Option<Bytes>,
+    /// The most that waits in the socket until TCP may send it (`TCP_NOTSENT_LOWAT`), so that the
+    /// stream ends soon after its time; the system's own choice when absent.
+    #[serde(rename = "unsent_bytes", default, skip_serializing_if = "Option::is_none")]
+    pub unsent: Option<Bytes>,
 }
 
 /// Receiver of a bulk TCP stream; it reads until the sender closes.
@@ -355,10 +359,11 @@ pub enum Rounds {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Disk {
     /// Scratch directory; its files are removed at the end.
+    #[serde(with = "crate::path")]
     pub directory: PathBuf,
     /// A prepared source file of `file` bytes, which the activity does not remove; without it, the
     /// activity makes a new one.
-    #[serde(default)]
+    #[serde(with = "crate::path::optional", default)]
     pub source: Option<PathBuf>,
     /// Size of the file that is read; the copy takes as much again.
     #[serde(rename = "file_bytes")]
@@ -384,6 +389,7 @@ pub struct FtpFetch {
     /// The password for the FTP login.
     pub password: String,
     /// Where the fetched file is written; removed at the end.
+    #[serde(with = "crate::path")]
     pub directory: PathBuf,
     /// Bytes to fetch in all.
     pub work: Work,
@@ -397,6 +403,7 @@ pub struct FilesServe {
     /// The server does not answer a client without this token.
     pub token: Token,
     /// The storage of files' contents; they have no names there.
+    #[serde(with = "crate::path")]
     pub directory: PathBuf,
     /// Most that all files hold.
     #[serde(rename = "room_bytes")]
@@ -415,6 +422,7 @@ pub enum FilesPlace {
     /// On this station's own disk, with the storage of the server but without a network.
     Own {
         /// The storage of files' contents.
+        #[serde(with = "crate::path")]
         directory: PathBuf,
         /// Most that all files hold.
         #[serde(rename = "room_bytes")]
@@ -427,6 +435,7 @@ pub enum FilesPlace {
     /// own in it, and removes it.
     Share {
         /// The path of an existing directory.
+        #[serde(with = "crate::path")]
         directory: PathBuf,
     },
 }
@@ -602,7 +611,7 @@ pub struct FileCopy {
     /// storage, except as `share` says.
     pub file: FilePlace,
     /// A directory of this host on which a share is mounted: it holds the copy, or the source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::path::optional", default, skip_serializing_if = "Option::is_none")]
     pub share: Option<PathBuf>,
     /// Whether the file goes to the share, or comes from it.
     #[serde(default)]
@@ -616,9 +625,9 @@ pub enum PipeMeeting {
     /// The ends meet at a network address.
     Network(Rendezvous),
     /// On one machine: wait at a Unix socket of this path.
-    ListenAt(PathBuf),
+    ListenAt(#[serde(with = "crate::path")] PathBuf),
     /// On one machine: come to the Unix socket of this path.
-    ConnectAt(PathBuf),
+    ConnectAt(#[serde(with = "crate::path")] PathBuf),
 }
 
 /// The beginning of a [`Word::Failed`] message that an agent sends for a worker that a signal

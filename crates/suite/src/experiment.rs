@@ -46,6 +46,10 @@ pub struct Slot<C> {
     pub position: u32,
 }
 
+/// The time of a cell as a share of its deadline, where nothing else is known: activities end long
+/// before it.
+const GUESSED_SHARE: u64 = 20;
+
 /// The common part of all plans.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
@@ -84,6 +88,11 @@ pub struct LeftOut {
 }
 
 impl Frame {
+    /// Clears the times that follow from the network: a cell may last longer on a slow one.
+    pub(crate) fn forget_network(&mut self) {
+        (self.budget, self.deadline) = (Span::ZERO, Span::ZERO);
+    }
+
     /// Whether a cell is measured.
     pub(crate) fn has_time_for(&self, cell: &impl fmt::Display) -> bool {
         self.left_out.is_empty() || {
@@ -361,9 +370,20 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
         Vec::new()
     }
 
+    /// Clears what follows from the network, such as how long its queues take to fill: between plans
+    /// on two networks that is no difference of its own.
+    fn forget_network(&mut self) {
+        self.frame_mut().forget_network();
+    }
+
     /// The index of a cell's network: 0 is that of the frame, 1 the first of the others.
     fn network_of(&self, _cell: &Self::Cell) -> usize {
         0
+    }
+
+    /// How long a cell takes on average, before one was measured.
+    fn forecast(&self) -> Span {
+        Span::from_nanoseconds(self.frame().deadline.nanoseconds() / GUESSED_SHARE)
     }
 
     /// The cells whose least time the closed forms know, with that time.

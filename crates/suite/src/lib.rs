@@ -21,6 +21,7 @@ pub mod lan;
 pub mod lead;
 pub mod needs;
 pub mod network;
+pub mod path;
 pub mod peers;
 pub mod pipe;
 pub mod plan;

@@ -61,7 +61,7 @@ pub struct ProgramOrder {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// Its working directory; without one, an empty directory of its own, in memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::path::optional", default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,
     /// Most that its own directory holds.
     #[serde(rename = "room_bytes")]

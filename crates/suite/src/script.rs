@@ -212,7 +212,14 @@ fn stream(
     // Only the peers get small windows: the machine under test is never modified.
     let black_box_window = plan.window;
     if from.is_black_box() {
-        let send = TcpSend { meeting: listen, token, message, work, window: black_box_window };
+        let send = TcpSend {
+            meeting: listen,
+            token,
+            message,
+            work,
+            window: black_box_window,
+            unsent: None,
+        };
         let receive =
             TcpReceive { meeting: connect, token, message, window: None, volume, receiving };
         (Activity::TcpSend(send), Activity::TcpReceive(receive))
@@ -227,7 +234,14 @@ fn stream(
         };
         (
             Activity::TcpReceive(receive),
-            Activity::TcpSend(TcpSend { meeting: connect, token, message, work, window: None }),
+            Activity::TcpSend(TcpSend {
+                meeting: connect,
+                token,
+                message,
+                work,
+                window: None,
+                unsent: None,
+            }),
         )
     }
 }

@@ -35,8 +35,14 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let receiver =
         prepare(&order(receive), &Callers::any())?.ok_or("not an activity of this crate")?;
     let meeting = Rendezvous::Connect(receiver.endpoint().ok_or("it does not listen")?);
-    let send =
-        TcpSend { meeting, token, message, work: Work::Bytes(Bytes::new(100_000_000)), window };
+    let send = TcpSend {
+        meeting,
+        token,
+        message,
+        work: Work::Bytes(Bytes::new(100_000_000)),
+        window,
+        unsent: None,
+    };
     let sender = prepare(&order(Activity::TcpSend(send)), &Callers::any())?
         .ok_or("not an activity of this crate")?;
     let receiving = thread::spawn(move || receiver.perform(&NEVER));

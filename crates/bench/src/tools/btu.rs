@@ -134,7 +134,14 @@ fn calling(case: Case, to: SocketAddr, duration: Span) -> Activity {
     let message = Bytes::new(case.message_bytes());
     if case.is_stream() {
         let (meeting, work) = (Rendezvous::Connect(to), Work::For(duration));
-        Activity::TcpSend(TcpSend { meeting, token: TOKEN, message, work, window: None })
+        Activity::TcpSend(TcpSend {
+            meeting,
+            token: TOKEN,
+            message,
+            work,
+            window: None,
+            unsent: None,
+        })
     } else {
         Activity::Request(Request {
             to,

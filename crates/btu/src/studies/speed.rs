@@ -11,6 +11,7 @@ use btu_suite::activity::OpenLoop;
 use btu_suite::experiment::{Experiment, Frame, Measured};
 use btu_suite::lead;
 use btu_suite::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
+use btu_testbed::note;
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, ProfileName};
@@ -34,6 +35,9 @@ const SLOWEST: BitRate = BitRate::from_bits_per_second(1000);
 /// The time in which a stream fills the queues of a network that is not known: two seconds, which is
 /// more than most queues hold. A longer one is seen: requests then still become slower.
 const LEAD: Span = Span::from_seconds(2);
+
+/// A block that takes longer is announced.
+const LONG: Span = Span::from_seconds(45);
 
 /// The additional time of a phase: queues drain, connections end.
 const DEADLINE_MARGIN: Span = Span::from_seconds(60);
@@ -128,13 +132,30 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     };
     match plan.too_slow() {
         // Where nothing comes through, no time is enough.
-        None => asked.map(|_| plan),
+        None => asked.map(|_| {
+            if !speed.study.quiet {
+                say_if_long(&plan, least);
+            }
+            plan
+        }),
         Some((needed, limit)) => Err(usage(format!(
             "nothing can come through: on this network a connection and its first answer take {:.0} s by their closed \
              form, and btu waits {limit} for them; `btu sim` simulates such a network without waiting",
             needed.seconds()
         ))),
     }
+}
+
+/// Says how long a block of the plan takes where that is more than a user expects, and what makes it
+/// shorter.
+fn say_if_long(plan: &SpeedPlan, least: Span) {
+    let takes = plan.takes();
+    if takes < LONG {
+        return;
+    }
+    let all = takes * u64::from(plan.frame.blocks);
+    let shorter = if plan.time > least { "; a shorter -t takes less" } else { "" };
+    note!("btu: this takes some {:.0} s, since the network is slow{shorter}", all.seconds());
 }
 
 /// The requested time, or this one where it is long enough for the network.
@@ -147,7 +168,7 @@ fn checked(asked: Option<Span>, otherwise: Span, least: Span) -> anyhow::Result<
     if time < least {
         let enough = least.seconds().ceil();
         return Err(usage(format!(
-            "--time {time} is too short for this network, on which ten requests take longer: -t '{enough} s' is enough"
+            "--time {time} is too short for this network, on which ten requests or full segments take longer: -t '{enough} s' is enough"
         )));
     }
     Ok(time)

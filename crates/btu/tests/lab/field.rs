@@ -106,6 +106,28 @@ fn octets_that_are_no_text_are_passed_on() {
     assert!(said.contains("not UTF-8") && said.lines().count() == 1, "{said}");
 }
 
+/// The disk activity writes in directories of any name.
+#[test]
+fn directories_need_no_name_in_utf8() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let made = |name: &[u8]| {
+        let path = laboratory.directory.path().join(OsStr::from_bytes(name));
+        fs::create_dir(&path).expect("a directory");
+        path
+    };
+    let (data, scratch) = (made(b"data\xff"), made(b"scratch\xff"));
+    let row = "rate --component SEND --message 65536 --load disk --time 1s -q --network veth";
+    for scratch in [None, Some(scratch)] {
+        let mut command = laboratory.command(&row.split(' ').collect::<Vec<_>>());
+        command.arg("--data").arg(&data);
+        if let Some(scratch) = scratch {
+            command.arg("--scratch").arg(scratch);
+        }
+        let output = command.output().expect("btu runs");
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    }
+}
+
 /// `ulimit -f` is a limit like a full disk: one sentence, and nothing is left.
 #[test]
 fn files_that_may_not_grow_end_a_run_in_one_sentence() {

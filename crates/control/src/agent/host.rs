@@ -11,6 +11,7 @@ use btu_suite::activity::{Activity, Order};
 use btu_suite::bounds::{BoundedOrder, Bounds};
 use btu_suite::needs::on_disk;
 use btu_suite::network::Impairment;
+use btu_suite::path::path_of_text;
 use btu_testbed::note;
 use btu_units::{Bytes, Span, Time};
 use nix::time::{ClockId, clock_gettime};
@@ -255,7 +256,7 @@ impl Host {
         &self,
         caller: &Caller,
         place: Place,
-        wanted: String,
+        wanted: &str,
         size: Bytes,
     ) -> Result<PreparingDiskFile, Status> {
         let mut state = self.state();
@@ -271,7 +272,7 @@ impl Host {
         let claim = self.claim(&state, place, Demand::file(on_disk(size)), DISK).map_err(refuse)?;
         let directory = match &state.policy {
             Some(policy) if !caller.is_local() => policy.scratch_directory().to_owned(),
-            _ => wanted.into(),
+            _ => path_of_text(wanted),
         };
         let stop = Arc::new(AtomicBool::new(false));
         state.desks.entry(place).or_default().preparing_disk_file = Arc::downgrade(&stop);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use btu_load::DiskSource;
 use btu_suite::activity::Order;
 use btu_suite::network::Impairment;
+use btu_suite::path::text_of_path;
 use btu_units::{Bytes, Span, controls};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -205,7 +206,7 @@ impl Service {
         let session = self.host.working(&self.caller, &session)?;
         let size = Bytes::new(file_bytes);
         let PreparingDiskFile { directory, claim, stop } =
-            self.host.prepare_disk_file(&self.caller, session, directory, size)?;
+            self.host.prepare_disk_file(&self.caller, session, &directory, size)?;
         let given_up = StopWhenDropped(Arc::clone(&stop));
         let made = tokio::task::spawn_blocking(move || {
             DiskSource::make_unless(&directory, size, seed, &stop)
@@ -216,7 +217,7 @@ impl Service {
             .map_err(internal("making the disk activity's source file"))?
             .map_err(|error| Status::resource_exhausted(error.to_string()))?;
         drop(given_up);
-        let path = kept.file.path().to_string_lossy().into_owned();
+        let path = text_of_path(&kept.file.path());
         self.host.still(&self.caller, session)?;
         self.host.with_work(session, |work| work.source = Some(kept))?;
         Ok(PrepareDiskFileReply { source: path })

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use btu_suite::activity::Order;
 use btu_suite::network::{HostName, Impairment};
+use btu_suite::path::{path_of_text, text_of_path};
 use btu_suite::record::{CpuTime, Failure, MachineCpu, Report, StationCpu};
 use btu_units::{Bytes, Span};
 use tokio::net::UnixStream;
@@ -237,7 +238,7 @@ impl AgentLink {
         file: Bytes,
         seed: u64,
     ) -> Result<PathBuf, CoordinatorError> {
-        let directory = directory.to_string_lossy().into_owned();
+        let directory = text_of_path(directory);
         let request = PrepareDiskFileRequest {
             directory,
             file_bytes: file.count(),
@@ -246,10 +247,10 @@ impl AgentLink {
         };
         match timeout(PREPARE_DISK_FILE_LIMIT, self.client.call(request)).await {
             Ok(Err(status)) if !is_lost(&status) => Err(self.unprepared("disk", &status)),
-            reply => Ok(self
-                .answer("making the disk activity's file", PREPARE_DISK_FILE_LIMIT, reply)?
-                .source
-                .into()),
+            reply => {
+                let operation = "making the disk activity's file";
+                Ok(path_of_text(&self.answer(operation, PREPARE_DISK_FILE_LIMIT, reply)?.source))
+            }
         }
     }
 

@@ -5,16 +5,12 @@ use std::path::PathBuf;
 use btu_store::{NewCell, RunId, RunLock, Store};
 use btu_suite::experiment::{self, CellSetting, Experiment, Measured, Observation, Slot};
 use btu_suite::record::PlacedReport;
-use btu_units::Span;
+use btu_units::written_rate;
 
 use super::error::CoordinatorError;
 use super::stage::Stage;
 use super::study::{Pace, Study};
 use super::{Observer, secret};
-
-/// The estimated time of a cell as a share of its deadline, before one was measured: activities end
-/// long before it.
-const GUESSED_SHARE: u64 = 20;
 
 /// An experiment as the runner measures it.
 #[derive(Debug, Clone)]
@@ -37,7 +33,7 @@ impl<E: Experiment> Study for Scripted<E> {
         };
         let facts = self.plan.facts(&last.cell, &last.seen);
         let took = facts.duration.or(facts.round_trip).map(|duration| duration.to_string());
-        let rate = facts.goodput_bits_per_second.map(|rate| format!("{:.3} Mb/s", rate / 1e6));
+        let rate = facts.goodput_bits_per_second.map(written_rate);
         let known: Vec<String> = took.into_iter().chain(rate).collect();
         format!("last: {}: {}", last.cell, known.join(", "))
     }
@@ -48,12 +44,11 @@ impl<E: Experiment> Study for Scripted<E> {
 
     fn pace(&self) -> Pace {
         let frame = self.plan.frame();
-        let guess = Span::from_nanoseconds(frame.deadline.nanoseconds() / GUESSED_SHARE);
         Pace {
             most_blocks: frame.blocks,
             budget: frame.budget,
             own_time: None,
-            guess,
+            guess: self.plan.forecast(),
             deadline: frame.deadline.into(),
         }
     }

@@ -11,10 +11,6 @@ use crate::experiment::{Experiment, Measured};
 /// The plans' keys of repetitions and times.
 const PROFILE: [&str; 5] = ["profile", "blocks", "budget_ns", "deadline_ns", "left_out"];
 
-/// Settings that btu derives from the network: how long its queues take to fill, how often requests
-/// leave, how long a cell may last.
-const OF_THE_NETWORK: [&str; 4] = ["budget", "deadline", "lead", "mean interval"];
-
 /// The speeds of a cell: its goodput, and one over the time that it took. Empty for a void cell.
 pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<Reading<StudyRow>> {
     let facts = plan.facts(&cell.cell, &cell.seen);
@@ -39,7 +35,8 @@ pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<
 /// All differences between two plans of a study, except the seed, and what follows from networks that
 /// differ.
 pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifference> {
-    let [ours, theirs] = [base, other].map(fields);
+    let is_elsewhere = base.frame().network != other.frame().network;
+    let [ours, theirs] = [base, other].map(|plan| fields(plan, is_elsewhere));
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
     let differing = names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name));
     let mut differences: Vec<PlanDifference> = differing
@@ -53,20 +50,21 @@ pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifferen
             }
         })
         .collect();
-    if differences.iter().any(|difference| difference.aspect == Aspect::Network) {
-        let follows = |setting: &str| OF_THE_NETWORK.iter().any(|name| setting.ends_with(name));
-        differences.retain(|difference| !follows(&difference.setting));
-    }
     differences.sort_by_key(|difference| {
         Aspect::ALL.iter().position(|aspect| *aspect == difference.aspect)
     });
     differences
 }
 
-fn fields<E: Experiment>(plan: &E) -> BTreeMap<String, Value> {
-    let mut unseeded = plan.clone();
-    unseeded.frame_mut().seed = 0;
-    match serde_json::to_value(unseeded) {
+/// The plan by its keys, without the seed, and without what follows from the network if that is
+/// another.
+fn fields<E: Experiment>(plan: &E, is_elsewhere: bool) -> BTreeMap<String, Value> {
+    let mut plan = plan.clone();
+    plan.frame_mut().seed = 0;
+    if is_elsewhere {
+        plan.forget_network();
+    }
+    match serde_json::to_value(plan) {
         Ok(Value::Object(fields)) => fields.into_iter().collect(),
         // Plans are structures with text keys.
         _ => BTreeMap::new(),

@@ -171,6 +171,7 @@ pub struct FilePlace {
     pub cache: Cache,
     /// Scratch directory, for files on disk; they have no name there, and are gone with the worker.
     /// Programs that open no file without a name get a directory of their own in it.
+    #[serde(with = "crate::path")]
     pub directory: PathBuf,
 }
 

@@ -52,7 +52,7 @@ pub struct CopyPlan {
     pub mode: Mode,
     /// The directory of a share that the sender has mounted, where the program `mount` has copy or
     /// source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::path::optional", default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
     /// Whether times of the report of 1989 are in the picture.
     #[serde(default)]

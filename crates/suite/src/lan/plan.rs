@@ -50,7 +50,7 @@ pub struct LanPlan {
     /// The sizes of the tasks' files.
     pub sizes: FileSizes,
     /// The directory of a share that every host has mounted, instead of btu's own server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(with = "crate::path::optional", default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
     /// The least time of each operation, at the server and on the station's own disk, one after the
     /// other.

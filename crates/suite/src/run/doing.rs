@@ -222,7 +222,7 @@ fn tcp_stream(
         receiving,
     };
     let meeting = Rendezvous::Connect(UNSET_PEER);
-    let send = TcpSend { meeting, token, message, work, window };
+    let send = TcpSend { meeting, token, message, work, window, unsent: None };
     (Some(Activity::TcpReceive(receive)), Activity::TcpSend(send))
 }
 

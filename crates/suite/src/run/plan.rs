@@ -187,6 +187,11 @@ impl Experiment for RunPlan {
         &mut self.frame
     }
 
+    fn forget_network(&mut self) {
+        self.frame.forget_network();
+        self.rows.iter_mut().for_each(|row| row.lead = Span::ZERO);
+    }
+
     fn cells(&self) -> Vec<RunCell> {
         self.rows.iter().map(|row| self.cell(row)).collect()
     }

@@ -47,7 +47,14 @@ fn script() -> Script {
         })
     };
     let send = |meeting| {
-        Activity::TcpSend(TcpSend { meeting, token, message, work: Work::For(duration), window })
+        Activity::TcpSend(TcpSend {
+            meeting,
+            token,
+            message,
+            work: Work::For(duration),
+            window,
+            unsent: None,
+        })
     };
     let offered = BitRate::from_megabits_per_second(1);
     let datagrams = Activity::UdpSend(UdpSend {

@@ -4,7 +4,8 @@ use btu_network::{Drawing, StationId};
 use btu_units::Span;
 
 use super::plan::ASKED;
-use crate::experiment::{AROUND_DATAGRAM, passage};
+use super::verdict::SEGMENT;
+use crate::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
 
 /// The mean interval on a line that is not slow, or not known: 150 requests in three seconds, and
 /// 0.4 % of a line of 10 Mb/s.
@@ -19,7 +20,7 @@ const OFTEN: u64 = 5;
 /// side.
 const ENOUGH: u64 = 30;
 
-/// Fewest requests of a phase, on average.
+/// Fewest requests of a phase, on average, and fewest full segments.
 const LEAST: u64 = 10;
 
 /// The mean interval between requests from one station to another and back, in phases of this time;
@@ -30,15 +31,21 @@ pub fn interval(way: Option<(&Drawing, [StationId; 2])>, time: Span) -> Span {
     INTERVAL.max(wanted).max(occupied * OFTEN)
 }
 
-/// The shortest time of a phase in which a slow line carries enough requests for a median.
+/// The shortest time of a phase in which a slow line carries enough requests for a median, and enough
+/// full segments for a rate.
 pub fn least_time(drawing: &Drawing, ends: [StationId; 2]) -> Span {
-    occupied(drawing, ends) * OFTEN * LEAST
+    let segment = busy(drawing, ends, SEGMENT + AROUND_SEGMENT);
+    (occupied(drawing, ends) * OFTEN).max(segment) * LEAST
 }
 
-/// How long a request keeps the slowest line of its way busy, or its answer, whichever is longer;
-/// zero where the closed forms do not know.
-fn occupied(drawing: &Drawing, [near, far]: [StationId; 2]) -> Span {
-    let octets = ASKED.count() as usize + AROUND_DATAGRAM;
+/// How long a request keeps the slowest line of its way busy, or its answer.
+fn occupied(drawing: &Drawing, ends: [StationId; 2]) -> Span {
+    busy(drawing, ends, ASKED.count() as usize + AROUND_DATAGRAM)
+}
+
+/// How long a frame of so many octets keeps the slowest line of the way there busy, or of that back,
+/// whichever is longer; zero where the closed forms do not know.
+fn busy(drawing: &Drawing, [near, far]: [StationId; 2], octets: usize) -> Span {
     let one = |from, to| passage(drawing, from, to, octets).map_or(0.0, |way| way.occupied);
     Span::from_seconds_f64(one(near, far).max(one(far, near)))
 }
@@ -59,12 +66,13 @@ mod tests {
     /// A request of 32 octets takes 98 octets of an Ethernet's time: 784 us at 1 Mb/s.
     #[test]
     fn requests_take_two_per_cent_of_a_slow_line() {
-        assert_eq!(of("10 Mb/s", 3), [20, 3]);
-        assert_eq!(of("1 Mb/s", 3), [39, 39]);
+        // Ten full segments take 1538 octets each.
+        assert_eq!(of("10 Mb/s", 3), [20, 12]);
+        assert_eq!(of("1 Mb/s", 3), [39, 123]);
         // Enough in a phase: 30 in 3 s, 5.9 times in 100 of the line's time.
-        assert_eq!(of("100 kb/s", 3), [100, 392]);
+        assert_eq!(of("100 kb/s", 3), [100, 1230]);
         // At most a fifth of the line.
-        assert_eq!(of("9600 b/s", 3), [408, 4083]);
+        assert_eq!(of("9600 b/s", 3), [408, 12_816]);
         assert_eq!(of("9600 b/s", 100)[0], 3333);
     }
 }

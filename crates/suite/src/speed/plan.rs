@@ -2,10 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use btu_network::{Drawing, StationId};
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::verdict::{Direction, SpeedVerdict, judge, received, requested};
+use super::forecast::message;
+use super::pace::interval;
+use super::verdict::{Direction, SpeedVerdict, Way, judge, received, requested};
 use super::{Phase, SpeedCell};
 use crate::accounting::flow_faults;
 use crate::activity::{
@@ -16,6 +19,7 @@ use crate::border;
 use crate::compare::Quantity;
 use crate::dscp::Dscp;
 use crate::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
+use crate::lead;
 use crate::network::{HostName, Impairments};
 use crate::script::{Role, Script, Step};
 
@@ -97,13 +101,24 @@ struct Pairs<'a> {
     message: Bytes,
     /// The send buffer of a stream, if the kernel's own is too large.
     window: Option<Bytes>,
+    /// The most that a stream leaves unsent in it.
+    unsent: Option<Bytes>,
     steps: Vec<Step>,
 }
 
 impl<'a> Pairs<'a> {
     fn between([near, far]: [&'a HostName; 2], setting: &'a CellSetting) -> Self {
-        let (receiving, message, window) = (Receiving::Plain, MESSAGE, None);
-        Self { dscp: None, near, far, setting, receiving, message, window, steps: Vec::new() }
+        Self {
+            dscp: None,
+            near,
+            far,
+            setting,
+            receiving: Receiving::Plain,
+            message: MESSAGE,
+            window: None,
+            unsent: None,
+            steps: Vec::new(),
+        }
     }
 
     fn script(self) -> Script {
@@ -148,9 +163,10 @@ impl<'a> Pairs<'a> {
     /// A TCP connection that one of the hosts keeps full for this time.
     fn stream(&mut self, time: Span, is_up: bool) {
         let (token, message) = (self.setting.token, self.message);
-        let (window, work) = (self.window, Work::For(time));
+        let (window, unsent, work) = (self.window, self.unsent, Work::For(time));
         let receiving = self.receiving;
-        let send = |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work, window });
+        let send =
+            |meeting| Activity::TcpSend(TcpSend { meeting, token, message, work, window, unsent });
         let receive = |meeting| {
             Activity::TcpReceive(TcpReceive {
                 meeting,
@@ -170,11 +186,20 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// A TCP connection from the near host to the far one for this time, and requests meanwhile, as in
-/// [`Phase::Up`] of a plan.
-pub fn upload(hosts: [&HostName; 2], time: Span, interval: Span, setting: &CellSetting) -> Script {
-    let mut pairs = Pairs::between(hosts, setting);
-    pairs.ask(time, Transport::Tcp, Some(OpenLoop::every(interval)));
+/// A TCP connection from one station to another for this time, as in [`Phase::Up`] of a plan, and
+/// requests until the queues that it filled are empty again.
+pub fn upload(
+    drawing: &Drawing,
+    ends: [StationId; 2],
+    time: Span,
+    setting: &CellSetting,
+) -> Script {
+    let [near, far] = ends.map(|id| HostName::from(drawing.station(id)));
+    let interval = interval(Some((drawing, ends)), time);
+    let mut pairs = Pairs::between([&near, &far], setting);
+    pairs.ask(time + lead::of(Some(drawing)), Transport::Tcp, Some(OpenLoop::every(interval)));
+    let handed = Way::between(drawing, ends).handed_over().filter(|_| !drawing.bare);
+    (pairs.message, pairs.unsent) = (message(handed), handed);
     pairs.stream(time, true);
     pairs.script()
 }
@@ -240,6 +265,16 @@ impl Experiment for SpeedPlan {
         &mut self.frame
     }
 
+    fn forecast(&self) -> Span {
+        let cells = self.phases.len().max(1) as u64;
+        Span::from_nanoseconds(self.takes().nanoseconds() / cells)
+    }
+
+    fn forget_network(&mut self) {
+        self.frame.forget_network();
+        self.requests = self.requests.map(|_| OpenLoop::every(Span::ZERO));
+    }
+
     fn cells(&self) -> Vec<SpeedCell> {
         self.phases.iter().map(|&phase| SpeedCell { phase }).collect()
     }
@@ -254,9 +289,10 @@ impl Experiment for SpeedPlan {
             return Script { impairments: Impairments::new(), steps: Vec::new() };
         };
         let (dscp, receiving) = (self.dscp, self.receiving);
-        let (message, window) = (self.message(), self.window());
+        let (handed, window) = (self.handed_over(), self.window());
         let between = Pairs::between([near, far], setting);
-        let mut pairs = Pairs { dscp, receiving, message, window, ..between };
+        let message = message(handed);
+        let mut pairs = Pairs { dscp, receiving, message, window, unsent: handed, ..between };
         match cell.phase {
             Phase::Idle => {
                 let at_once = |requests| OpenLoop { lead: Span::ZERO, ..requests };

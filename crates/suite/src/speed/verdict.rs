@@ -29,7 +29,7 @@ const PARTS: usize = 20;
 
 /// Octets of an IP packet over Ethernet without its headers and those of TCP with time stamps:
 /// payload of a full segment, over IPv4; over IPv6 headers are longer by [`LONGER_HEADER`].
-const SEGMENT: usize = 1448;
+pub(super) const SEGMENT: usize = 1448;
 
 /// Linux's SYN has eight octets of options more than other segments: the largest segment, the scale
 /// of windows and selective acknowledgements next to the time stamps.
@@ -340,6 +340,11 @@ pub(super) struct Way<'a> {
 }
 
 impl<'a> Way<'a> {
+    /// From one station to another over IPv4.
+    pub(super) fn between(drawing: &'a Drawing, [near, far]: [StationId; 2]) -> Self {
+        Self { drawing, near, far, longer_header: 0 }
+    }
+
     pub(super) fn of(plan: &SpeedPlan, drawing: &'a Drawing) -> Option<Self> {
         let [near, far] = plan.hosts();
         let longer_header = if plan.frame().network.is_ipv6() { LONGER_HEADER } else { 0 };

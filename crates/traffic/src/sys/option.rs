@@ -4,7 +4,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use btu_units::Span;
+use btu_units::{Bytes, Span};
 
 /// Index of the drop counter in the answer of `SO_MEMINFO` (`linux/sock_diag.h`,
 /// `SK_MEMINFO_DROPS`).
@@ -56,6 +56,13 @@ pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
 /// Sets the largest window this end will offer (`TCP_WINDOW_CLAMP`).
 pub(crate) fn clamp_window(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
     write(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
+}
+
+/// Wakes a sender only when less than this waits in the socket to be sent (`TCP_NOTSENT_LOWAT`,
+/// tcp(7)); sockets that a listener takes have it from there.
+pub(crate) fn limit_unsent(socket: &impl AsFd, bytes: Bytes) -> io::Result<()> {
+    let bytes = i32::try_from(bytes.count()).unwrap_or(i32::MAX);
+    write(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
 /// Lets a receiver look into the driver's queue for about `span` before it sleeps (`SO_BUSY_POLL`,

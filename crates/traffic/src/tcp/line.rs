@@ -36,6 +36,7 @@ const PEER_ENDED: PollFlags = PollFlags::from_bits_retain(libc::POLLRDHUP);
 pub(crate) struct SocketConfig {
     send_buffer: Option<i32>,
     receive_buffer: Option<i32>,
+    unsent: Option<Bytes>,
     no_delay: bool,
     dscp: Option<Dscp>,
 }
@@ -54,6 +55,11 @@ impl SocketConfig {
         Ok(Self { send_buffer: checked(activity, window)?, ..Self::default() })
     }
 
+    /// With at most so much in the socket that TCP may not send yet.
+    pub(crate) fn unsent(self, unsent: Option<Bytes>) -> Self {
+        Self { unsent, ..self }
+    }
+
     /// A receiver that never offers a larger window than this, or the system's own.
     pub(crate) fn receiver(
         activity: &'static str,
@@ -68,7 +74,7 @@ impl SocketConfig {
             send_buffer: checked("pipe", options.send_buffer)?,
             receive_buffer: checked("pipe", options.receive_buffer)?,
             no_delay: options.no_delay.unwrap_or(true),
-            dscp: None,
+            ..Self::default()
         })
     }
 
@@ -86,6 +92,9 @@ impl SocketConfig {
         if let Some(bytes) = self.receive_buffer {
             socket.set_recv_buffer_size(bytes as usize)?;
             option::clamp_window(&socket, bytes)?;
+        }
+        if let Some(bytes) = self.unsent {
+            option::limit_unsent(&socket, bytes)?;
         }
         socket.set_tcp_nodelay(self.no_delay)?;
         mark(&socket, address, self.dscp)?;

@@ -48,7 +48,8 @@ impl Sender {
         callers: &Callers,
     ) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
-        let config = SocketConfig::sender(KIND, part.window)?.marked(order.dscp);
+        let config =
+            SocketConfig::sender(KIND, part.window)?.unsent(part.unsent).marked(order.dscp);
         Ok(Self {
             payload: Payload::new(order.seed, message),
             endpoint: Endpoint::take(&part.meeting, &part.token, &config, order.deadline, callers)?,

@@ -43,7 +43,7 @@ fn listeners_of_streams(on: IpAddr) -> [Activity; 3] {
     let (meeting, token, message) = (Rendezvous::Listen(on), TOKEN, Bytes::new(1000));
     let work = Work::Bytes(Bytes::new(100_000));
     [
-        Activity::TcpSend(TcpSend { meeting, token, message, work, window: None }),
+        Activity::TcpSend(TcpSend { meeting, token, message, work, window: None, unsent: None }),
         Activity::TcpReceive(TcpReceive {
             meeting,
             token,

@@ -26,6 +26,7 @@ fn sends(meeting: Rendezvous, bytes: u64) -> Activity {
         message: Bytes::new(1000),
         work,
         window: None,
+        unsent: None,
     })
 }
 

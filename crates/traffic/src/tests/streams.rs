@@ -11,7 +11,14 @@ use btu_units::{Bytes, Span};
 use super::{TOKEN, order, outcome, perform, prepare};
 
 fn sender(meeting: Rendezvous, message: u64, work: Work, window: Option<Bytes>) -> Activity {
-    Activity::TcpSend(TcpSend { meeting, token: TOKEN, message: Bytes::new(message), work, window })
+    Activity::TcpSend(TcpSend {
+        meeting,
+        token: TOKEN,
+        message: Bytes::new(message),
+        work,
+        window,
+        unsent: None,
+    })
 }
 
 fn receiver(meeting: Rendezvous, message: u64, window: Option<Bytes>) -> Activity {

@@ -5,7 +5,9 @@
 //! listener            ---> Challenge(n) --->            ---> Welcome --->
 //! ```
 //!
-//! The caller sends `Hello` every 20 ms until it receives a datagram of its flow. The listener,
+//! The caller sends `Hello` after 20 ms, 40 ms and so on, at least once a second, until it receives a
+//! datagram of its flow: on a slow line with a long delay, greetings at a fixed pace would fill the
+//! queue. The listener,
 //! which cannot know the caller's port before, answers each `Hello` with the right token by as many
 //! octets: a `Challenge` with a number that only a receiver at that address can send back. The
 //! listener accepts that caller: it connects its socket to that address (from then on the kernel
@@ -32,8 +34,12 @@ use crate::sys::{option, stream};
 use crate::tcp::line::mark;
 use crate::token;
 
-/// Between two greetings, and two farewells.
+/// Between the first two greetings, and two farewells.
 const AGAIN: Duration = Duration::from_millis(20);
+
+/// The longest time between two greetings: that before TCP's first retransmission (RFC 6298, section
+/// 2).
+const LONGEST_AGAIN: Duration = Duration::from_secs(1);
 
 /// Most farewells: 25 lost in a row happen once in 10^17 times even where every fifth datagram is
 /// lost.
@@ -178,14 +184,13 @@ enum Heard {
 impl Exchange {
     fn call(mut self, limit: &Limit<'_>) -> Result<Self, TrafficError> {
         self.wait_at_most(AGAIN)?;
-        let (mut number, mut answered) = (0, now());
+        let (mut number, mut answered, mut again) = (0, now(), AGAIN);
         loop {
-            limit.check(now(), "greet the peer", self.peer)?;
             self.say(Kind::Hello, number)?;
-            match self.hear(number)? {
+            match self.hear(number, again, limit)? {
                 Heard::Challenge(wanted) => (number, answered) = (wanted, now()),
                 Heard::Flow => break,
-                Heard::Nothing => {}
+                Heard::Nothing => again = (again * 2).min(LONGEST_AGAIN),
             }
         }
         self.round_trip = now().since(answered);
@@ -193,12 +198,18 @@ impl Exchange {
         Ok(self)
     }
 
-    /// Waits until a datagram of this flow has arrived (other than the challenge `answered`); a
-    /// welcome is consumed, the flow's data stay for their reader.
-    fn hear(&self, answered: u64) -> Result<Heard, TrafficError> {
-        let until = now() + AGAIN.into();
+    /// Waits for so long until a datagram of this flow has arrived (other than the challenge
+    /// `answered`); a welcome is consumed, the flow's data stay for their reader.
+    fn hear(
+        &self,
+        answered: u64,
+        longest: Duration,
+        limit: &Limit<'_>,
+    ) -> Result<Heard, TrafficError> {
+        let until = now() + longest.into();
         let mut room = [0; HEADER];
         while now() < until {
+            limit.check(now(), "greet the peer", self.peer)?;
             match self.socket.peek(&mut room) {
                 Ok(length) => {
                     let header = self.header(&room[..length]).map(|(header, _)| header);
@@ -218,7 +229,7 @@ impl Exchange {
                         _ => {}
                     }
                 }
-                Err(error) if is_pause(&error) => break,
+                Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(TrafficError::socket("greet", self.peer)(error)),
             }
         }
@@ -353,5 +364,22 @@ mod tests {
             let welcome = Header { kind: Kind::Welcome, token, number }.encode();
             prop_assert_eq!(greeting(&welcome, &token), None);
         }
+    }
+
+    /// After 20, 40, 80 ms and so on: a line of 9600 b/s with a round trip of four seconds would need
+    /// fifteen seconds to send greetings at a fixed pace.
+    #[test]
+    fn greetings_become_rarer() {
+        let silent = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let (meeting, callers) =
+            (Rendezvous::Connect(silent.local_addr().expect("an address")), Callers::any());
+        let post = Post::prepare(&meeting, Token::default(), None, &callers).expect("a caller");
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let limit = Limit::new(now(), Span::from_milliseconds(600), &stop);
+        assert!(post.meet(&limit).is_err(), "there is no answer");
+        silent.set_nonblocking(true).expect("a socket");
+        let greetings = std::iter::from_fn(|| silent.recv(&mut [0; 64]).ok()).count();
+        // At 0, 20, 60, 140 and 300 ms; fewer on a machine that is late.
+        assert!((1..=5).contains(&greetings), "{greetings} greetings");
     }
 }

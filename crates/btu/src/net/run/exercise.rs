@@ -8,9 +8,8 @@ use anyhow::Context;
 use btu_control::coordinator::{self, CoordinatorError};
 use btu_network::{Drawing, StationId};
 use btu_suite::experiment::CellSetting;
-use btu_suite::network::HostName;
 use btu_suite::script::Script;
-use btu_suite::speed::{interval, upload};
+use btu_suite::speed::upload;
 use btu_testbed::testbed::{Ending, RaisedNetwork, Signals};
 use btu_units::Span;
 
@@ -33,15 +32,13 @@ impl Exercise {
         let last = drawing.stations.len().checked_sub(1).context("a network without stations")?;
         anyhow::ensure!(last > 0, "a single station has no other one to send to");
         let stations = [StationId(0), StationId(last as u32)];
-        let [near, far] = stations.map(|id| HostName::from(drawing.station(id)));
         let setting = CellSetting {
             seed: u64::from_ne_bytes(preflight::random_bytes()?),
             token: preflight::random_bytes()?,
             deadline: time + MARGIN,
             scratch: PathBuf::new(),
         };
-        let interval = interval(Some((drawing, stations)), time);
-        let script = upload([&near, &far], time, interval, &setting);
+        let script = upload(drawing, stations, time, &setting);
         Ok(Self { script, stations: stations.to_vec() })
     }
 

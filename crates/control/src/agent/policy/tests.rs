@@ -49,6 +49,7 @@ fn sends(to: &str, work: Work) -> Order {
         message: Bytes::new(1000),
         work,
         window: None,
+        unsent: None,
     }))
 }
 
@@ -159,6 +160,7 @@ fn by_default_a_controller_s_own_address_is_a_peer_and_loopback_only_of_who_has_
             message: Bytes::new(1000),
             work,
             window: None,
+            unsent: None,
         }));
         let admitted = policy.admit(order, caller, None);
         // The peers that it may call may call it.

@@ -4,7 +4,7 @@ use btu_network::library_text;
 use btu_units::Time;
 
 use super::*;
-use crate::activity::{OpenLoop, Receiving};
+use crate::activity::{Activity, OpenLoop, Receiving};
 use crate::experiment::{CellSetting, Field, Frame, Raised};
 use crate::network::HostName;
 use crate::record::{DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent};
@@ -50,17 +50,30 @@ fn plan(phases: &[Phase]) -> SpeedPlan {
     }
 }
 
-/// What `btu net run` plays without a plan is what a plan's phase plays.
+/// What `btu net run` plays without a plan is what a plan's phase plays, and requests until the queue
+/// is empty again.
 #[test]
 fn an_upload_is_the_phase_with_one_connection() {
     let plan = SpeedPlan { streams: 1, ..plan(&[Phase::Up]) };
     let setting = CellSetting::unplayed(&plan.frame);
-    let [near, far] = plan.hosts().map(|host| host.expect("a host"));
-    let interval = Span::from_milliseconds(20);
-    let plan = SpeedPlan { requests: Some(OpenLoop::every(interval)), ..plan.clone() };
-    let played = plan.script(&SpeedCell { phase: Phase::Up }, &setting);
-    assert_eq!(played.steps.len(), 4);
-    assert_eq!(upload([near, far], plan.time, interval, &setting), played);
+    let drawing = plan.frame.network.drawing().expect("a drawing");
+    let ends = plan
+        .hosts()
+        .map(|host| drawing.station_called(host.expect("a host").as_str()).expect("a station"));
+    let every = OpenLoop::every(Span::from_milliseconds(20));
+    let played = SpeedPlan { requests: Some(every), ..plan.clone() }
+        .script(&SpeedCell { phase: Phase::Up }, &setting);
+    let mut seen = upload(&drawing, ends, plan.time, &setting);
+    assert_eq!(seen.steps.len(), 4);
+    let Activity::Request(request) = &mut seen.steps[1].order.activity else { panic!("requests") };
+    // 100 frames of 10 Mb/s, and the time to begin.
+    assert_eq!(request.duration, Span::from_milliseconds(2700));
+    request.duration = plan.time;
+    assert_eq!(seen, played);
+    // 94.9 % of 10 Mb/s for a tenth of a second.
+    let Activity::TcpSend(stream) = &seen.steps[3].order.activity else { panic!("a stream") };
+    assert_eq!(stream.unsent, Some(Bytes::new(117_685)));
+    assert_eq!(stream.unsent, Some(stream.message));
 }
 
 fn report(outcome: Outcome) -> Report {
@@ -427,8 +440,19 @@ fn a_path_that_lets_nothing_through_is_known_before() {
     assert_eq!(plan_on("9600 b/s").too_slow(), None);
 }
 
+/// By hand: the idle phase of a second, and two of two seconds between a lead of one and as long for
+/// the queues to drain; each begins with a connection of some 20 ms.
 #[test]
-fn a_message_takes_no_longer_than_a_phase() {
+fn a_run_is_forecast_from_its_plan() {
+    let takes = plan_on("10 Mb/s").takes().seconds();
+    assert!((9.0..9.1).contains(&takes), "{takes}");
+    // SYNs, the token with the request, the answer and acknowledgements at 9600 b/s: half a second.
+    let slow = plan_on("9600 b/s").takes().seconds();
+    assert!((10.0..11.5).contains(&slow), "{slow}");
+}
+
+#[test]
+fn a_message_takes_a_tenth_of_a_second() {
     let bytes = |rate| {
         let plan = SpeedPlan { time: Span::from_seconds(1), ..plan_on(rate) };
         let script =
@@ -439,9 +463,9 @@ fn a_message_takes_no_longer_than_a_phase() {
         });
         sent.expect("a stream")
     };
-    assert_eq!(bytes("10 Mb/s"), 128 << 10);
-    // 9600 b/s are 1200 octets a second: less than a segment.
+    assert_eq!(bytes("100 Mb/s"), 128 << 10);
+    // 1448 of 1538 octets are payload.
+    assert_eq!(bytes("1 Mb/s"), 12_500 * 1448 / 1538);
+    // 9600 b/s are 120 octets in that time: less than a segment.
     assert_eq!(bytes("9600 b/s"), 1448);
-    // 100 kb/s: 12 500 octets a second, of which 1448 of 1538 are payload.
-    assert_eq!(bytes("100 kb/s"), 12_500 * 1448 / 1538);
 }
