@@ -20,24 +20,21 @@ pub(crate) fn check(check: &Check, common: &Common) -> anyhow::Result<()> {
     for file in &networks {
         match files::network(file, &check.settings) {
             Ok(drawing) => drawings.push(drawing),
+            // The only file's reason is the reason of the command.
+            Err(problem) if networks.len() == 1 => return Err(problem),
             Err(problem) => {
                 wrong += 1;
-                note!("{problem:#}");
+                note!("btu: {problem:#}");
             }
         }
     }
     let text = if common.json { json(&drawings)? } else { texts(&drawings) };
     std::io::stdout().write_all(text.as_bytes())?;
-    match (wrong, networks.len()) {
-        (0, _) => Ok(()),
-        (_, 1) => {
-            Err(Refusal::Usage(format!("{} is not a network file that can be used", networks[0]))
-                .into())
-        }
-        (wrong, all) => {
-            Err(Refusal::Usage(format!("{wrong} of {all} network files cannot be used")).into())
-        }
+    if wrong == 0 {
+        return Ok(());
     }
+    let all = networks.len();
+    Err(Refusal::Usage(format!("{wrong} of {all} network files cannot be used")).into())
 }
 
 /// One drawing as an object, several as a list.

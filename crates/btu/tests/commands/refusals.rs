@@ -30,6 +30,17 @@ fn an_unknown_network() {
     assert_eq!(line.lines().count(), 1, "{line}");
 }
 
+/// One mistake is one line, and each of several files has its own.
+#[test]
+fn a_network_file_that_is_not_there() {
+    let (code, line) = refusal(&["net", "check", "nosuch.toml"]);
+    assert_eq!((code, line.lines().count()), (Some(2), 1), "{line}");
+    assert!(line.starts_with("btu: reading nosuch.toml: "), "{line}");
+    let (code, lines) = refusal(&["net", "check", "nosuch.toml", "wifi"]);
+    assert_eq!((code, lines.lines().count()), (Some(2), 3), "{lines}");
+    assert!(lines.lines().all(|line| line.starts_with("btu: ")), "{lines}");
+}
+
 /// A wrong unit on the command line gets the answer that it gets in a network file.
 #[test]
 fn wrong_units_are_told_the_right_ones() {
