@@ -7,7 +7,7 @@ use btu_report::html::Page;
 use btu_report::{RunLine, TextOptions, VARIANCE, first_screen, runs_text, section_text};
 use btu_store::{RunId, RunSummary, State, Store};
 use btu_units::shell_word;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cli::{Common, Runs, Show, Tables};
@@ -30,11 +30,31 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
             ));
         }
     }
-    if common.json {
-        return print_json(&runs);
-    }
     let lines: Vec<RunLine> = runs.iter().map(|run| line(&store, run)).collect();
+    if common.json {
+        return print_json(&runs.iter().zip(&lines).map(Listed::of).collect::<Vec<_>>());
+    }
     print(&runs_text(&lines, &line_options()))
+}
+
+/// A run as `--json` lists it: its row, and what the text says of it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    run: &'a RunSummary,
+    command: &'a str,
+    /// The result in a few words with its units, as in the text; `None` where it cannot be read.
+    answer: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unread: Option<&'a str>,
+}
+
+impl<'a> Listed<'a> {
+    fn of((run, line): (&'a RunSummary, &'a RunLine)) -> Self {
+        let unread = line.unread.as_deref();
+        let answer = unread.is_none().then_some(line.answer.as_str());
+        Self { run, command: &line.command, answer, unread }
+    }
 }
 
 /// Shows a stored run.

@@ -90,6 +90,12 @@ fn show_is_one_screen_and_all_has_every_table() {
             && first.contains("intervals (95 %) are of this run alone"),
         "{first}"
     );
+    // The list says the same to people and to programs.
+    let (_, list, _) = shelf.btu(&["runs"]);
+    let listed = &shelf.json(&["runs"])[0];
+    let answer = listed["answer"].as_str().expect("an answer");
+    assert!(answer.ends_with("b/s") && list.contains(answer), "{listed} {list}");
+    assert_eq!(listed["command"], "rate");
     let (_, all, _) = shelf.btu(&["show", "--all"]);
     assert!(all.lines().count() > 40, "{all}");
     // From the third run on, the machine's own spread is known.
