@@ -89,6 +89,127 @@ fn a_transfer_takes_what_the_model_says() {
     lab.assert_gone();
 }
 
+/// A transfer on a network, next to what others send there.
+struct Transfer {
+    network: &'static str,
+    /// What `--network` and `btu model` get, before `--transfer`.
+    given: Vec<String>,
+    megabytes: u64,
+    ends: [&'static str; 2],
+    /// Who sends datagrams meanwhile: from, to, their payload in octets, and microseconds between two.
+    others: Option<(&'static str, &'static str, usize, u64)>,
+    /// From the receiver back to the sender, in seconds.
+    back: f64,
+    /// How far both may be apart.
+    tolerance: f64,
+}
+
+/// The laboratory's own two networks, and four of the library.
+fn transfers(lab: &Lab) -> Vec<Transfer> {
+    let cable = "[segments.ether]\nmedium = \"shared-ethernet\"\nrate = \"10 Mb/s\"\nlength = \"500 m\"\n\
+                 [stations.host]\nsegment = \"ether\"\ncount = 2\n";
+    let lossy = line(10.0, "delay = \"20 ms\"\nloss = \"1 %\"");
+    let kept = |name: &str, text: &str| {
+        let path = lab.file(text).with_file_name(name);
+        std::fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    };
+    let (cable, lossy) = (kept("cable.toml", cable), kept("lossy.toml", &lossy));
+    let one = |network, given: &[&str], megabytes, ends, back| Transfer {
+        network,
+        given: given.iter().map(|&word| word.to_owned()).collect(),
+        megabytes,
+        ends,
+        others: None,
+        back,
+        tolerance: 0.03,
+    };
+    vec![
+        one(
+            "a line",
+            &["50 Mb/s", "--set", "links.path.delay=20 ms"],
+            20,
+            ["test", "active"],
+            0.02,
+        ),
+        // G.711: 172 octets and their headers 50 times a second.
+        Transfer {
+            others: Some(("ship", "server", 172, 20_000)),
+            ..one("satellite", &["satellite"], 4, ["ship", "server"], 0.275)
+        },
+        // The simulated answer: its interval is 3 % wide, and collisions come by chance.
+        Transfer {
+            tolerance: 0.06,
+            ..one("a shared cable", &[&cable], 5, ["host-1", "host-2"], 0.0)
+        },
+        Transfer {
+            others: Some(("phone", "server", 172, 20_000)),
+            ..one("home-bloated", &["home-bloated"], 1, ["laptop", "server"], 0.018)
+        },
+        // Some 70 losses, each of which halves the window: the spread of the time of one transfer is
+        // 5 %, of which three are allowed.
+        Transfer {
+            tolerance: 0.15,
+            ..one("a lossy line", &[&lossy], 10, ["client", "server"], 0.02)
+        },
+        // 60 % of 50 Mb/s by frames of 1538 octets: one in 410 us.
+        Transfer {
+            others: Some(("test", "active", FULL, 410)),
+            ..one("next to others", &["50 Mb/s"], 20, ["test", "passive"], 0.0)
+        },
+    ]
+}
+
+/// What `btu model` answers: the simulated time if there is one, as on its first line.
+fn predicted(lab: &Lab, transfer: &Transfer) -> f64 {
+    let size = format!("{} MB", transfer.megabytes);
+    let [from, to] = transfer.ends;
+    let given: Vec<&str> = transfer.given.iter().map(String::as_str).collect();
+    let asked = ["--transfer", &size, "--from", from, "--to", to, "--json"];
+    let said = lab.output(&[&["model"], &given[..], &asked].concat());
+    let said: serde_json::Value = serde_json::from_slice(&said.stdout).expect("JSON");
+    let bulk = &said["transfer"]["bulk"];
+    let simulated = bulk["simulated"]["seconds"].as_f64();
+    simulated.or(bulk["seconds"]["value"].as_f64()).expect("a time")
+}
+
+/// The answer of `btu model` on six networks, each next to a real transfer.
+#[test]
+fn transfers_on_six_networks_take_what_the_model_says() {
+    let Some(lab) = Lab::open_alone_if_changed() else { return };
+    for transfer in transfers(&lab) {
+        let expected = predicted(&lab, &transfer);
+        let given: Vec<&str> = transfer.given.iter().map(String::as_str).collect();
+        let up = lab.output(&[&["net", "up"], &given[..], &["-C", "reno"]].concat());
+        assert!(up.status.success(), "{}", text(&up.stderr));
+        let [from, to] = transfer.ends;
+        let others = transfer.others.map(|(from, to, octets, every)| {
+            part(&lab, from, &format!("feed {to} {octets} {every}"))
+        });
+        let server = part(&lab, to, "take");
+        let said =
+            output_of(part(&lab, from, &format!("give {} {to}", transfer.megabytes * 1_000_000)));
+        // The client's clock stops when the server's last frame has come back.
+        let seconds = number_after(&said, "answered after ") - transfer.back;
+        assert_eq!(
+            number_after(&output_of(server), "received ") as u64,
+            transfer.megabytes * 1_000_000
+        );
+        println!("{}: {seconds:.2} s of {expected:.2}", transfer.network);
+        judge!(
+            lab,
+            (seconds / expected - 1.0).abs() <= transfer.tolerance,
+            "{}: {seconds} s instead of {expected} s",
+            transfer.network
+        );
+        assert!(lab.output(&["net", "down"]).status.success());
+        if let Some(mut others) = others {
+            others.wait().expect("they end with their network");
+        }
+    }
+    lab.assert_gone();
+}
+
 /// A client at a switch, and behind it a server on a separate line for each rate in Mb/s with its
 /// other properties.
 fn lines(each: &[(f64, String)]) -> String {
@@ -234,6 +355,10 @@ fn station_part() {
         ["send", receiver] => send(receiver),
         ["take"] => take(),
         ["give", octets, taker] => give(octets.parse().expect("a number"), taker),
+        ["feed", taker, octets, every] => {
+            let [octets, every] = [octets, every].map(|one| one.parse().expect("a number"));
+            feed(taker, octets, Duration::from_micros(every));
+        }
         _ => panic!("there is no part {part}"),
     }
 }
@@ -283,6 +408,17 @@ fn give(octets: usize, taker: &str) {
     connection.shutdown(Shutdown::Write).expect("an end");
     assert_eq!(connection.read(&mut [0]).expect("an end"), 0);
     println!("answered after {} s", began.elapsed().as_secs_f64());
+}
+
+/// Sends datagrams of so many octets, one each `every`, until its network ends.
+fn feed(taker: &str, octets: u64, every: Duration) {
+    let socket = UdpSocket::bind(("0.0.0.0", 0)).expect("a socket");
+    let begin = Instant::now();
+    for number in 0.. {
+        sleep((every * number).saturating_sub(begin.elapsed()));
+        // A full queue drops it.
+        let _ = socket.send_to(&vec![0; octets as usize], (taker, 5001));
+    }
 }
 
 fn receive() {
