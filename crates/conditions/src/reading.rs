@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::time::Instant;
 
 /// The flag `PF_KTHREAD` of a kernel thread (include/linux/sched.h): it works for all programs.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// The processor times at one moment.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Reading {
+    pub(crate) at: Instant,
     /// Of each process that is not the test's: its name and its time, with that of its ended children.
     others: BTreeMap<u32, (String, u64)>,
     /// The time that the hypervisor took.
@@ -41,16 +43,18 @@ impl Reading {
             .collect();
         // The columns after these eight are part of the first two.
         let all = columns.iter().take(8).sum();
-        Self::of(others(&processes()), columns.get(7).copied().unwrap_or(0), all)
+        let stolen = columns.get(7).copied().unwrap_or(0);
+        Self::of(Instant::now(), others(&processes()), stolen, all)
     }
 
     pub(crate) fn of(
+        at: Instant,
         others: impl IntoIterator<Item = (u32, String, u64)>,
         stolen: u64,
         all: u64,
     ) -> Self {
         let others = others.into_iter().map(|(id, name, ticks)| (id, (name, ticks))).collect();
-        Self { others, stolen, all }
+        Self { at, others, stolen, all }
     }
 
     /// A process that has ended counts with its parent, whose time contains that of its children.
