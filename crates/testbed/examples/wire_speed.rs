@@ -20,6 +20,10 @@ mod lab;
 #[allow(dead_code)]
 mod bench;
 
+#[path = "../tests/scenarios/mod.rs"]
+#[allow(dead_code)]
+mod scenarios;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::ExitCode;

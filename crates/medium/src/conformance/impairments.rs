@@ -3,11 +3,13 @@
 //! Distributions are judged by quantiles, not by means: one late wake-up of a driver in real time
 //! can move a mean by any amount, but hardly moves a quantile.
 
+use btu_conditions::judge;
 use btu_network::{Direction, Jitter, Loss, Shape};
 use btu_units::{Probability, Span};
 
 use super::{
-    Arrival, Bench, SHORTEST_FRAME, TWO_SIDED_99_9_PERCENT, fast, steady, within_binomial,
+    Arrival, Bench, SHORTEST_FRAME, TWO_SIDED_99_9_PERCENT, fast, nothing_is_lost, steady,
+    within_binomial,
 };
 
 const DELAY: Span = Span::from_milliseconds(10);
@@ -23,7 +25,7 @@ pub fn jitter_is_distributed_as_asked(bench: &mut impl Bench, shape: Shape) {
     let script: Vec<_> =
         (0..2000).map(|n| (Span::from_milliseconds(1) * n, SHORTEST_FRAME)).collect();
     let arrivals = bench.run(&varying(shape, false), &script);
-    assert_eq!(arrivals.len(), script.len(), "jitter loses nothing");
+    nothing_is_lost(bench, &arrivals, &script);
     let mut delays: Vec<f64> =
         arrivals.iter().map(|arrival| arrival.delay().milliseconds()).collect();
     delays.sort_unstable_by(f64::total_cmp);
@@ -34,7 +36,8 @@ pub fn jitter_is_distributed_as_asked(bench: &mut impl Bench, shape: Shape) {
         let margin = TWO_SIDED_99_9_PERCENT * (share * (1.0 - share) / delays.len() as f64).sqrt();
         let expected = DELAY.milliseconds() + SPREAD.milliseconds() * quantile(shape, share);
         let (low, high) = (at(share - margin) - tolerance, at(share + margin) + tolerance);
-        assert!(
+        judge!(
+            bench,
             low <= expected && expected <= high,
             "{shape:?}, {share}: {expected} ms is not in {low} to {high} ms"
         );
@@ -51,12 +54,12 @@ pub fn jitter_keeps_order_where_asked(bench: &mut impl Bench) {
         (0..1000).map(|n| (Span::from_microseconds(200) * n, SHORTEST_FRAME)).collect();
     for keep_order in [true, false] {
         let arrivals = bench.run(&varying(Shape::Normal, keep_order), &script);
-        assert_eq!(arrivals.len(), script.len(), "jitter loses nothing");
+        nothing_is_lost(bench, &arrivals, &script);
         let overtaken = arrivals.windows(2).filter(|pair| pair[0].number > pair[1].number).count();
         if keep_order {
-            assert_eq!(overtaken, 0);
+            judge!(bench, overtaken == 0, "{overtaken} of 1000 overtaken");
         } else {
-            assert!(overtaken > 100, "{overtaken} of 1000 overtaken");
+            judge!(bench, overtaken > 100, "{overtaken} of 1000 overtaken");
         }
     }
 }
@@ -80,7 +83,8 @@ pub fn losses_come_in_bursts(bench: &mut impl Bench) {
     let (count, share) = (lost.iter().filter(|&&lost| lost).count() as f64, p / (p + r));
     let deviation = (share * (1.0 - share) / frames * (2.0 - p - r) / (p + r)).sqrt();
     let allowed = TWO_SIDED_99_9_PERCENT * deviation;
-    assert!(
+    judge!(
+        bench,
         (count / frames - share).abs() <= allowed,
         "{} lost, not {share} +- {allowed}",
         count / frames
@@ -88,7 +92,8 @@ pub fn losses_come_in_bursts(bench: &mut impl Bench) {
     let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64
         + f64::from(u8::from(lost[0]));
     let allowed = TWO_SIDED_99_9_PERCENT * ((1.0 - r) / (r * r) / bursts).sqrt();
-    assert!(
+    judge!(
+        bench,
         (count / bursts - 1.0 / r).abs() <= allowed,
         "bursts of {}, not {} +- {allowed}",
         count / bursts,
@@ -105,8 +110,8 @@ pub fn damage_is_binomial(bench: &mut impl Bench, share: Probability) {
     let script = steady(4000);
     let arrivals = bench.run(&Direction { corrupt: share, ..fast() }, &script);
     let whole = arrivals.iter().filter(|arrival| !arrival.damaged).count();
-    within_binomial("damaged", script.len() - whole, script.len(), share);
-    assert!(whole < arrivals.len(), "some arrive in spite of their damage");
+    within_binomial(bench, "damaged", script.len() - whole, script.len(), share);
+    judge!(bench, whole < arrivals.len(), "some arrive in spite of their damage");
 }
 
 fn varying(shape: Shape, keep_order: bool) -> Direction {

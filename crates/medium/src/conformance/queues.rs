@@ -1,9 +1,10 @@
 //! Tests of queues in front of a line, and of lines with a recorded rate.
 
+use btu_conditions::judge;
 use btu_network::{Codel, Direction, Discipline, QueueLimit, Rate, Trace};
 use btu_units::{BitRate, Bytes, Span};
 
-use super::{Arrival, Bench, FULL_FRAME, SHORTEST_FRAME};
+use super::{Arrival, Bench, FULL_FRAME, SHORTEST_FRAME, nothing_is_lost};
 
 const TEN: BitRate = BitRate::from_megabits_per_second(10);
 /// A full frame at 10 Mb/s, gap included.
@@ -18,10 +19,10 @@ pub fn a_queue_of_frames_drops_at_its_tail(bench: &mut impl Bench) {
     let queue = Discipline::TailDrop { limit: QueueLimit::Frames(10) };
     let arrivals = bench.run(&slow(queue), &[(Span::ZERO, FULL_FRAME); 30]);
     let numbers: Vec<u32> = arrivals.iter().map(|arrival| arrival.number).collect();
-    assert!(numbers.starts_with(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), "{numbers:?}");
+    judge!(bench, numbers.starts_with(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), "{numbers:?}");
     let sending = arrivals[arrivals.len() - 1].sent.since(arrivals[0].sent);
     let room = sending.nanoseconds().div_ceil(EACH.nanoseconds()) as usize;
-    assert!(numbers.len() <= 11 + room, "{numbers:?}, sent within {sending}");
+    judge!(bench, numbers.len() <= 11 + room, "{numbers:?}, sent within {sending}");
 }
 
 /// A queue of 15 000 octets behind the frame in transmission holds nine full frames, not a tenth,
@@ -36,9 +37,12 @@ pub fn a_queue_of_bytes_counts_bytes(bench: &mut impl Bench) {
     let arrivals = bench.run(&slow(queue), &script);
     let numbers: Vec<u32> = arrivals.iter().map(|arrival| arrival.number).collect();
     let sending = arrivals[arrivals.len() - 1].sent.since(arrivals[0].sent);
-    assert!(!numbers.contains(&10) || sending >= EACH, "{numbers:?}, sent within {sending}");
-    let rest: Vec<u32> = numbers.into_iter().filter(|number| *number != 10).collect();
-    assert_eq!(rest, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]);
+    let rest: Vec<u32> = numbers.iter().copied().filter(|number| *number != 10).collect();
+    judge!(
+        bench,
+        rest == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11] && (rest == numbers || sending >= EACH),
+        "{numbers:?}, sent within {sending}"
+    );
 }
 
 /// `CoDel` under 5 per cent more than the line carries: once it has found its drop rate (within 1.5
@@ -60,12 +64,12 @@ pub fn controlled_delay_keeps_no_standing_queue(bench: &mut impl Bench) {
         .filter(|arrival| arrival.sent.since(start) > Span::from_milliseconds(1500))
         .collect();
     let least = settled.iter().map(|arrival| arrival.delay()).min().expect("some arrive");
-    assert!(least <= target + EACH + bench.tolerance(), "{least} at least");
+    judge!(bench, least <= target + EACH + bench.tolerance(), "{least} at least");
     let busy = settled[settled.len() - 1].arrived.since(settled[0].arrived).seconds();
     let share = (settled.len() - 1) as f64 * EACH.seconds() / busy;
-    assert!((share - 1.0).abs() < 0.02, "busy for {share} of the time");
+    judge!(bench, (share - 1.0).abs() < 0.02, "busy for {share} of the time");
     let dropped = script.len() - arrivals.len();
-    assert!((20..200).contains(&dropped), "{dropped} dropped");
+    judge!(bench, (20..200).contains(&dropped), "{dropped} dropped");
 }
 
 /// A recorded line with four opportunities in ten milliseconds: of a long queue of full frames,
@@ -76,8 +80,9 @@ pub fn controlled_delay_keeps_no_standing_queue(bench: &mut impl Bench) {
 pub fn a_recorded_line_keeps_its_opportunities(bench: &mut impl Bench) {
     let rate = Rate::Trace(Trace { opportunities_ms: vec![1, 4, 4, 10] });
     let queue = Discipline::TailDrop { limit: QueueLimit::Frames(1000) };
-    let arrivals = bench.run(&Direction { rate, ..slow(queue) }, &[(Span::ZERO, FULL_FRAME); 200]);
-    assert_eq!(arrivals.len(), 200);
+    let script = [(Span::ZERO, FULL_FRAME); 200];
+    let arrivals = bench.run(&Direction { rate, ..slow(queue) }, &script);
+    nothing_is_lost(bench, &arrivals, &script);
     let lap = Span::from_milliseconds(10);
     let mut errors: Vec<Span> = arrivals
         .windows(5)
@@ -86,7 +91,7 @@ pub fn a_recorded_line_keeps_its_opportunities(bench: &mut impl Bench) {
         .collect();
     errors.sort_unstable();
     let median = errors[errors.len() / 2];
-    assert!(median <= bench.tolerance(), "laps are off by {median}");
+    judge!(bench, median <= bench.tolerance(), "laps are off by {median}");
 }
 
 /// A line of 10 Mb/s behind `queue`.

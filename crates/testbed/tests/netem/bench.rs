@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use btu_conditions::judge;
 use btu_medium::conformance::{Arrival, Bench, SHORTEST_FRAME};
 use btu_network::{Direction, Rate};
 use btu_testbed::netem::{Accounts, apply};
@@ -9,6 +10,7 @@ use btu_units::{BitRate, Bytes, Probability, Span, Time};
 
 use crate::is_set;
 use crate::pair::{FAR, Pair, in_fresh_namespace};
+use crate::scenarios::Machine;
 
 pub(crate) const SEED: u64 = 1995;
 /// The wait after the slowest expected event: after this silence no frame will arrive.
@@ -75,6 +77,11 @@ impl Bench for NetemBench {
     fn tolerance(&self) -> Span {
         Span::from_microseconds(if is_set("--exact-clock") { 20 } else { 200 })
     }
+
+    #[track_caller]
+    fn out_of_bounds(&self, message: &str) {
+        Machine.out_of_bounds(message);
+    }
 }
 
 fn timeout(direction: &Direction) -> Duration {
@@ -121,7 +128,8 @@ pub(crate) fn overtaken(arrivals: &[Arrival]) -> usize {
 /// Within `deviations` of 3.29 (two-sided 99.9 per cent).
 pub(crate) fn within(what: &str, seen: f64, expected: f64, deviation: f64) {
     println!("  {what}: {seen:.4}, expected {expected:.4} +- {:.4}", 3.2905 * deviation);
-    assert!((seen - expected).abs() <= 3.2905 * deviation, "{what}: {seen} instead of {expected}");
+    let error = (seen - expected).abs();
+    judge!(Machine, error <= 3.2905 * deviation, "{what}: {seen} instead of {expected}");
 }
 
 pub(crate) fn share(share: f64) -> Probability {

@@ -3,13 +3,34 @@
 //! argument that is no option selects scenarios by a part of their name.
 
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use btu_conditions::Conditions;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 
 /// A scenario's name, and its function; it fails by a panic.
 pub(crate) type Scenario = (&'static str, fn());
+
+/// Since the scenario that runs began.
+static CONDITIONS: Mutex<Option<Conditions>> = Mutex::new(None);
+
+/// The machine on which a scenario measures: `judge!(Machine, holds, "message")`.
+pub(crate) struct Machine;
+
+impl Machine {
+    /// See [`btu_conditions::judge`]. A clock that counts instructions knows no other program.
+    #[track_caller]
+    #[allow(clippy::unused_self, reason = "`judge!` calls it so")]
+    pub(crate) fn out_of_bounds(&self, message: &str) {
+        let conditions = CONDITIONS.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_exact = std::env::args().any(|argument| argument == "--exact-clock");
+        let reason = conditions.as_ref().filter(|_| !is_exact).and_then(Conditions::disturbance);
+        *CONDITIONS.lock().unwrap_or_else(PoisonError::into_inner) = conditions;
+        btu_conditions::report(reason, message);
+    }
+}
 
 /// The scenarios that `arguments` select.
 pub(crate) fn chosen<'a>(
@@ -50,6 +71,7 @@ pub(crate) fn run(chosen: &[Scenario]) -> ExitCode {
 }
 
 fn passes((name, scenario): &Scenario) -> bool {
+    *CONDITIONS.lock().unwrap_or_else(PoisonError::into_inner) = Some(Conditions::begin());
     let start = Instant::now();
     let passed = std::panic::catch_unwind(scenario).is_ok();
     println!(

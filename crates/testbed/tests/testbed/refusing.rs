@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use btu_conditions::{Conditions, judge};
 use btu_network::{Drawing, library_text};
 use btu_suite::protocol_work::ProtocolWork;
 use btu_testbed::testbed::{Cause, NetworkRequest, RaisingNetwork, TestbedError, preflight};
@@ -90,12 +91,13 @@ fn an_agent_or_wire_that_ends_at_once_is_the_error() {
 #[test]
 fn a_wire_that_carries_nothing_is_found_out_before_the_run() {
     let Some(lab) = Lab::open(users()[0]) else { return };
-    let start = Instant::now();
+    let (start, conditions) = (Instant::now(), Conditions::begin());
     let mut command = lab.drill(&["coordinate", "veth"]);
     let output =
         command.arg(lab.directory("run")).env("BTU_DRILL_MISCHIEF", "deaf").output().unwrap();
     assert!(text(&output).contains("between test and active at 198.19.0.2"), "{output:?}");
-    assert!(start.elapsed() < Duration::from_secs(15));
+    let took = start.elapsed();
+    judge!(conditions, took < Duration::from_secs(15), "{took:?}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_conditions::{Conditions, judge};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use tempfile::TempDir;
@@ -20,7 +21,7 @@ use tempfile::TempDir;
 /// The time within which a killed testbed must end.
 pub(crate) const BAD_DAY: Duration = Duration::from_secs(5);
 /// Raising takes 0.1 s; a busy machine may take longer.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_mins(3);
 /// The environment variable that identifies a testbed's processes.
 const MARK: &str = "BTU_DRILL_MARK";
 const NOBODY: u32 = 65_534;
@@ -200,17 +201,20 @@ impl Testbed {
 
     /// Waits until no process is left; returns how long it took.
     pub(crate) fn await_nobody(&mut self) -> Duration {
-        let start = Instant::now();
+        let (start, conditions) = (Instant::now(), Conditions::begin());
         loop {
             // Reaps it, if it has ended.
             self.coordinator.try_wait().unwrap();
             let left = self.processes();
             if left.is_empty() {
-                return start.elapsed();
+                break;
             }
-            assert!(start.elapsed() < BAD_DAY, "still alive: {left:?}");
+            assert!(start.elapsed() < TIMEOUT, "still alive: {left:?}");
             thread::sleep(Duration::from_millis(5));
         }
+        let took = start.elapsed();
+        judge!(conditions, took < BAD_DAY, "they took {took:?} to end, more than {BAD_DAY:?}");
+        took
     }
 
     /// Has the coordinator lower the testbed, and waits until no process is left.

@@ -9,6 +9,7 @@ use btu_units::{Bytes, Span};
 use crate::Scenario;
 use crate::bench::{ACTIVE, SEED, TEST, check_accounts, in_fresh_namespace, run_script};
 use crate::lab::{Room, Wire, cable, introduce};
+use crate::scenarios::Machine;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     ("line_jitter_normal", || {
@@ -50,6 +51,11 @@ impl Bench for LineBench {
     /// As for paths: the tolerance of the median.
     fn tolerance(&self) -> Span {
         Span::from_microseconds(200)
+    }
+
+    #[track_caller]
+    fn out_of_bounds(&self, message: &str) {
+        Machine.out_of_bounds(message);
     }
 }
 

@@ -9,6 +9,9 @@ use btu_units::{Span, Time};
 /// An Ethernet type for experiments (IEEE 802, clause 9.2.4).
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
+/// Much longer than any frame of these tests is under way on any machine.
+const LONG: Span = Span::from_seconds(10);
+
 /// The end of a cable, for use in its namespace.
 pub(crate) struct Raw {
     port: Port,
@@ -42,8 +45,19 @@ impl Raw {
 
     /// The frames that arrived by `end`, with the kernel's time of arrival.
     pub(crate) fn receive_until(&mut self, end: Time) -> Vec<(Time, Vec<u8>)> {
+        self.receive_while(|_| now() < end)
+    }
+
+    /// The frames that arrive until there are so many, and those that come with the last of them; a
+    /// frame that has not come after a long time never will.
+    pub(crate) fn receive(&mut self, count: usize) -> Vec<(Time, Vec<u8>)> {
+        let end = now() + LONG;
+        self.receive_while(|received| received < count && now() < end)
+    }
+
+    fn receive_while(&mut self, goes_on: impl Fn(usize) -> bool) -> Vec<(Time, Vec<u8>)> {
         let mut frames = Vec::new();
-        while now() < end {
+        while goes_on(frames.len()) {
             self.port.receive(&mut self.batch, &mut self.buffers).unwrap();
             for received in self.batch.received() {
                 frames.push((received.at, self.buffers.frame(received.buffer).to_vec()));

@@ -1,6 +1,6 @@
 //! A piece of wire before a peer: only impairments that change during a run.
 
-use btu_conditions::{Conditions, judge};
+use btu_conditions::judge;
 use btu_medium::conformance::SHORTEST_FRAME;
 use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_units::Span;
@@ -10,6 +10,7 @@ use crate::bench::{
     ACTIVE, SEED, TEST, check_accounts, element, in_fresh_namespace, input_plan, run_script,
 };
 use crate::lab::{Room, Wire, cable};
+use crate::scenarios::Machine;
 
 pub(crate) const SCENARIOS: &[Scenario] =
     &[("veth_delay", delay_is_added_and_taken_away), ("veth_loss", loss_spares_address_resolution)];
@@ -24,7 +25,6 @@ fn rooms() -> (Room, Room, Wire) {
 
 /// DL is added to incoming packets, within 0.2 ms at the median, and not to outgoing ones.
 fn delay_is_added_and_taken_away() {
-    let conditions = Conditions::begin();
     in_fresh_namespace(|| {
         let (test, active, mut wire) = rooms();
         let script: Vec<_> =
@@ -34,7 +34,8 @@ fn delay_is_added_and_taken_away() {
             let (from, to, place) =
                 if inward { (&test, &active, ACTIVE) } else { (&active, &test, TEST) };
             let arrivals = run_script(from, to, place, &script);
-            assert_eq!(arrivals.len(), script.len());
+            let (seen, all) = (arrivals.len(), script.len());
+            judge!(Machine, seen == all, "{seen} of {all} arrived");
             let mut delays: Vec<_> =
                 arrivals.iter().map(|arrival| arrival.arrived.since(arrival.sent)).collect();
             delays.sort_unstable();
@@ -48,9 +49,9 @@ fn delay_is_added_and_taken_away() {
             "  median one way: plain {plain}, with DL {delayed}, outward {outward}, plain again {again}"
         );
         let added = (delayed - plain).milliseconds();
-        judge!(conditions, (added - 1.0).abs() < 0.2, "DL of 1 ms added {added} ms");
+        judge!(Machine, (added - 1.0).abs() < 0.2, "DL of 1 ms added {added} ms");
         let longest = outward.max(again);
-        judge!(conditions, longest < Span::from_microseconds(500), "without DL {longest}");
+        judge!(Machine, longest < Span::from_microseconds(500), "without DL {longest}");
         check_accounts(&wire.client.account().unwrap());
     });
 }
