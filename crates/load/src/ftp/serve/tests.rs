@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
+use btu_conditions::{Conditions, judge};
 use btu_suite::peers::Peers;
 use suppaftp::{FtpStream, Mode};
 
@@ -119,7 +120,7 @@ fn guesses_and_sessions_are_counted() {
     let began = Instant::now();
     while FtpStream::connect(server.address).and_then(|mut ftp| ftp.login("btu", "secret")).is_err()
     {
-        assert!(began.elapsed() < Duration::from_secs(5), "a place does not come back");
+        assert!(began.elapsed() < Duration::from_mins(3), "a place does not come back");
     }
 }
 
@@ -252,6 +253,7 @@ fn nonsense_ends_nobody_else() {
 /// Not a test of correctness but of speed: both ends in this process, no data stored.
 #[test]
 fn it_is_fast_enough_not_to_be_what_is_measured() {
+    let conditions = Conditions::begin();
     let server = server("127.0.0.1");
     let mut ftp = client(&server);
     let mut stream = ftp.retr_as_stream("300000000.bin").expect("asked");
@@ -263,6 +265,6 @@ fn it_is_fast_enough_not_to_be_what_is_measured() {
     println!("RETR over loopback: {rate:.0} MB/s");
     assert_eq!(total, 300_000_000);
     // The usual file back end reaches 170 to 190 MB/s here; this one many times that even
-    // unoptimised. The bound is low because other work may share the machine.
-    assert!(rate > 100.0, "{rate:.0} MB/s");
+    // unoptimised. The bound is low because other tests share the machine.
+    judge!(conditions, rate > 100.0, "{rate:.0} MB/s");
 }

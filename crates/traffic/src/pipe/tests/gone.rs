@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_conditions::{Conditions, judge};
 use btu_suite::activity::Word;
 use btu_suite::pipe::{Kind, Pattern, PipePlan, Precision};
 use btu_units::Span;
@@ -14,6 +15,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
 #[test]
 fn an_end_that_goes_away_ends_the_other() {
+    let conditions = Conditions::begin();
     for plan in
         every_way(Pattern::PingPong, "1,1000").into_iter().filter(|plan| plan.kind != Kind::Mpi)
     {
@@ -32,12 +34,14 @@ fn an_end_that_goes_away_ends_the_other() {
         );
         assert_eq!(told, 1);
         assert!(far.join().expect("no panic").is_err(), "{}", describe(&plan));
-        assert!(begun.elapsed() < ENDS_WITHIN, "{}: {:?}", describe(&plan), begun.elapsed());
+        let took = begun.elapsed();
+        judge!(conditions, took < ENDS_WITHIN, "{}: {took:?}", describe(&plan));
     }
 }
 
 #[test]
 fn a_killed_process_ends_the_other() {
+    let conditions = Conditions::begin();
     for plan in every_way(Pattern::PingPong, "1..1MB") {
         // So many sizes take much longer than the first of them.
         let precision = Precision { target: Span::from_milliseconds(20), ..plan.precision };
@@ -55,12 +59,8 @@ fn a_killed_process_ends_the_other() {
             }
             other.child.wait().expect("it is gone");
             assert!(matches!(last, Some(Word::Failed { .. })), "{}: {last:?}", describe(&plan));
-            assert!(
-                begun.elapsed() < ENDS_WITHIN,
-                "{} {is_near}: {:?}",
-                describe(&plan),
-                begun.elapsed()
-            );
+            let took = begun.elapsed();
+            judge!(conditions, took < ENDS_WITHIN, "{} {is_near}: {took:?}", describe(&plan));
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_conditions::{Conditions, judge};
 use btu_suite::activity::{PipeMeeting, Rendezvous};
 use btu_suite::pipe::{Accounts, End, Kind, Pattern, PipePlan, Point, Precision};
 use btu_units::Span;
@@ -109,6 +110,7 @@ fn lost_datagrams_of_a_stream_are_counted_where_the_others_arrive() {
 /// pulled.
 #[test]
 fn a_peer_that_vanishes_without_a_word_is_noticed() {
+    let conditions = Conditions::begin();
     let plan = plan(Kind::Udp, Pattern::PingPong, "1..1KB");
     let far =
         prepare(End::Far, PipeMeeting::Network(Rendezvous::Listen(HERE)), &plan).expect("listens");
@@ -129,7 +131,8 @@ fn a_peer_that_vanishes_without_a_word_is_noticed() {
     let error = report.expect_err("the far end cannot answer").to_string();
     let waited = begun.expect("a size was measured").elapsed();
     assert!(error.contains("nothing has come for"), "{error}");
-    // 2.5 s and a probe's wait, but four times as long as the longest wait that a busy machine has
-    // made before.
-    assert!(waited > Duration::from_secs(2) && waited < Duration::from_secs(15), "{waited:?}");
+    // 2.5 s and a probe's wait, but four times as long as the longest wait before, which may have
+    // been that for a processor.
+    assert!(waited > Duration::from_secs(2), "{waited:?}");
+    judge!(conditions, waited < Duration::from_secs(15), "{waited:?}");
 }

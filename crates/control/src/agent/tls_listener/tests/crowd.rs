@@ -1,5 +1,6 @@
 //! A thousand connections without credentials, and one controller at work.
 
+use btu_conditions::{Conditions, judge};
 use tokio::sync::Semaphore;
 
 use super::*;
@@ -9,13 +10,14 @@ const CROWD: usize = 1000;
 /// Simultaneous connections: descriptors of this process, which also holds the listener's side, are
 /// limited to 1024 in many places.
 const AT_ONCE: usize = 300;
-/// The limit of a call's time on a busy machine.
+/// The limit of a call's time while the crowd keeps the machine busy.
 const LONGEST_CALL: Duration = Duration::from_secs(5);
 /// Growth of this process's memory, in which other tests run, too.
 const MOST_GROWTH_BYTES: usize = 200 << 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_controller_is_served_while_a_thousand_strangers_push() {
+    let conditions = Conditions::begin();
     let mut drill = Drill::begin(LIMITS);
     let config = drill.controller("work");
     let channel = drill.channel(config).await.unwrap();
@@ -33,7 +35,7 @@ async fn a_controller_is_served_while_a_thousand_strangers_push() {
         "{} calls during the crowd: median {median:?} (quiet {quiet:?}), longest {longest:?}",
         busy.len()
     );
-    assert!(longest < LONGEST_CALL, "{longest:?}");
+    judge!(conditions, longest < LONGEST_CALL, "{longest:?}");
     let growth = resident_bytes().saturating_sub(before);
     println!("{} kB more memory; {:?}", growth >> 10, drill.handle.counts());
     assert!(growth < MOST_GROWTH_BYTES, "{growth} bytes");

@@ -98,7 +98,7 @@ async fn a_crowd_at_a_host_s_door_is_told() {
         if let Some(said) = crowd("alpha", &before, &now) {
             break said;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "{now}");
+        assert!(began.elapsed() < Duration::from_mins(3), "{now}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
     assert!(said.starts_with("alpha: its agent turned away 1"), "{said}");
