@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::support::LONG;
+
 /// Agents with identities of one authority, in a directory of their own; killed when dropped.
 struct Place {
     home: tempfile::TempDir,
@@ -67,7 +69,7 @@ impl Place {
         self.agents.push(self.btu(&arguments).stderr(Stdio::null()).spawn().unwrap());
         let began = Instant::now();
         while std::net::TcpStream::connect(&listen).is_err() {
-            assert!(began.elapsed() < Duration::from_secs(30), "{name} does not listen");
+            assert!(began.elapsed() < LONG, "{name} does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

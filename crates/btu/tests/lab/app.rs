@@ -13,7 +13,7 @@ use nix::sys::termios::tcgetattr;
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
-use crate::support::{send, text};
+use crate::support::{LONG, send, text};
 
 /// The tolerance, as a share of the closed form. The emulator is held to 0.1 % of a frame's time,
 /// each end to some 0.1 ms a message.
@@ -227,7 +227,7 @@ fn shares_of_variance_are_those_that_were_drawn() {
             end("low"),
             end("high")
         );
-        assert_eq!(row["factor"], name, "ranked rightly");
+        judge!(laboratory, row["factor"] == name, "ranked rightly: {rows:?}");
         judge!(
             laboratory,
             end("low") - 0.005 <= share && share <= end("high") + 0.005,
@@ -244,7 +244,7 @@ fn six_factors_are_tried_in_less_than_ten_minutes() {
     let begun = Instant::now();
     app(&laboratory, &["--factors", "-C", "reno"]);
     println!("{:.0} s", begun.elapsed().as_secs_f64());
-    assert!(begun.elapsed() < Duration::from_mins(10), "{:?}", begun.elapsed());
+    laboratory.assert_within(Duration::from_mins(10), begun);
     let result = laboratory.json(&["show"])["result"]["factors"].clone();
     assert_eq!((&result["blocks"], &result["runs"]), (&3.into(), &32.into()), "{result}");
     println!("{result}");
@@ -258,9 +258,9 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let factors = "protocol=stop-and-wait..batched,delay=5 ms..10 ms";
     let child =
         laboratory.command(&["app", "--quiet", "--factors", factors]).spawn().expect("btu starts");
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + LONG;
     while laboratory.stored_cells() < 1 {
-        assert!(Instant::now() < deadline, "no cell after 30 s");
+        assert!(Instant::now() < deadline, "no cell after {LONG:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
     send(laboratory.process("internal worker"), Signal::SIGKILL);
@@ -389,7 +389,7 @@ fn lacks_x11(with_x11perf: bool) -> bool {
 /// the network's round trip: 780 of 2 ms at least.
 #[test]
 fn an_x_server_at_the_display_shows_the_same_picture() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     if lacks_x11(false) {
         return;
     }
@@ -485,7 +485,7 @@ fn what_the_display_shows_is_watched_and_the_terminal_is_given_back() {
 /// A Unix socket needs a directory, which is made although no activity writes a file.
 #[test]
 fn a_unix_socket_is_measured_on_a_network() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let scratch = laboratory.directory.path().join("scratch");
     assert!(!scratch.exists(), "{}", scratch.display());
     let line = ["--network", "10 Mb/s", "--transport", "unix", "--workload", "vectors"];

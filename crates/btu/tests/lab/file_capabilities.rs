@@ -9,7 +9,6 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use btu_suite::activity::{Activity, Order};
 use btu_units::Span;
@@ -222,11 +221,11 @@ fn everything_else_works_as_without_rights_of_the_file() {
         "--quiet",
     ];
     let mut command = copy.command(&run);
-    let (began, output) = (Instant::now(), command.stdin(Stdio::null()).output().unwrap());
+    let output = command.stdin(Stdio::null()).output().unwrap();
     let said = text(&output.stderr);
     if output.status.code() == Some(3) {
         lab_skipped(&said);
         return;
     }
-    assert!(output.status.success() && began.elapsed() < Duration::from_mins(2), "{said}");
+    assert!(output.status.success(), "{said}");
 }

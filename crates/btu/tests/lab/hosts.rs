@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::hosts_lab::{Hosts, RATED, ended, events};
 use crate::support::text;
+use btu_conditions::judge;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -83,7 +84,7 @@ fn rated_end_to_end(hosts: &Hosts) {
         "{rates:?}"
     );
     assert_eq!(result["result"]["invalid_cells"], 0, "{}", result["result"]["warnings"]);
-    can_impair_or_says_why(&result);
+    can_impair_or_says_why(hosts, &result);
     let shown = text(&hosts.lab_command(&["show", "--all"]).output().unwrap().stdout);
     assert!(shown.contains("network hosts alpha, beta, gamma"), "{shown}");
     assert!(
@@ -147,7 +148,7 @@ fn rated_over_ipv6(hosts: &Hosts) {
 
 /// This kernel may have netem or not; both are correct if they are reported. The impairments of
 /// netem were probed before the first cell.
-fn can_impair_or_says_why(result: &serde_json::Value) {
+fn can_impair_or_says_why(hosts: &Hosts, result: &serde_json::Value) {
     let components = result["run"]["plan"]["components"].as_array().unwrap();
     let impaired =
         components.iter().any(|name| name.as_str().is_some_and(|name| name.contains('+')));
@@ -160,7 +161,7 @@ fn can_impair_or_says_why(result: &serde_json::Value) {
         println!("impaired by netem: {delay}");
         let allowed = |end: usize| delay["allowed"][end].as_f64().unwrap();
         let seen = delay["seen"].as_f64().unwrap();
-        assert!((allowed(0)..=allowed(1)).contains(&seen), "{delay}");
+        judge!(hosts.lab, (allowed(0)..=allowed(1)).contains(&seen), "{delay}");
     }
 }
 
@@ -171,8 +172,9 @@ fn refused(hosts: &Hosts, change: impl FnOnce(String) -> String, arguments: &[&s
     let output = hosts.desk(&all).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}: {said}", began.elapsed());
-    println!("refused in {:?}: {said}", began.elapsed());
+    let took = began.elapsed();
+    println!("refused in {took:?}: {said}");
+    judge!(hosts.lab, took < Duration::from_secs(30), "refused in {took:?}");
     said
 }
 
@@ -314,7 +316,7 @@ fn a_killed_controller(hosts: &Hosts) {
 
 #[test]
 fn fifty_hosts_start_together() {
-    let Some(hosts) = Hosts::raise(50) else { return };
+    let Some(hosts) = Hosts::raise_once(50) else { return };
     let began = Instant::now();
     hosts.start_agents();
     println!("50 agents up after {:?}", began.elapsed());
@@ -335,7 +337,7 @@ fn fifty_hosts_start_together() {
     }
     // All on two processors: their agents and workers share them, so this only bounds what is
     // stored.
-    assert!(skew.as_u64().is_some_and(|skew| skew < 2_000_000_000), "{skew}");
+    judge!(hosts.lab, skew.as_u64().is_some_and(|skew| skew < 2_000_000_000), "{skew}");
     let shown = text(&hosts.lab_command(&["show", "--all"]).output().unwrap().stdout);
     assert!(shown.contains("50 of 50 answer as they should"), "{shown}");
     hosts.lower();

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::drawn::is_there;
-use crate::hosts_lab::{Hosts, TIMEOUT, Trio, ended, events};
-use crate::support::text;
+use crate::hosts_lab::{Hosts, Trio, ended, events};
+use crate::support::{LONG, text};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -23,7 +23,7 @@ const RATING: [&str; 8] =
 
 /// Longer than the control network may be silent before it counts as lost (10 s), and than a lease
 /// (5 s).
-const AWAY: Duration = Duration::from_secs(30);
+const AWAY: Duration = Duration::from_secs(15);
 
 /// From the power cut to the agent's start.
 const REBOOT: Duration = Duration::from_secs(10);
@@ -175,7 +175,7 @@ const AT_WORK_BYTES: u64 = 1_000_000;
 
 /// A worker in the middle of its work: while it runs, data pass the measured interface of its host.
 fn working(trio: Trio<'_>, name: &str) -> i32 {
-    let deadline = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + LONG;
     let mut first: Option<(i32, u64)> = None;
     loop {
         let now =
@@ -211,7 +211,7 @@ fn workers_are_killed_and_stopped(trio: Trio<'_>) {
     let before = trio.cells();
     kill(Pid::from_raw(working(trio, trio.active())), Signal::SIGKILL).unwrap();
     let cells = trio.runs().1;
-    let deadline = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + LONG;
     while trio.runs().1 < cells + 2 {
         assert!(Instant::now() < deadline, "the run does not go on");
         thread::sleep(Duration::from_millis(50));
@@ -288,7 +288,7 @@ fn a_host_sleeps_and_its_clock_is_set(trio: Trio<'_>) {
     working(trio, name);
     fs::write(&slept, "").unwrap();
     let cells = trio.runs().1;
-    let deadline = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + LONG;
     while trio.runs().1 < cells + 2 {
         assert!(Instant::now() < deadline, "the run does not go on");
         thread::sleep(Duration::from_millis(50));
@@ -464,7 +464,7 @@ fn certificates_are_revoked(trio: Trio<'_>) {
 
 /// Waits until a run can reserve every host.
 fn all_are_free(trio: Trio<'_>) {
-    let deadline = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + LONG;
     let inventory = trio.inventory();
     loop {
         let roll = trio.desk(&["hosts", "check", &inventory, "--quiet"]).output().unwrap();

@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::drawn::is_there;
-use crate::hosts_lab::{Hosts, RATED, TIMEOUT, ended};
-use crate::support::text;
+use crate::hosts_lab::{Hosts, RATED, ended};
+use crate::support::{LONG, text};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
@@ -106,7 +106,7 @@ impl Servers {
         let script = format!("#!/bin/sh\nexec ssh -F {} \"$@\"\n", self.hosts.path("ssh.config"));
         fs::write(self.hosts.path("ssh"), script).unwrap();
         fs::set_permissions(self.hosts.path("ssh"), fs::Permissions::from_mode(0o700)).unwrap();
-        let deadline = Instant::now() + TIMEOUT;
+        let deadline = Instant::now() + LONG;
         for name in RATED {
             let ssh = self.hosts.path("ssh");
             while !self
@@ -132,7 +132,7 @@ impl Servers {
 
     /// Waits until a host has no files or processes of btu any more.
     fn assert_nothing_left(&self) {
-        let deadline = Instant::now() + Duration::from_secs(15);
+        let deadline = Instant::now() + LONG;
         for name in RATED {
             let left = || fs::read_dir(self.cache(name).join("btu")).map_or(0, Iterator::count);
             while left() > 0 {

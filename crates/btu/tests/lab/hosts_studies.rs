@@ -5,6 +5,7 @@ use std::process::Output;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
+use crate::common::machine::of_the_measurement;
 use crate::hosts_lab::{Hosts, Trio, ended};
 use crate::support::text;
 
@@ -194,12 +195,8 @@ fn a_server_is_lost_and_the_run_goes_on_later(trio: &Trio<'_>) {
     let rows = result["result"]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 6, "{rows:?}");
     assert!(rows.iter().all(|row| row["seconds"]["value"].as_f64().is_some()), "{rows:?}");
-    // Other tests and other machines work meanwhile, which may give a warning.
-    let of_machine = ["the machine is the limit", "stolen processor time"].map(Value::from);
-    let warnings = result["result"]["warnings"].as_array().expect("warnings");
-    let others: Vec<_> =
-        warnings.iter().filter(|warning| !of_machine.contains(&warning["cause"])).collect();
-    assert!(others.is_empty(), "{others:?}");
+    let warnings = of_the_measurement(&result["result"]);
+    assert!(warnings.is_empty(), "{warnings:?}");
 }
 
 fn refused(trio: &Trio<'_>, arguments: &[&str]) -> Output {

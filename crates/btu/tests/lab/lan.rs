@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
-use crate::support::{send, text};
+use crate::support::{LONG, send, text};
 
 /// An office with a switch so fast that only the server's 2 ms count, and a second network with a
 /// line of 1 Mb/s.
@@ -177,7 +177,7 @@ const TRACE: &str = "0 stat letter\n0.002 open letter\n0.004 read letter 0 4096\
 /// complete or a stopped run.
 #[test]
 fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let share = laboratory.directory.path().join("share");
     std::fs::create_dir(&share).expect("a directory");
     let at = share.to_str().expect("a path in UTF-8").to_owned();
@@ -204,9 +204,9 @@ fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
         .command(&[&words[..], &["--pattern", "mixed"]].concat())
         .spawn()
         .expect("btu starts");
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + LONG;
     while entries() < 3 {
-        assert!(Instant::now() < deadline, "no files on the share after 30 s");
+        assert!(Instant::now() < deadline, "no files on the share after {LONG:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
     send(child.id().cast_signed(), Signal::SIGINT);
@@ -223,7 +223,7 @@ fn a_share_is_measured_by_several_stations_on_a_host_and_left_as_it_was() {
     // Of a run that is killed with all its processes at once, the next one removes what is left.
     let mut child = laboratory.command(&words).spawn().expect("btu starts");
     while entries() == 0 {
-        assert!(Instant::now() < deadline + Duration::from_secs(30), "no files on the share");
+        assert!(Instant::now() < deadline + LONG, "no files on the share");
         std::thread::sleep(Duration::from_millis(5));
     }
     child.kill().expect("it is killed");
@@ -348,14 +348,14 @@ fn a_killed_file_server_is_a_cell_that_does_not_count_and_a_killed_run_is_resume
     let network = office(&laboratory);
     let long = arguments(&network, &["--task", "wp-load-program", "--stations", "2"]);
     let child = laboratory.command(&long).spawn().expect("btu starts");
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + LONG;
     while !kill_a_server(&laboratory) {
-        assert!(Instant::now() < deadline, "no file server after 30 s");
+        assert!(Instant::now() < deadline, "no file server after {LONG:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
     let before = laboratory.stored_cells();
     while laboratory.stored_cells() <= before {
-        assert!(Instant::now() < deadline, "the cell did not end after 30 s");
+        assert!(Instant::now() < deadline, "the cell did not end after {LONG:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
     send(child.id().cast_signed(), Signal::SIGINT);

@@ -8,7 +8,7 @@ use crate::support::text;
 /// With `--force` the rest is measured, and the run keeps the warning.
 #[test]
 fn what_is_forced_is_measured_and_keeps_the_warning() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let row = ["--component", "SEND", "--message", "65536", "--load", "idle", "--quiet"];
     let begun = laboratory.rate(&row);
     assert!(begun.status.success(), "{}", text(&begun.stderr));

@@ -15,6 +15,8 @@ use std::time::Instant;
 
 use btu_conditions::Conditions;
 
+use crate::common::once;
+
 /// How many shares there are. A raised network keeps up to one processor busy for part of its time.
 const SHARES: usize = 4;
 
@@ -23,6 +25,8 @@ const ONE: usize = 1;
 
 struct Queue {
     free: usize,
+    /// Tests that have begun.
+    begun: u64,
     /// Tests of one share that wait.
     waiting: usize,
 }
@@ -34,13 +38,15 @@ impl Queue {
     }
 }
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, waiting: 0 });
+static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, begun: 0, waiting: 0 });
 static CHANGED: Condvar = Condvar::new();
 
 /// Part of the machine, or all of it, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     count: usize,
+    /// The number of tests that had begun then; none, when others were at work.
+    alone: Option<u64>,
     since: Instant,
     conditions: Conditions,
 }
@@ -49,6 +55,12 @@ impl Share {
     /// One share: others run at the same time.
     pub(crate) fn one() -> Self {
         Self::take(ONE)
+    }
+
+    /// Like `one`, for a test with a result that does not depend on root: `None` if scripts/test
+    /// reports that it ran as an ordinary user already.
+    pub(crate) fn one_once() -> Option<Self> {
+        if once::tested_already() { None } else { Some(Self::one()) }
     }
 
     /// Every share: no other test of this program runs.
@@ -62,16 +74,27 @@ impl Share {
         queue.waiting += waits;
         let mut queue = wait_while(queue, |queue| queue.is_busy(count));
         queue.waiting -= waits;
+        let is_alone = queue.free == SHARES;
         queue.free -= count;
+        queue.begun += 1;
+        let alone = is_alone.then_some(queue.begun);
         // The last one that waits may have kept tests of all shares waiting.
         CHANGED.notify_all();
         drop(queue);
-        Self { count, since: Instant::now(), conditions: Conditions::begin() }
+        Self { count, alone, since: Instant::now(), conditions: Conditions::begin() }
     }
 
-    /// How quiet the machine has been since the share was taken.
-    pub(crate) fn conditions(&self) -> &Conditions {
-        &self.conditions
+    /// Why bounds do not hold; `None` if the machine has been quiet since the share was taken.
+    pub(crate) fn disturbance(&self) -> Option<String> {
+        let is_alone = self.alone == Some(queue().begun);
+        let others = (!is_alone).then(|| "other tests ran at the same time".to_owned());
+        self.conditions.disturbance().or(others)
+    }
+
+    /// See [`btu_conditions::judge`].
+    #[track_caller]
+    pub(crate) fn out_of_bounds(&self, message: &str) {
+        btu_conditions::report(self.disturbance(), message);
     }
 }
 

@@ -53,7 +53,7 @@ fn a_hundred_megabits() {
 
 #[test]
 fn a_fresh_run_shows_what_its_cells_give() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let plan = ["rate", "--component", "SEND,RECV", "--message", "1024", "--load", "idle,cpu"];
     let shown = laboratory.json(&[&plan[..], &["--time", "3 s", "--quiet"]].concat());
     let cells = laboratory.json(&["show", "latest", "--cells"]);
@@ -75,7 +75,11 @@ fn delay_is_as_asked() {
     // 2 x 5 ms of propagation and 2 x 166 bytes at 100 Mb/s; 0.2 ms each way for wire and stations.
     let expected_ns = 10_000_000.0 + 2.0 * 166.0 * 80.0;
     assert!(median_ns >= 10_000_000.0, "faster than light: {median_ns}");
-    assert!(median_ns - expected_ns <= 400_000.0, "{median_ns} ns instead of {expected_ns}");
+    judge!(
+        laboratory,
+        median_ns - expected_ns <= 400_000.0,
+        "{median_ns} ns instead of {expected_ns}"
+    );
 }
 
 /// The number under the first key that begins with `key`, anywhere in `value`.
@@ -116,7 +120,9 @@ fn b3_loss_and_goodput_of_a_stream_agree() {
         let lost = find_number(&row["lost"], "share").unwrap();
         // The schedule is exact to a nanosecond for each of some hundred datagrams of about a
         // millisecond.
-        assert!(sent <= offered * 1.000_01 && goodput <= sent * 1.000_01, "{row}");
+        assert!(sent <= offered * 1.000_01, "{row}");
+        // A first datagram that is late shortens the time of the others.
+        judge!(laboratory, goodput <= sent * 1.000_01, "{row}");
         // A stream that fills an empty queue ends later at the receiver, by the time for draining
         // the queue: at most a tenth of the time of the quick profile's stream. So the loss by rate
         // equals the loss by count, within a tenth of the rate.
@@ -140,7 +146,8 @@ fn duplicates_and_reordering_are_counted_right() {
         let sent =
             find_number(&row["lost"], "trials").unwrap_or_else(|| panic!("no trials in {row}"));
         let seen = row[counter].as_f64().unwrap_or_else(|| panic!("no {counter} in {row}"));
-        assert_eq!(find_number(&row["lost"], "events"), Some(0.0), "nothing is lost: {row}");
+        let lost = find_number(&row["lost"], "events");
+        judge!(laboratory, lost == Some(0.0), "nothing is lost: {row}");
         // Four standard deviations; a frame held back at the very end has no later one to overtake
         // it.
         let deviation = (sent * share * (1.0 - share)).sqrt();

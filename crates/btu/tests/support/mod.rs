@@ -4,9 +4,14 @@
 #![allow(dead_code)]
 
 use std::path::Path;
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+/// Longer than anything takes that a test waits for, however busy the machine is. Nothing waits for
+/// so long unless it has failed.
+pub(crate) const LONG: Duration = Duration::from_mins(3);
 
 /// What a program printed, as text.
 pub(crate) fn text(bytes: &[u8]) -> String {

@@ -1,5 +1,6 @@
 //! Runs the real program in a laboratory of its own and checks that it leaves nothing behind.
 
+pub(crate) mod machine;
 pub(crate) mod once;
 
 use std::collections::BTreeSet;
@@ -9,20 +10,18 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use btu_conditions::judge;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::share::Share;
-use crate::support::text;
+use crate::support::{LONG, text};
 
-/// The time within which all parts of a run must end, after any kind of end.
+/// The time within which all parts of a run end on a quiet machine, after any kind of end.
 pub(crate) const DOWN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Marks every process of one test through its inherited environment.
 const MARK: &str = "BTU_DRILL";
-
-/// Causes of warnings that say that a machine was not quiet.
-const CONDITIONS: [&str; 2] = ["late frames", "stolen processor time"];
 
 /// A directory, a database and a mark of one test's own.
 pub(crate) struct Laboratory {
@@ -108,18 +107,12 @@ impl Laboratory {
     /// conditions counts, too.
     #[track_caller]
     pub(crate) fn out_of_bounds(&self, message: &str) {
-        let reason = self.share.conditions().disturbance().or_else(|| self.warning_of_conditions());
-        btu_conditions::report(reason, message);
-    }
-
-    /// A warning of the newest run about the machine on which it was measured.
-    fn warning_of_conditions(&self) -> Option<String> {
-        let result = self.json(&["show"])["result"].take();
-        let warnings = result["warnings"].as_array()?;
-        let is_of_conditions = |cause: &str| CONDITIONS.contains(&cause);
-        let found =
-            warnings.iter().find(|one| one["cause"].as_str().is_some_and(is_of_conditions))?;
-        Some(format!("{}: {}", found["cause"], found["observed"]))
+        let newest = || {
+            let shown = self.command(&["show", "--json"]).output().ok()?;
+            let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).ok()?;
+            machine::of_the_machine(&shown["result"])
+        };
+        btu_conditions::report(self.share.disturbance().or_else(newest), message);
     }
 
     pub(crate) fn database(&self) -> PathBuf {
@@ -164,7 +157,7 @@ impl Laboratory {
     pub(crate) fn begin(&self, arguments: &[&str], cells: u64) -> Child {
         let all: Vec<&str> = ["rate"].iter().chain(arguments).copied().collect();
         let mut child = self.command(&all).spawn().expect("btu starts");
-        let deadline = Instant::now() + Duration::from_secs(90);
+        let deadline = Instant::now() + LONG;
         while self.stored_cells() < cells {
             if let Some(status) = child.try_wait().expect("a child can be asked") {
                 panic!(
@@ -172,7 +165,7 @@ impl Laboratory {
                     text(&finish(child).stderr)
                 );
             }
-            assert!(Instant::now() < deadline, "no {cells} cells after 90 s");
+            assert!(Instant::now() < deadline, "no {cells} cells after {LONG:?}");
             std::thread::sleep(Duration::from_millis(50));
         }
         child
@@ -207,7 +200,7 @@ impl Laboratory {
     /// The process with `part` in its command line; waits for it a while, because workers start and
     /// end.
     pub(crate) fn process(&self, part: &str) -> i32 {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + LONG;
         loop {
             if let Some((process, _)) =
                 self.processes().into_iter().find(|(_, line)| line.contains(part))
@@ -219,21 +212,26 @@ impl Laboratory {
         }
     }
 
-    /// Waits until nothing of the run is left, and lists the remains if that takes longer than
-    /// allowed.
+    /// Waits until nothing of the run is left, and lists the remains if something stays.
+    #[track_caller]
     pub(crate) fn assert_down(&self) {
-        let deadline = Instant::now() + DOWN_WITHIN;
+        let begun = Instant::now();
         loop {
             let (processes, traces) = (self.processes(), Traces::here().beyond(&self.before));
             if processes.is_empty() && traces.is_empty() {
-                return;
+                break;
             }
-            assert!(
-                Instant::now() < deadline,
-                "left behind after {DOWN_WITHIN:?}: {processes:?} {traces:?}"
-            );
+            assert!(begun.elapsed() < LONG, "left behind: {processes:?} {traces:?}");
             std::thread::sleep(Duration::from_millis(20));
         }
+        self.assert_within(DOWN_WITHIN, begun);
+    }
+
+    /// What began then had to end within this time, by now.
+    #[track_caller]
+    pub(crate) fn assert_within(&self, limit: Duration, begun: Instant) {
+        let took = begun.elapsed();
+        judge!(self, took < limit, "it took {took:?} to end, more than {limit:?}");
     }
 
     /// Checks that the scratch directory is empty, and that there is no directory of sockets except
@@ -297,13 +295,13 @@ fn unusable() -> Option<&'static str> {
     .as_deref()
 }
 
-/// Waits for a child's end, at most a minute.
+/// Waits for a child's end.
 pub(crate) fn finish(mut child: Child) -> Output {
-    let deadline = Instant::now() + Duration::from_mins(1);
+    let deadline = Instant::now() + LONG;
     while child.try_wait().expect("a child can be asked").is_none() {
         if Instant::now() > deadline {
             child.kill().expect("a child can be killed");
-            panic!("btu did not end within a minute");
+            panic!("btu did not end within {LONG:?}");
         }
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{longest, row};
 use crate::common::{Laboratory, finish};
-use crate::support::{send, text};
+use crate::support::{LONG, send, text};
 
 /// The system's servers, and a part of their command lines.
 const SERVERS: [(&str, &str, &str); 2] =
@@ -46,9 +46,9 @@ fn left(laboratory: &Laboratory) -> Vec<String> {
 /// Ends the run after its first cell, which does not count, says in a sentence of each end what
 /// happened, and leaves nothing.
 fn is_told(laboratory: &Laboratory, child: Child, wanted: &str) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + LONG;
     while laboratory.stored_cells() < 1 {
-        assert!(Instant::now() < deadline, "no cell after 10 s");
+        assert!(Instant::now() < deadline, "no cell after {LONG:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
     send(child.id().cast_signed(), Signal::SIGINT);

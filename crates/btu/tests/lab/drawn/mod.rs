@@ -11,14 +11,15 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_conditions::judge;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::common::once;
 use crate::share::Share;
-use crate::support::text;
+use crate::support::{LONG, text};
 
-/// The time within which all parts of a network must end, after any kind of end.
+/// The time within which all parts of a network end on a quiet machine, after any kind of end.
 pub(crate) const BAD_DAY: Duration = Duration::from_secs(5);
 
 /// Marks every process of a test through its environment.
@@ -89,7 +90,7 @@ impl Lab {
     /// Fails the test on a quiet machine: see [`btu_conditions::judge`].
     #[track_caller]
     pub(crate) fn out_of_bounds(&self, message: &str) {
-        self.share.conditions().out_of_bounds(message);
+        self.share.out_of_bounds(message);
     }
 
     pub(crate) fn btu(&self, arguments: &[&str]) -> Command {
@@ -162,7 +163,7 @@ impl Lab {
     }
 
     pub(crate) fn process(&self, what: &str, is_it: impl Fn(&str) -> bool) -> i32 {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + LONG;
         loop {
             if let Some((number, _)) = self.processes().into_iter().find(|(_, line)| is_it(line)) {
                 return number;
@@ -173,17 +174,21 @@ impl Lab {
     }
 
     /// Waits until nothing is left: processes, interfaces, mounts; and, after good ends, files.
+    #[track_caller]
     pub(crate) fn assert_gone(&self) -> Duration {
         let start = Instant::now();
         loop {
             let processes = self.processes();
             let traces: Vec<String> = traces().difference(&self.before).cloned().collect();
             if processes.is_empty() && traces.is_empty() {
-                return start.elapsed();
+                break;
             }
-            assert!(start.elapsed() < BAD_DAY, "left behind: {processes:?} {traces:?}");
+            assert!(start.elapsed() < LONG, "left behind: {processes:?} {traces:?}");
             thread::sleep(Duration::from_millis(10));
         }
+        let took = start.elapsed();
+        judge!(self, took < BAD_DAY, "all was gone after {took:?}, not within {BAD_DAY:?}");
+        took
     }
 
     /// The directories of networks that users start, and of those of runs, are empty.

@@ -22,14 +22,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::drawn::{Lab, is_there};
-use crate::support::text;
+use crate::support::{LONG, text};
 pub(crate) use trio::Trio;
 
 /// The hosts of `btu rate`, in the order of their roles.
 pub(crate) const RATED: [&str; 3] = ["alpha", "beta", "gamma"];
-
-/// The timeout of operations that take seconds.
-pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A raised network of hosts.
 pub(crate) struct Hosts {
@@ -198,7 +195,7 @@ impl Hosts {
     }
 
     pub(crate) fn await_agent(&self, name: &str) {
-        let deadline = Instant::now() + TIMEOUT;
+        let deadline = Instant::now() + LONG;
         // In /proc/net/tcp6 or tcp: state 0A is LISTEN, 1CF9 is 7417.
         while !self.shell(name, "cat /proc/net/tcp /proc/net/tcp6").contains(":1CF9 00000000") {
             assert!(Instant::now() < deadline, "{name} does not listen: {}", self.log(name));
@@ -260,7 +257,7 @@ impl Hosts {
         for name in names {
             self.signal_agent(name, Signal::SIGHUP);
         }
-        let deadline = Instant::now() + TIMEOUT;
+        let deadline = Instant::now() + LONG;
         for (name, before) in names.iter().zip(before) {
             while count(name) == before {
                 assert!(
@@ -367,7 +364,7 @@ impl Hosts {
 
 /// Waits for a child's end, and kills it when it takes too long.
 pub(crate) fn ended(mut child: Child) -> Output {
-    let deadline = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + LONG;
     while child.try_wait().unwrap().is_none() {
         if Instant::now() > deadline {
             child.kill().unwrap();

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Hosts, RATED, TIMEOUT};
-use crate::support::text;
+use super::{Hosts, RATED};
+use crate::support::{LONG, text};
 
 /// Hosts 3 x `number` and the two after it: test, active, passive.
 #[derive(Clone, Copy)]
@@ -86,7 +86,7 @@ impl Trio<'_> {
     pub(crate) fn begin(&self, mut command: Command, cells: u64) -> Child {
         let wanted = (self.runs().0 + 1, cells);
         let mut child = command.spawn().unwrap();
-        let deadline = Instant::now() + TIMEOUT;
+        let deadline = Instant::now() + LONG;
         while self.runs() < wanted {
             let status = child.try_wait().unwrap();
             if status.is_some() {

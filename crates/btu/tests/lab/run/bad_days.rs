@@ -61,7 +61,7 @@ fn told(laboratory: &Laboratory, service: &str) -> String {
     let began = Instant::now();
     let output = experiment(laboratory, &file, &[]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    laboratory.assert_within(Duration::from_secs(30), began);
     let cells = laboratory.json(&["show", "--cells"]);
     let first =
         cells.as_array().and_then(|cells| cells.first()).map(|cell| cell["faults"][0].clone());
@@ -70,7 +70,7 @@ fn told(laboratory: &Laboratory, service: &str) -> String {
 
 #[test]
 fn each_bad_service_is_told() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let early = told(&laboratory, "run = [\"sh\", \"-c\", \"echo no configuration >&2; exit 2\"]");
     assert_eq!(
         early,
@@ -89,7 +89,7 @@ fn each_bad_service_is_told() {
 
 #[test]
 fn a_program_that_is_not_there_is_refused_before_anything_starts() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let output =
         laboratory.command(&["run", "-q", "--", "no-such-program"]).output().expect("btu starts");
     assert_eq!(output.status.code(), Some(2));

@@ -8,14 +8,14 @@ mod recipes;
 
 use std::path::PathBuf;
 use std::process::Output;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use btu_conditions::judge;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
-use crate::support::{lab_skipped, send, text};
+use crate::support::{LONG, lab_skipped, send, text};
 
 /// Writes an experiment file and measures it.
 fn experiment(laboratory: &Laboratory, file: &str, arguments: &[&str]) -> Output {
@@ -77,7 +77,7 @@ fn a_sleeper_takes_as_long_as_it_sleeps() {
 /// build keeps below 8 MB.
 #[test]
 fn peak_memory_is_the_programs_own() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let file = r#"
 network = "veth"
 [measure.fill]
@@ -221,7 +221,7 @@ blocks = 4
     // The kernel gives 5 ms of every 10 ms before all others get any, so this holds on a busy
     // machine, too: the last period may be cut short by half of it, and perl starts first. A
     // comparison with the other variant would hold on a quiet machine only.
-    assert!((1.7..2.3).contains(&(elapsed / cpu)), "{} times", elapsed / cpu);
+    judge!(laboratory, (1.7..2.3).contains(&(elapsed / cpu)), "{} times", elapsed / cpu);
     let slowdown = number(&result["values"][1]["rows"][1]["slowdown"]["value"]);
     // Arithmetic of a virtual machine has two speeds, 1.46 times apart, and switches within seconds. With the
     // time without a processor in it, this would be 2.
@@ -269,7 +269,7 @@ blocks = 2
     let prints = |row, number: f64| (mean(&result, row) - number).abs() < 1e-9;
     assert!(prints(0, 1.0) && prints(1, 2.0), "{result}");
     let rates = &result["values"][1]["rows"];
-    assert!((0..2).all(|row| number(&rates[row]["value"]["value"]) > 1e6), "{rates}");
+    judge!(laboratory, (0..2).all(|row| number(&rates[row]["value"]["value"]) > 1e6), "{rates}");
     let head = text(&laboratory.command(&["show"]).output().expect("btu starts").stdout);
     assert!(!head.contains("congestion control: reno"), "{head}");
     let both = experiment(&laboratory, file, &["-C", "reno"]);
@@ -282,7 +282,8 @@ blocks = 2
     let first = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let expected = format!("{other} is ");
-    assert!(first.starts_with(&expected) && first.contains(" times slower than reno ("), "{first}");
+    assert!(first.starts_with(&expected), "{first}");
+    judge!(laboratory, first.contains(" times slower than reno ("), "{first}");
     let plan = laboratory.json(&["show"])["run"]["plan"].clone();
     assert_eq!(plan["factors"][0]["name"], "congestion_control");
     assert_eq!(plan["factors"][0]["levels"], serde_json::json!(["reno", other]));
@@ -292,7 +293,7 @@ blocks = 2
 /// A sleep that is twice as long, by a word of the command line.
 #[test]
 fn values_of_a_word_are_compared_without_a_file() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let line =
         ["run", "-q", "--factor", "seconds=0.2,0.4", "--blocks", "3", "--", "sleep", "{seconds}"];
     let output = laboratory.command(&line).output().expect("btu starts");
@@ -301,7 +302,7 @@ fn values_of_a_word_are_compared_without_a_file() {
     let result = result(&laboratory);
     let ratio = number(&result["values"][0]["rows"][1]["slowdown"]["value"]);
     // Starting a program takes some ms, and on a busy machine up to 40 of them.
-    assert!((1.8..2.1).contains(&ratio), "{ratio}");
+    judge!(laboratory, (1.8..2.1).contains(&ratio), "{ratio}");
     let first = text(&output.stdout);
     assert!(first.starts_with("sleep with seconds=0.4 is "), "{first}");
 }
@@ -310,7 +311,7 @@ fn values_of_a_word_are_compared_without_a_file() {
 /// order.
 #[test]
 fn a_run_that_was_killed_is_finished_as_it_was_planned() {
-    let Some(laboratory) = Laboratory::open() else { return };
+    let Some(laboratory) = Laboratory::open_once() else { return };
     let file = r#"
 network = "veth"
 [measure.work]
@@ -327,9 +328,9 @@ blocks = 3
     let path = written(&laboratory, file);
     let begin = ["run", "--quiet", path.to_str().expect("a path"), "--seed", "7"];
     let mut child = laboratory.command(&begin).spawn().expect("btu starts");
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + LONG;
     while !(1..12).contains(&laboratory.stored_cells()) || runs(&laboratory) < 2 {
-        assert!(Instant::now() < deadline, "no second run after 30 s");
+        assert!(Instant::now() < deadline, "no second run after {LONG:?}");
     }
     send(child.id().cast_signed(), Signal::SIGKILL);
     child.wait().expect("it is dead");
