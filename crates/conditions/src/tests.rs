@@ -3,11 +3,13 @@ use std::time::Instant;
 
 use super::*;
 
-/// Readings of two processors at 100 ticks a second, at these seconds: what each has of others and
-/// of stolen time.
-fn readings(of: &[(f64, &[(u32, &str, u64)], u64)]) -> Vec<Reading> {
+/// A reading at this second: the ticks of other programs, by number and name, and those stolen.
+type At<'a> = (f64, &'a [(u32, &'a str, u64)], u64);
+
+/// Readings of two processors at 100 ticks a second.
+fn readings(of: &[At<'_>]) -> Vec<Reading> {
     let begin = Instant::now();
-    let one = |(seconds, others, stolen): &(f64, &[(u32, &str, u64)], u64)| {
+    let one = |(seconds, others, stolen): &At<'_>| {
         let others = others.iter().map(|(id, name, ticks)| (*id, (*name).to_owned(), *ticks));
         let at = begin + Duration::from_secs_f64(*seconds);
         Reading::of(at, others, *stolen, (1000.0 + seconds * 200.0) as u64)
@@ -43,8 +45,7 @@ fn stolen_time_is_a_disturbance() {
 /// the number was measured.
 #[test]
 fn what_was_taken_at_once_is_not_lost_in_the_mean() {
-    let mut each: Vec<(f64, &[(u32, &str, u64)], u64)> =
-        (0..=10).map(|second| (f64::from(second), &[][..], 10)).collect();
+    let mut each: Vec<At<'_>> = (0..=10).map(|second| (f64::from(second), &[][..], 10)).collect();
     assert_eq!(disturbance(&readings(&each)), None);
     for reading in &mut each[5..] {
         reading.2 += 5;
@@ -83,14 +84,14 @@ fn a_disturbed_number_is_not_judged_unless_that_is_required() {
 #[test]
 #[ignore = "a part of another test, which runs it as a process of its own"]
 fn part_out_of_bounds_on_a_disturbed_machine() {
-    struct Disturbed;
+    struct Disturbed(&'static str);
     impl Disturbed {
         #[track_caller]
         fn out_of_bounds(&self, message: &str) {
-            report(Some("a drill".to_owned()), message);
+            report(Some(self.0.to_owned()), message);
         }
     }
-    judge!(Disturbed, 3 == 4, "{} is not 4", 3);
+    judge!(Disturbed("a drill"), 3 == 4, "{} is not 4", 3);
 }
 
 /// What this test itself does is no disturbance, and neither are the processes that it starts.
