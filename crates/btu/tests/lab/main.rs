@@ -31,6 +31,7 @@ mod hosts_lab;
 mod hosts_pipe;
 mod hosts_ssh;
 mod hosts_studies;
+mod kills;
 mod lan;
 mod machines;
 mod model_check;
