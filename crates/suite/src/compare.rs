@@ -61,9 +61,6 @@ pub struct Question<'a, R = Row> {
     pub base: &'a Group<R>,
     /// The groups that are compared with the base.
     pub others: &'a [Group<R>],
-    /// Earlier runs, each group of one plan on one machine; their means may differ between groups,
-    /// their spread is shared.
-    pub history: &'a [Group<R>],
     /// The level of every interval, and 1 minus the share of false verdicts.
     pub level: Level,
     /// The smallest effect that matters.
@@ -153,9 +150,6 @@ pub struct Overall {
     pub basis: Basis,
     /// Its degrees of freedom.
     pub degrees_of_freedom: Option<f64>,
-    /// Runs of earlier days that the spread was learned from; empty unless the basis is
-    /// [`Basis::EarlierRuns`].
-    pub learned_from: Vec<String>,
 }
 
 /// The source of an interval.
@@ -164,8 +158,6 @@ pub struct Overall {
 pub enum Basis {
     /// The spread between the runs of the sides.
     Runs,
-    /// The spread between earlier runs of the same plan on the same machine.
-    EarlierRuns,
     /// The spread between the blocks of each run, taken as large as the drift between runs.
     Blocks,
     /// Nothing was repeated: there is no interval.
@@ -219,12 +211,8 @@ impl<R> Comparison<R> {
 /// Compares every other group with the base, over all cells and cell by cell.
 pub fn compare<R: ComparedRow>(question: &Question<'_, R>) -> Comparison<R> {
     let base = Logs::of_group(question.base);
-    let history: Vec<Vec<Logs<R>>> = question.history.iter().map(Logs::of_group).collect();
-    let mut others: Vec<ComparedSide<R>> = question
-        .others
-        .iter()
-        .map(|other| compare_side(question, &base, other, &history))
-        .collect();
+    let mut others: Vec<ComparedSide<R>> =
+        question.others.iter().map(|other| compare_side(question, &base, other)).collect();
     correct(&mut others, question);
     Comparison {
         version: Comparison::<R>::VERSION,
@@ -240,19 +228,16 @@ fn compare_side<R: ComparedRow>(
     question: &Question<'_, R>,
     base: &[Logs<R>],
     other: &Group<R>,
-    history: &[Vec<Logs<R>>],
 ) -> ComparedSide<R> {
     let logs = Logs::of_group(other);
     let (common, left_out) = logs::common_rows(base, &logs);
     let difference = |rows: &[R]| {
         let [base, other] = [base, &logs].map(|side| Measured::of(side, rows));
-        spread::difference(&base?, &other?, &spread::between_runs(history, rows), question.level)
+        spread::difference(&base?, &other?, question.level)
     };
     let overall = R::overall(&common).and_then(|(over, rows)| {
         let found = difference(&rows)?;
-        let learned_from =
-            if found.basis == Basis::EarlierRuns { names(question.history) } else { Vec::new() };
-        Some(overall(over, rows.len(), found, learned_from))
+        Some(overall(over, rows.len(), found))
     });
     let cells = common.iter().filter_map(|row| {
         let repetitions =
@@ -269,11 +254,7 @@ fn compare_side<R: ComparedRow>(
     }
 }
 
-fn names<R>(groups: &[Group<R>]) -> Vec<String> {
-    groups.iter().flat_map(|group| group.runs.iter().map(|run| run.name.clone())).collect()
-}
-
-fn overall(over: Over, rows: usize, found: Difference, learned_from: Vec<String>) -> Overall {
+fn overall(over: Over, rows: usize, found: Difference) -> Overall {
     let rate = |mean: f64| (over != Over::Further).then(|| mean.exp());
     Overall {
         over,
@@ -286,7 +267,6 @@ fn overall(over: Over, rows: usize, found: Difference, learned_from: Vec<String>
         finding: Finding::CannotTell,
         basis: found.basis,
         degrees_of_freedom: found.degrees,
-        learned_from,
     }
 }
 

@@ -47,9 +47,6 @@ pub(crate) struct Compare {
     /// Compare all common cells, however the plans differ
     #[arg(long, conflicts_with = "across")]
     pub(crate) force: bool,
-    /// Do not use earlier runs of the same plan for the spread between runs
-    #[arg(long)]
-    pub(crate) alone: bool,
     /// Show every cell, not only those that differ
     #[arg(long)]
     pub(crate) all: bool,

@@ -87,17 +87,10 @@ pub(crate) fn run_for<C: Compared>(
 ) -> anyhow::Result<ExitCode> {
     let sides = sides::chosen(suite, store, arguments)?;
     sides::guard(suite, &sides, arguments)?;
-    let history =
-        if arguments.alone { Vec::new() } else { history::earlier(suite, store, &sides)? };
     let group = |side: &Chosen<C::Plan>| side.group(suite, store, &sides[0]);
     let groups: Vec<Group<C::Row>> = sides.iter().map(group).collect::<anyhow::Result<_>>()?;
-    let question = Question {
-        base: &groups[0],
-        others: &groups[1..],
-        history: &history,
-        level: LEVEL,
-        matter: arguments.matter,
-    };
+    let question =
+        Question { base: &groups[0], others: &groups[1..], level: LEVEL, matter: arguments.matter };
     let mut comparison = compare(&question);
     explain(suite, store, &mut comparison, &sides);
     let gates = arguments.fail_if_slower.map(|slower| gates(&comparison, slower));

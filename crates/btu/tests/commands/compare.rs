@@ -26,20 +26,17 @@ fn the_four_answers() {
     for (other, expected) in
         [("r2", "no-difference-seen"), ("r3", "slower"), ("r4", "faster"), ("r5", "cannot-tell")]
     {
-        let found = shelf.json(&["compare", "r1", other, "--alone", "--matter", "2%"]);
+        let found = shelf.json(&["compare", "r1", other, "--matter", "2%"]);
         assert_eq!(finding(&found), expected, "{other}");
     }
-    let (code, text, errors) = shelf.btu(&["compare", "r1", "r3", "--alone"]);
+    let (code, text, errors) = shelf.btu(&["compare", "r1", "r3"]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     assert!(text.starts_with("r3 compared with r1: slower, -10.0 %"), "{text}");
     assert!(text.contains("spread between the blocks") && text.contains("2 slower"), "{text}");
-    assert!(
-        text.lines().count() <= 12 && text.contains("> btu compare r1 r3 --alone --all"),
-        "{text}"
-    );
-    let (_, all, _) = shelf.btu(&["compare", "r1", "r3", "--alone", "--all"]);
+    assert!(text.lines().count() <= 12 && text.contains("> btu compare r1 r3 --all"), "{text}");
+    let (_, all, _) = shelf.btu(&["compare", "r1", "r3", "--all"]);
     assert!(all.starts_with("r3 compared with r1: slower, -10.0 %"), "{all}");
-    let (_, markdown, _) = shelf.btu(&["compare", "r1", "r3", "--alone", "--format", "markdown"]);
+    let (_, markdown, _) = shelf.btu(&["compare", "r1", "r3", "--format", "markdown"]);
     assert!(
         markdown.starts_with("## r3 compared with r1: slower") && markdown.contains("|---|"),
         "{markdown}"
@@ -55,7 +52,7 @@ fn conditions_that_differ_are_next_to_each_other() {
     }
     shelf.run(&plan, &STEADY);
     let differences = |other: &str| {
-        let found = shelf.json(&["compare", "r1", other, "--alone"]);
+        let found = shelf.json(&["compare", "r1", other]);
         found["comparison"]["others"][0]["environment_differences"].to_string()
     };
     let found = differences("r3");
@@ -65,7 +62,7 @@ fn conditions_that_differ_are_next_to_each_other() {
         assert!(!found.contains("core-to-core"), "{like}: {found}");
     }
     assert!(found.contains("in turns"), "{found}");
-    let (_, text, _) = shelf.btu(&["compare", "r1", "r3", "--alone"]);
+    let (_, text, _) = shelf.btu(&["compare", "r1", "r3"]);
     assert!(text.contains("core-to-core latency"), "{text}");
 }
 
@@ -77,7 +74,7 @@ fn what_was_measured_is_printed_whatever_the_latency() {
     let long = |block: usize| if block % 2 == 1 { 6.3 } else { 9.0 };
     shelf.apart(&plan, &[9.0; 16], &[60]);
     shelf.apart(&plan, &std::array::from_fn::<f64, 16, _>(long), &[60, 300]);
-    let found = shelf.json(&["compare", "r1", "r2", "--alone"]);
+    let found = shelf.json(&["compare", "r1", "r2"]);
     let compared = &found["comparison"]["others"][0]["overall"]["other_bits_per_second"];
     let shown = &shelf.json(&["show", "r2"])["result"]["idle"]["btu_bits_per_second"]["value"];
     let [compared, shown] = [compared, shown].map(|rate| rate.as_f64().unwrap());
@@ -106,10 +103,9 @@ fn groups_and_tags() {
     assert_eq!(found["comparison"]["base"]["name"], "tag:nightly");
     assert_eq!(found["comparison"]["others"][0]["side"]["name"], "r6");
     assert_eq!(finding(&found), "slower");
-    // Single runs use the spread of the others of their plan.
+    // Single runs are judged by themselves, whatever else is stored.
     let overall = &shelf.json(&["compare", "r1", "r4"])["comparison"]["others"][0]["overall"];
-    assert_eq!(overall["basis"], "earlier-runs");
-    assert_eq!(overall["learned_from"].as_array().map(Vec::len), Some(4));
+    assert_eq!(overall["basis"], "blocks");
 }
 
 #[test]
@@ -120,8 +116,7 @@ fn scripts_learn_of_a_loss_by_the_exit_code() {
         shelf.run(&plan, &rates);
     }
     let gate = |other: &str| {
-        let (code, _, errors) =
-            shelf.btu(&["compare", "r1", other, "--alone", "--fail-if-slower", "5%"]);
+        let (code, _, errors) = shelf.btu(&["compare", "r1", other, "--fail-if-slower", "5%"]);
         (code, errors)
     };
     let (code, errors) = gate("r2");

@@ -208,22 +208,12 @@ pub(super) fn basis<R: ComparedRow>(
     let overall = compared.overall.as_ref();
     let most_changed = by_change(&compared.cells).first().map(|cell| cell.basis);
     let basis = overall.map(|overall| overall.basis).or(most_changed)?;
-    let learned_from = overall.map_or(&[][..], |overall| overall.learned_from.as_slice());
     let [base, other] = [&comparison.base, &compared.side].map(|side| side.runs.len());
     Some(match basis {
         Basis::Runs => format!("interval from the spread between runs, {base} against {other}"),
-        Basis::EarlierRuns if learned_from.is_empty() => {
-            "interval from the spread between earlier runs of the same plan on the same machine"
-                .to_owned()
-        }
-        Basis::EarlierRuns => format!(
-            "interval from the spread between {} of the same plan on the same machine: {}",
-            count(learned_from.len(), "earlier run"),
-            learned_from.join(", ")
-        ),
         Basis::Blocks => "interval from the spread between the blocks of a run, taken as large as the drift between \
-                          two runs in a row: more drift than that is not covered. Three runs of each side, three \
-                          earlier ones, or `btu run` with both in turns would tell"
+                          two runs in a row: more drift than that is not covered. Three runs of each side, or \
+                          `btu run` with both in turns, would tell"
             .to_owned(),
         Basis::Nothing => "no interval: nothing was repeated".to_owned(),
     })

@@ -53,13 +53,13 @@ fn single(name: &str, factor: f64) -> Group {
     group(name, vec![run(name, factor, &rows())])
 }
 
-fn comparison(base: &Group, others: &[Group], history: &[Group]) -> Comparison {
-    compare(&Question { base, others, history, level: Level::P95, matter: Matter::DEFAULT })
+fn comparison(base: &Group, others: &[Group]) -> Comparison {
+    compare(&Question { base, others, level: Level::P95, matter: Matter::DEFAULT })
 }
 
 #[test]
 fn single_runs() {
-    let mut found = comparison(&single("r1", 1.0), &[single("r2", 0.93)], &[]);
+    let mut found = comparison(&single("r1", 1.0), &[single("r2", 0.93)]);
     let difference = PlanDifference {
         aspect: Aspect::Network,
         setting: "network".to_owned(),
@@ -74,7 +74,7 @@ fn single_runs() {
 }
 
 #[test]
-fn groups_and_earlier_runs() {
+fn groups() {
     let several = |name: &str, factors: [f64; 3]| {
         let runs =
             factors.iter().zip(1..).map(|(factor, n)| run(&format!("{name}{n}"), *factor, &rows()));
@@ -82,14 +82,12 @@ fn groups_and_earlier_runs() {
     };
     let base = several("old", [1.0, 1.02, 0.98]);
     let few = group("r9", vec![run("r9", 1.001, &rows()[1..])]);
-    let found = comparison(&base, &[several("new", [1.10, 1.12, 1.13]), few], &[]);
+    let found = comparison(&base, &[several("new", [1.10, 1.12, 1.13]), few]);
     insta::assert_snapshot!(comparison_text(
         &found,
         false,
         &TextOptions { colour: false, width: 80 }
     ));
-    let found = comparison(&single("r1", 1.0), &[single("r2", 1.001)], &[base]);
-    insta::assert_snapshot!("earlier_runs", comparison_text(&found, false, &WIDE));
 }
 
 #[test]
@@ -99,7 +97,7 @@ fn nothing_in_common_and_nothing_repeated() {
         run.readings.retain(|reading| reading.block == 0);
         group(name, vec![run])
     };
-    let found = comparison(&lone("r1", 0..2), &[lone("r2", 2..5), lone("r3", 0..1)], &[]);
+    let found = comparison(&lone("r1", 0..2), &[lone("r2", 2..5), lone("r3", 0..1)]);
     insta::assert_snapshot!(comparison_text(&found, true, &WIDE));
 }
 
@@ -125,7 +123,7 @@ fn speed(name: &str, blocks: &[[f64; 3]]) -> Group<StudyRow> {
 }
 
 fn studied(base: &Group<StudyRow>, others: &[Group<StudyRow>]) -> Comparison<StudyRow> {
-    compare(&Question { base, others, history: &[], level: Level::P95, matter: Matter::DEFAULT })
+    compare(&Question { base, others, level: Level::P95, matter: Matter::DEFAULT })
 }
 
 /// The queue of the first is 49 times as long, which three blocks that differ by two do not make
@@ -203,7 +201,7 @@ fn no_line_is_wider_than_the_terminal() {
         (1..=30).map(|n| run(&format!("r{n}"), 1.0 + f64::from(n) * 1e-3, &rows())).collect();
     let long =
         group(&names.iter().map(|run| run.name.clone()).collect::<Vec<_>>().join(","), names);
-    let found = comparison(&single("r99", 1.0), &[single("r2", 0.5)], &[long]);
+    let found = comparison(&long, &[single("r2", 0.5)]);
     for width in [80, 100, 200] {
         for line in comparison_text(&found, true, &TextOptions { colour: false, width }).lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
@@ -215,7 +213,7 @@ fn no_line_is_wider_than_the_terminal() {
 fn names_cannot_break_the_page() {
     let mut base = single("r1", 1.0);
     base.name = "a|b <script> *x*\n".to_owned();
-    let text = comparison_markdown(&comparison(&base, &[single("r2", 1.0)], &[]));
+    let text = comparison_markdown(&comparison(&base, &[single("r2", 1.0)]));
     assert!(
         text.contains(r"a\|b \<script\> \*x\*") && !text.replace(r"\<", "").contains('<'),
         "{text}"
@@ -228,7 +226,7 @@ fn names_cannot_break_the_page() {
 fn a_page_with_both_on_one_axis() {
     let mut other = single("r2", 0.93);
     other.name = "</script><b>r2".to_owned();
-    let page = comparison_page(&comparison(&single("r1", 1.0), &[other], &[]), "btu compare r1 r2");
+    let page = comparison_page(&comparison(&single("r1", 1.0), &[other]), "btu compare r1 r2");
     assert!(page.headline.contains("slower, -13.5 %"), "{}", page.headline);
     let figures: Vec<&Figure> =
         page.sections.iter().flat_map(|section| &section.blocks).filter_map(figure).collect();

@@ -173,7 +173,7 @@ fn group(name: &str, runs: u32, factor: f64) -> Group {
 }
 
 fn compared(base: &Group, others: &[Group]) -> Comparison {
-    compare(&Asked { base, others, history: &[], level: Level::P95, matter: Matter::DEFAULT })
+    compare(&Asked { base, others, level: Level::P95, matter: Matter::DEFAULT })
 }
 
 #[test]

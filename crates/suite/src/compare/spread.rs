@@ -69,14 +69,6 @@ impl Measured {
     }
 }
 
-/// The scatter of groups of earlier runs, each around its own mean. Runs without one of the rows do
-/// not count.
-pub(super) fn between_runs<R: ComparedRow>(history: &[Vec<Logs<R>>], rows: &[R]) -> Scatter {
-    Scatter::sum(history.iter().map(|group| {
-        Scatter::of(&group.iter().filter_map(|run| run.mean(rows)).collect::<Vec<_>>())
-    }))
-}
-
 /// The difference of `other` from `base`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Difference {
@@ -118,13 +110,8 @@ impl Error {
 
 /// The difference of `other` from `base`, with the interval by the highest level with enough
 /// repetitions.
-pub(super) fn difference(
-    base: &Measured,
-    other: &Measured,
-    history: &Scatter,
-    level: Level,
-) -> Option<Difference> {
-    let (error, basis) = error(base, other, history, level);
+pub(super) fn difference(base: &Measured, other: &Measured, level: Level) -> Option<Difference> {
+    let (error, basis) = error(base, other, level);
     let distance = other.mean - base.mean;
     let ends = error.map(|error| Interval::around(distance, error.half_width(level)).map(f64::exp));
     // An interval from zero to infinity is useless, and JSON cannot represent it.
@@ -150,27 +137,12 @@ fn students_t(distance: f64, variance: f64) -> f64 {
 
 /// The error and the level it comes from. The choice of the level depends on the number of
 /// repetitions, never on the results, so it cannot favour a result.
-fn error(
-    base: &Measured,
-    other: &Measured,
-    history: &Scatter,
-    level: Level,
-) -> (Option<Error>, Basis) {
+fn error(base: &Measured, other: &Measured, level: Level) -> (Option<Error>, Basis) {
     let sides = [base, other];
     let separate = |parts| separate(parts, level);
     let between_runs = Scatter::sum(sides.iter().map(|side| side.between_runs));
     if between_runs.degrees >= FEWEST_DEGREES {
         return (separate(sides.map(|side| (side.between_runs, 1.0 / side.runs))), Basis::Runs);
-    }
-    let learned = between_runs.and(*history);
-    if learned.degrees >= FEWEST_DEGREES {
-        let shares = sides.iter().map(|side| 1.0 / side.runs).sum::<f64>();
-        let learned = learned.error(shares);
-        // The mean of a run cannot be more certain than its own blocks allow, whatever earlier runs
-        // show.
-        let own = separate(sides.map(|side| (side.between_blocks, 1.0 / side.blocks)));
-        let wider = own.filter(|own| own.variance > learned.variance).unwrap_or(learned);
-        return (Some(wider), Basis::EarlierRuns);
     }
     let drifting =
         separate(sides.map(|side| (side.between_blocks, 1.0 / side.runs + 1.0 / side.blocks)));

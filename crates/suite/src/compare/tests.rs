@@ -38,13 +38,13 @@ fn group(name: &str, runs: Vec<Run>) -> Group {
     Group { name: name.to_owned(), network: "veth".to_owned(), runs }
 }
 
-fn question<'a>(base: &'a Group, others: &'a [Group], history: &'a [Group]) -> Question<'a> {
-    Question { base, others, history, level: Level::P95, matter: Matter::DEFAULT }
+fn question<'a>(base: &'a Group, others: &'a [Group]) -> Question<'a> {
+    Question { base, others, level: Level::P95, matter: Matter::DEFAULT }
 }
 
 /// The only comparison of two groups.
-fn one(base: &Group, other: &Group, history: &[Group]) -> ComparedSide {
-    compare(&question(base, std::slice::from_ref(other), history)).others.remove(0)
+fn one(base: &Group, other: &Group) -> ComparedSide {
+    compare(&question(base, std::slice::from_ref(other))).others.remove(0)
 }
 
 /// A standard normal number.

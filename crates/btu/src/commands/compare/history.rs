@@ -1,17 +1,14 @@
 //! Earlier runs, which show how much runs of the same plan differ.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use btu_control::environment::Environment;
 use btu_report::EarlierRuns;
 use btu_stats::{Level, geometric_interval};
 use btu_store::{RunId, RunSummary, State, Store};
-use btu_suite::compare::Group;
 use btu_suite::network::Network;
 use btu_suite::plan::Plan;
 
 use super::Compared;
-use super::sides::{Chosen, Member};
+use super::sides::Member;
 use crate::stored::{Rated, among_others};
 
 /// The number of newest runs of a group that are read.
@@ -41,30 +38,6 @@ fn machine(environment: &Environment) -> String {
     let model = processor.model.as_deref().unwrap_or_default();
     let kernel = environment.kernel.release.as_deref().unwrap_or_default();
     format!("{} x {model}, {kernel}, {}", processor.online, environment.btu_version)
-}
-
-/// Complete runs with the plan and machine of one of the sides, which are not on a side themselves.
-pub(super) fn earlier<C: Compared>(
-    suite: &C,
-    store: &Store,
-    sides: &[Chosen<C::Plan>],
-) -> anyhow::Result<Vec<Group<C::Row>>> {
-    let members = || sides.iter().flat_map(|side| &side.members);
-    let chosen: BTreeSet<RunId> = members().map(|member| member.row.summary.id).collect();
-    let wanted: BTreeSet<Key> = members().map(|member| Key::of(suite, member)).collect();
-    let mut found: BTreeMap<Key, Vec<Member<C::Plan>>> = BTreeMap::new();
-    for run in store.runs()?.into_iter().rev() {
-        if !suite.is_of(&run.suite) || run.state != State::Complete || chosen.contains(&run.id) {
-            continue;
-        }
-        // An unreadable run is skipped, and does not prevent the comparison of others.
-        let Ok(member) = Member::read(suite, store, run.id) else { continue };
-        let key = Key::of(suite, &member);
-        if wanted.contains(&key) {
-            found.entry(key).or_default().push(member);
-        }
-    }
-    found.into_values().map(|runs| group(suite, store, &runs)).collect()
 }
 
 /// The spread of this run's machine from run to run: complete runs of its plan there, including
@@ -100,18 +73,4 @@ pub(crate) fn of_machine<C: Compared<Plan = Plan>>(
     let is_repeated = ratings.len() >= FEWEST_RUNS;
     let mean = if is_repeated { geometric_interval(&ratings, Level::P95) } else { None };
     Ok(mean.map(|btu_bits_per_second| EarlierRuns { runs: ratings.len(), btu_bits_per_second }))
-}
-
-fn group<C: Compared>(
-    suite: &C,
-    store: &Store,
-    newest_first: &[Member<C::Plan>],
-) -> anyhow::Result<Group<C::Row>> {
-    let newest = newest_first.iter().take(MOST);
-    let run = |member: &Member<C::Plan>| suite.run(store, &member.row, &member.plan);
-    Ok(Group {
-        name: String::new(),
-        network: String::new(),
-        runs: newest.map(run).collect::<anyhow::Result<_>>()?,
-    })
 }

@@ -25,7 +25,7 @@ fn several_runs_are_compared_by_their_means() {
         let runs = (0..3).map(|index| run(name, &rows(2), 4, |_, _| f64::from(from + index)));
         group(name, runs.collect())
     };
-    let overall = one(&side("a", 1), &side("b", 5), &[]).overall.unwrap();
+    let overall = one(&side("a", 1), &side("b", 5)).overall.unwrap();
     assert_eq!((overall.basis, overall.over, overall.rows), (Basis::Runs, Over::Part, 2));
     assert!(close(overall.ratio.value, 4f64.exp()));
     assert!(close(overall.degrees_of_freedom.unwrap(), 4.0));
@@ -41,7 +41,7 @@ fn single_runs_are_compared_by_their_blocks_with_room_for_drift() {
     let e = std::f64::consts::E;
     let base = group("a", vec![single("r1", &[1.0, e, e.powi(2)])]);
     let other = group("b", vec![single("r2", &[e.powi(3), e.powi(4), e.powi(5)])]);
-    let overall = one(&base, &other, &[]).overall.unwrap();
+    let overall = one(&base, &other).overall.unwrap();
     assert_eq!(overall.basis, Basis::Blocks);
     let half = student_quantile(Level::P95, 4.0).unwrap() * (8.0f64 / 3.0).sqrt();
     assert!(close(overall.ratio.interval.unwrap().low, (3.0 - half).exp()));
@@ -52,39 +52,20 @@ fn one_run_against_several_borrows_their_spread() {
     let base =
         group("tag", [1.0f64, 2.0, 3.0].map(|mean| run("r", &rows(1), 3, |_, _| mean)).to_vec());
     let other = group("r9", vec![run("r9", &rows(1), 3, |_, _| 2.0)]);
-    let overall = one(&base, &other, &[]).overall.unwrap();
+    let overall = one(&base, &other).overall.unwrap();
     assert_eq!((overall.basis, overall.degrees_of_freedom), (Basis::Runs, Some(2.0)));
     let half = student_quantile(Level::P95, 2.0).unwrap() * (4.0f64 / 3.0).sqrt();
     assert!(close(overall.ratio.interval.unwrap().high, half.exp()));
 }
 
 #[test]
-fn earlier_runs_stand_in_for_repetitions() {
-    let steady = |name: &str| group(name, vec![run(name, &rows(2), 3, |_, _| 1.0)]);
-    let earlier =
-        group("", [0.0, 0.1, 0.2].map(|mean| run("old", &rows(2), 3, |_, _| mean)).to_vec());
-    let overall = one(&steady("a"), &steady("b"), &[earlier]).overall.unwrap();
-    assert_eq!((overall.basis, overall.degrees_of_freedom), (Basis::EarlierRuns, Some(2.0)));
-    assert_eq!(overall.learned_from.len(), 3);
-    let half = student_quantile(Level::P95, 2.0).unwrap() * (0.01f64 * 2.0).sqrt();
-    assert!(close(overall.ratio.interval.unwrap().high, half.exp()));
-    // A run that is noisier than all earlier ones counts by its own blocks.
-    let noisy = |name: &str| group(name, vec![run(name, &rows(2), 3, |_, block| f64::from(block))]);
-    let quiet =
-        group("", [0.0, 1e-6, 2e-6].map(|mean| run("old", &rows(2), 3, |_, _| mean)).to_vec());
-    let overall = one(&noisy("a"), &noisy("b"), &[quiet]).overall.unwrap();
-    let half = student_quantile(Level::P95, 4.0).unwrap() * (2.0f64 / 3.0).sqrt();
-    assert!(close(overall.ratio.interval.unwrap().high, half.exp()));
-}
-
-#[test]
 fn nothing_repeated_nothing_told() {
     let found =
-        one(&group("a", vec![single("r1", &[1.0])]), &group("b", vec![single("r2", &[9.0])]), &[]);
+        one(&group("a", vec![single("r1", &[1.0])]), &group("b", vec![single("r2", &[9.0])]));
     let overall = found.overall.unwrap();
     assert_eq!((overall.basis, overall.finding), (Basis::Nothing, Finding::CannotTell));
     assert_eq!((overall.ratio.interval, overall.p), (None, None));
-    let nothing = one(&Group::default(), &group("b", Vec::new()), &[]);
+    let nothing = one(&Group::default(), &group("b", Vec::new()));
     assert_eq!((nothing.overall, nothing.cells), (None, Vec::new()));
 }
 
@@ -96,9 +77,8 @@ fn the_rule_of_the_four_findings() {
         group(name, runs.to_vec())
     };
     let base = side("a", 0.0, 1e-4);
-    let found = |centre: f64, spread: f64| {
-        one(&base, &side("b", centre, spread), &[]).overall.unwrap().finding
-    };
+    let found =
+        |centre: f64, spread: f64| one(&base, &side("b", centre, spread)).overall.unwrap().finding;
     assert_eq!(found(0.05, 1e-4), Finding::Faster);
     assert_eq!(found(-0.05, 1e-4), Finding::Slower);
     assert_eq!(found(0.0, 1e-4), Finding::NoDifferenceSeen);
@@ -117,8 +97,7 @@ fn the_gate_fails_only_what_is_slower_beyond_chance() {
         group(name, runs.to_vec())
     };
     let gate = |ratio: f64, spread: f64| {
-        let overall =
-            one(&side("a", 0.0, spread), &side("b", ratio.ln(), spread), &[]).overall.unwrap();
+        let overall = one(&side("a", 0.0, spread), &side("b", ratio.ln(), spread)).overall.unwrap();
         Gate::of(&overall, 0.05, Level::P95)
     };
     assert_eq!(
@@ -133,7 +112,7 @@ fn only_what_both_have_is_compared() {
     let all = rows(3);
     let base = group("a", vec![run("r1", &all[..2], 3, |_, _| 1.0)]);
     let other = group("b", vec![run("r2", &all[1..], 3, |_, _| 1.0)]);
-    let found = one(&base, &other, &[]);
+    let found = one(&base, &other);
     assert_eq!(found.cells.iter().map(|cell| cell.row).collect::<Vec<_>>(), all[1..2]);
     assert_eq!(found.left_out, [all[0], all[2]]);
 }
@@ -145,7 +124,7 @@ fn the_rating_goes_before_idle_rows_and_they_before_others() {
     let host = Row::Host { load: Load::Cpu };
     let over = |rows: &[Row]| {
         let side = |name: &str| group(name, vec![run(name, rows, 3, |_, _| 1.0)]);
-        let overall = one(&side("a"), &side("b"), &[]).overall.unwrap();
+        let overall = one(&side("a"), &side("b")).overall.unwrap();
         (overall.over, overall.rows, overall.base_bits_per_second.is_some())
     };
     assert_eq!(over(&[rows(1)[0], idle, host]), (Over::Part, 1, true));
@@ -157,8 +136,8 @@ fn the_rating_goes_before_idle_rows_and_they_before_others() {
 fn many_comparisons_make_each_less_sure() {
     let base = group("a", vec![single("r1", &[1.0, 1.01, 1.02])]);
     let other = group("b", vec![single("r2", &[1.1, 1.11, 1.12])]);
-    let alone = one(&base, &other, &[]).overall.unwrap();
-    let many = compare(&question(&base, &vec![other; 3], &[]));
+    let alone = one(&base, &other).overall.unwrap();
+    let many = compare(&question(&base, &vec![other; 3]));
     let overall = many.others[0].overall.as_ref().unwrap();
     assert_eq!((overall.p, alone.adjusted_p), (alone.p, alone.p));
     assert!(close(overall.adjusted_p.unwrap(), 3.0 * alone.p.unwrap()));
@@ -253,9 +232,8 @@ fn reciprocal(forth: &Estimate, back: &Estimate) -> bool {
 
 proptest! {
     #[test]
-    fn a_comparison_turned_round_is_the_reciprocal(a in any_group(), b in any_group(), history in any_group()) {
-        let history = [history];
-        let (forth, back) = (one(&a, &b, &history), one(&b, &a, &history));
+    fn a_comparison_turned_round_is_the_reciprocal(a in any_group(), b in any_group()) {
+        let (forth, back) = (one(&a, &b), one(&b, &a));
         prop_assert_eq!(&forth.left_out, &back.left_out);
         prop_assert_eq!(forth.overall.is_some(), back.overall.is_some());
         for (forth, back) in forth.overall.iter().zip(&back.overall) {
@@ -277,12 +255,12 @@ proptest! {
         for run in shuffled.iter_mut().flat_map(|group| &mut group.runs) {
             rand::seq::SliceRandom::shuffle(run.readings.as_mut_slice(), &mut random);
         }
-        prop_assert_eq!(one(&a, &b, &[]), one(&shuffled[0], &shuffled[1], &[]));
+        prop_assert_eq!(one(&a, &b), one(&shuffled[0], &shuffled[1]));
     }
 
     #[test]
     fn a_run_compared_with_itself_is_neither_faster_nor_slower(a in any_group()) {
-        let found = one(&a, &a, &[]);
+        let found = one(&a, &a);
         let findings = found.overall.iter().map(|overall| overall.finding);
         for finding in findings.chain(found.cells.iter().map(|cell| cell.finding)) {
             prop_assert!(!matches!(finding, Finding::Faster | Finding::Slower));
@@ -291,7 +269,7 @@ proptest! {
 
     #[test]
     fn a_comparison_survives_storage(a in any_group(), b in any_group()) {
-        let found = compare(&question(&a, &[b], &[]));
+        let found = compare(&question(&a, &[b]));
         let text = serde_json::to_string(&found).unwrap();
         let again: Comparison = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(again.others[0].cells.len(), found.others[0].cells.len());

@@ -79,12 +79,11 @@ impl Machine {
     }
 }
 
-/// The numbers of runs of base, of other and of history, and of blocks in each.
+/// The numbers of runs of base and of other, and of blocks in each.
 #[derive(Debug, Clone, Copy)]
 struct Design {
     base: usize,
     other: usize,
-    history: usize,
     blocks: u32,
 }
 
@@ -102,12 +101,11 @@ fn count(what: &str, machine: Machine, design: Design, cut: f64, seed: u64) -> C
         let mut flicker = Flicker::new(&mut random);
         let mut runs =
             |number, speed| machine.runs(&mut random, &mut flicker, number, design.blocks, speed);
-        let history = [runs(design.history, 1.0)];
         let (base, other) = (runs(design.base, 1.0), runs(design.other, 1.0 - cut));
         // The smallest effect that matters is zero, so chance alone decides.
         let question = Question {
             matter: Matter::new(0.0).unwrap(),
-            ..question(&base, std::slice::from_ref(&other), &history)
+            ..question(&base, std::slice::from_ref(&other))
         };
         let found = compare(&question).others.remove(0);
         count.overall += u32::from(different(found.overall.unwrap().finding));
@@ -135,7 +133,7 @@ fn assert_honest(what: &str, machine: Machine, design: Design, seed: u64) {
     );
 }
 
-const PAIR: Design = Design { base: 1, other: 1, history: 0, blocks: 3 };
+const PAIR: Design = Design { base: 1, other: 1, blocks: 3 };
 
 /// Noise of cells and blocks as a busy virtual machine has them.
 const BUSY: Machine = Machine { cell: 0.05, block: 0.02, run: 0.0, flicker: 0.0 };
@@ -193,20 +191,7 @@ fn several_runs_however_much_they_drift() {
     }
 }
 
-#[test]
-fn single_runs_with_earlier_ones_however_much_they_drift() {
-    let machine = Machine { run: 0.10, ..BUSY };
-    for (history, seed) in [(3, 0x0c41), (6, 0x0c42)] {
-        assert_honest(
-            &format!("{history} earlier runs"),
-            machine,
-            Design { history, ..PAIR },
-            seed,
-        );
-    }
-}
-
-/// The limit that the documentation states: single runs without any earlier one, on a machine with
+/// The limit that the documentation states: single runs on a machine with
 /// runs that drift five times as much as its blocks, differ significantly too often. If this test
 /// ever fails, that warning can be removed.
 #[test]
