@@ -65,6 +65,11 @@ pub(crate) fn limit_unsent(socket: &impl AsFd, bytes: Bytes) -> io::Result<()> {
     write(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
+/// Lets a blocking `recv` wait for so many bytes, or for its time-out (`SO_RCVLOWAT`, socket(7)).
+pub(crate) fn receive_at_least(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
+    write(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
+}
+
 /// Lets a receiver look into the driver's queue for about `span` before it sleeps (`SO_BUSY_POLL`,
 /// socket(7)); more than the system's own value needs `CAP_NET_ADMIN`.
 pub(crate) fn busy_poll(socket: &impl AsFd, span: Span) -> io::Result<()> {

@@ -28,6 +28,9 @@ use crate::token;
 /// with an initial timeout of 1 s), so three losses in a row are borne.
 const TIMEOUT: Span = Span::from_seconds(10);
 
+/// The longest wait for all of a message: 64 KiB at 52 Mb/s.
+const LONGEST_MESSAGE: Duration = Duration::from_millis(10);
+
 /// `POLLRDHUP`, which poll(2) has and the wrapper does not name.
 const PEER_ENDED: PollFlags = PollFlags::from_bits_retain(libc::POLLRDHUP);
 
@@ -209,6 +212,14 @@ impl Line {
         self.stream
             .set_write_timeout(Some(longest))
             .map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
+    }
+
+    /// Lets a blocking `recv` of `bytes` wait for all of them, for [`LONGEST_MESSAGE`] at most.
+    pub(crate) fn wait_for_messages(&self, bytes: usize) -> Result<(), TrafficError> {
+        // The kernel lowers a number that its buffer cannot hold.
+        option::receive_at_least(&self.stream, i32::try_from(bytes).unwrap_or(i32::MAX))
+            .and_then(|()| self.stream.set_read_timeout(Some(LONGEST_MESSAGE)))
+            .map_err(TrafficError::socket("set SO_RCVLOWAT", self.peer))
     }
 
     /// Takes the timeouts away; the caller must then bound in another way how long this takes.

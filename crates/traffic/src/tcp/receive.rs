@@ -1,6 +1,9 @@
 //! The receiving half of a bulk TCP stream: its clock makes the rate.
 //!
-//! One `recv` per message, which waits for it. The clock is read and a sample of the payload
+//! One `recv` per message, which waits for all of it (`SO_RCVLOWAT`, socket(7)), so that the kernel
+//! wakes the receiver once per message, not once per packet; but for 10 ms at most, so that on a
+//! slow line the progress is seen. With a requested window it takes what is there, so that the
+//! window opens as soon as possible. The clock is read and a sample of the payload
 //! compared when the first bytes come, then once per 16 KiB; the clock also at the call that brings
 //! the last byte, so that its time is exact although most calls are not timed. That call follows
 //! from the volume; if the volume is not known, every call is timed.
@@ -56,6 +59,7 @@ pub(crate) struct Receiver {
     payload: Payload,
     progress: Progress,
     ways: Ways,
+    window: Option<Bytes>,
     deadline: Span,
     sample_every: Option<Span>,
 }
@@ -79,6 +83,7 @@ impl Receiver {
                 Receiving::Plain => Ways::Plain { volume: part.volume.unwrap_or_default().count() },
                 Receiving::Batched => Ways::Batched { rest: part.window.is_none().then(Rest::new) },
             },
+            window: part.window,
             deadline: order.deadline,
             sample_every: order.sample_every,
         })
@@ -94,6 +99,9 @@ impl Telling for Receiver {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let line = self.endpoint.meet(&self.token, &limit)?;
+        if self.window.is_none() && matches!(self.ways, Ways::Plain { .. }) {
+            line.wait_for_messages(self.buffer.len())?;
+        }
         line.write(&self.token, &limit, "start the sender")?;
         let arrived = Arrived::default();
         let mut flow = Inflow::new(&line, &self.payload, self.progress, started, &arrived);

@@ -74,6 +74,21 @@ fn the_accounts_balance_at_every_message_size() {
     }
 }
 
+/// A call waits for its whole message. One that brings less has waited for 10 ms, or 5 where timers
+/// are coarse, and the last finds the end.
+#[test]
+fn one_call_brings_one_message() {
+    let (sent, received) = stream(65_536, Work::Bytes(Bytes::new(64 << 20)), None);
+    assert_eq!(sent.messages, 1024);
+    let waits = received.last_byte.nanoseconds() / 5_000_000;
+    assert!(
+        received.messages <= 1024 + 1 + waits,
+        "{} in {}",
+        received.messages,
+        received.last_byte
+    );
+}
+
 /// A plain receiver calls once for each message, and once more for the end; one that reads in
 /// batches calls at least as often.
 #[test]
