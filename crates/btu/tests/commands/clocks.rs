@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The files that read the wall clock, each for something that only it can say.
 const READERS: [(&str, &str); 7] = [
-    ("btu/src/rate.rs", "when a run began and ended, as users write it"),
+    ("btu/src/start.rs", "when a run began and ended, as users write it"),
     ("control/src/agent/host.rs", "what controllers compare their own with"),
     ("control/src/coordinator/hosts/clock.rs", "how far it is from those of hosts"),
     ("control/src/environment/watch.rs", "whether it was set while something was measured"),

@@ -356,7 +356,7 @@ mod tests {
         let faults = background_faults(&seen, Mode::Offered);
         assert_eq!(background_faults(&seen, Mode::Saturated).len(), 1);
         assert_eq!(faults.len(), 3, "{faults:?}");
-        assert!(faults[0].contains("3.000 Mb/s were sent, 4.000 asked for"), "{faults:?}");
+        assert!(faults[0].contains("3.00 Mb/s were sent, 4.00 Mb/s asked for"), "{faults:?}");
         assert_eq!(faults[2], "background: 4500 datagrams were sent, and 4502 came");
     }
 
