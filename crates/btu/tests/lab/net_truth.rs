@@ -147,13 +147,16 @@ fn transfers(lab: &Lab) -> Vec<Transfer> {
             ..one("home-bloated", &["home-bloated"], 1, ["laptop", "server"], 0.018)
         },
         // Some 70 losses, each of which halves the window: the spread of the time of one transfer is
-        // 5 %, of which three are allowed.
+        // 5 %, of which four are allowed.
         Transfer {
-            tolerance: 0.15,
+            tolerance: 0.2,
             ..one("a lossy line", &[&lossy], 10, ["client", "server"], 0.02)
         },
-        // 60 % of 50 Mb/s by frames of 1538 octets: one in 410 us.
+        // 60 % of 50 Mb/s by frames of 1538 octets: one in 410 us. The queue that TCP fills drops one
+        // in a hundred, and when the transfer ends a quarter of a second of them waits: both together
+        // leave TCP 3 % more than the 40 % of the formula.
         Transfer {
+            tolerance: 0.05,
             others: Some(("test", "active", FULL, 410)),
             ..one("next to others", &["50 Mb/s"], 20, ["test", "passive"], 0.0)
         },
