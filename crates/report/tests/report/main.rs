@@ -14,6 +14,7 @@ mod model;
 mod run;
 mod run_report;
 mod sample;
+mod screen;
 mod simulation;
 mod terminal;
 mod workbook;

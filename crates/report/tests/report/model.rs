@@ -1,5 +1,6 @@
 //! The terminal output of a prediction, word for word.
 
+use crate::screen::assert_fits;
 use btu_model::Warning;
 use btu_model::predict::{Found, Question, Range, Transfer, predict_with, sweep_with};
 use btu_network::{Drawing, library, library_text};
@@ -47,14 +48,7 @@ fn a_campus_is_told_by_its_kinds() {
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for (name, _) in library() {
-        for line in text(name, &[], &TextOptions { colour: false, width: 100 }).lines() {
-            assert!(
-                line.chars().count() <= 100,
-                "{name}: {} columns: {line}",
-                line.chars().count()
-            );
-            assert_eq!(line.trim_end(), line, "no blanks at the end");
-        }
+        assert_fits(&text(name, &[], &TextOptions { colour: false, width: 100 }), 100);
     }
 }
 

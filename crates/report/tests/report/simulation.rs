@@ -1,5 +1,6 @@
 //! The terminal output of a simulation, word for word.
 
+use crate::screen::{assert_fits, without_colour};
 use btu_medium::sim::{Settings, simulate};
 use btu_network::Drawing;
 use btu_report::{TextOptions, sim_text};
@@ -54,14 +55,7 @@ fn an_office() {
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for width in [80, 100, 120] {
-        for line in text(OFFICE, true, &TextOptions { colour: false, width }).lines() {
-            assert!(
-                line.chars().count() <= width,
-                "{} columns of {width}: {line}",
-                line.chars().count()
-            );
-            assert_eq!(line.trim_end(), line, "no blanks at the end");
-        }
+        assert_fits(&text(OFFICE, true, &TextOptions { colour: false, width }), width);
     }
 }
 
@@ -69,17 +63,7 @@ fn no_line_is_wider_than_the_terminal() {
 fn colour_changes_nothing_but_colour() {
     let coloured = text(OFFICE, false, &TextOptions { colour: true, ..WIDE });
     assert!(coloured.contains("\x1b["));
-    let mut plain = String::new();
-    let mut skipping = false;
-    for character in coloured.chars() {
-        match character {
-            '\x1b' => skipping = true,
-            'm' if skipping => skipping = false,
-            _ if skipping => {}
-            other => plain.push(other),
-        }
-    }
-    assert_eq!(plain, text(OFFICE, false, &WIDE));
+    assert_eq!(without_colour(&coloured), text(OFFICE, false, &WIDE));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use btu_suite::verdict::{Context, Title, judge};
 use btu_units::{Bytes, Span};
 
 use crate::sample;
+use crate::screen::{assert_fits, without_colour};
 
 const WIDE: TextOptions = TextOptions { colour: false, width: 100 };
 const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
@@ -29,14 +30,7 @@ fn eighty_columns() {
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for width in [80, 90, 99, 100, 120, 200] {
-        for line in text(&TextOptions { colour: false, width }).lines() {
-            assert!(
-                line.chars().count() <= width,
-                "{} columns of {width}: {line}",
-                line.chars().count()
-            );
-            assert_eq!(line.trim_end(), line, "no blanks at the end");
-        }
+        assert_fits(&text(&TextOptions { colour: false, width }), width);
     }
 }
 
@@ -44,15 +38,7 @@ fn no_line_is_wider_than_the_terminal() {
 fn colour_changes_nothing_but_colour() {
     let coloured = text(&TextOptions { colour: true, ..WIDE });
     assert!(coloured.contains("\x1b[1;32m"));
-    let mut plain = String::new();
-    let mut rest = coloured.as_str();
-    while let Some(start) = rest.find("\x1b[") {
-        plain.push_str(&rest[..start]);
-        let end = rest[start..].find('m').unwrap();
-        rest = &rest[start + end + 1..];
-    }
-    plain.push_str(rest);
-    assert_eq!(plain, text(&WIDE));
+    assert_eq!(without_colour(&coloured), text(&WIDE));
 }
 
 /// The paper's fixed volume on an unfinished run with a void cell: every rare line at once.
