@@ -2,21 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-fn btu(data: &Path, arguments: &[&str]) -> Vec<u8> {
-    let output = Command::new(env!("CARGO_BIN_EXE_btu"))
-        .args(arguments)
-        .env("BTU_DATA", data)
-        .stdin(Stdio::null())
-        .output()
-        .expect("btu runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {errors}");
-    output.stdout
-}
+use crate::shelf::btu;
 
 fn runs(data: &Path) -> Vec<Value> {
     serde_json::from_slice(&btu(data, &["runs", "--json"])).expect("a list")

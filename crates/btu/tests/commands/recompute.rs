@@ -1,14 +1,13 @@
 //! Every number of a rating is a function of the run's own cells, wherever it is stored.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use btu_suite::network::Network;
 use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::recompute_cells::check;
-use crate::shelf::{Shelf, plan};
+use crate::shelf::{Shelf, btu, plan};
 
 /// Databases as earlier versions wrote them.
 const SCHEMAS: [&str; 4] = [
@@ -20,18 +19,6 @@ const SCHEMAS: [&str; 4] = [
 
 /// A run of a version that went by what it had stored of ten earlier ones.
 const KNOWN_COSTS: &[u8] = include_bytes!("fixtures/rating-with-known-costs.btu");
-
-fn btu(data: &Path, arguments: &[&str]) -> Vec<u8> {
-    let output = Command::new(env!("CARGO_BIN_EXE_btu"))
-        .args(arguments)
-        .env("BTU_DATA", data)
-        .stdin(Stdio::null())
-        .output()
-        .expect("btu runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {errors}");
-    output.stdout
-}
 
 fn json(data: &Path, arguments: &[&str]) -> Value {
     serde_json::from_slice(&btu(data, &[arguments, &["--json"]].concat())).expect("JSON")

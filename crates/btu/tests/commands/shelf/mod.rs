@@ -3,7 +3,7 @@
 // Each test program uses its own part of this.
 #![allow(dead_code)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use btu_control::environment::{self, Environment};
@@ -15,6 +15,19 @@ use btu_suite::record::{CellRecord, NetworkResult};
 use btu_units::{Bytes, Span};
 
 const CREATED: &str = "2026-11-21T04:31:08Z";
+
+/// What btu prints about the runs in a directory; it must succeed.
+pub(crate) fn btu(data: &Path, arguments: &[&str]) -> Vec<u8> {
+    let output = Command::new(env!("CARGO_BIN_EXE_btu"))
+        .args(arguments)
+        .env("BTU_DATA", data)
+        .stdin(Stdio::null())
+        .output()
+        .expect("btu runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    output.stdout
+}
 
 /// A directory with a database in it.
 pub(crate) struct Shelf {
