@@ -112,16 +112,16 @@ fn trial(laboratory: &Laboratory, seed: u64) -> String {
     let run = RUNS[(seed % RUNS.len() as u64) as usize];
     let quiet = [&run[..1], &["--quiet"], &run[1..]].concat();
     let mut child = laboratory.command(&quiet).spawn().expect("btu starts");
-    let mut told = format!("{}: ", run[0]);
+    let mut happened = format!("{}: ", run[0]);
     for _ in 0..=random.below(3) {
         sleep(Duration::from_millis(random.below(LATEST_STRIKE.as_millis() as u64 / 2)));
-        told += &strike(laboratory, &mut random);
+        happened += &strike(laboratory, &mut random);
     }
-    let ended = end(&mut child, &told);
-    told = format!("{told}ended with {ended}; ");
+    let ended = end(&mut child, &happened);
+    happened = format!("{happened}ended with {ended}; ");
     laboratory.assert_down();
     laboratory.assert_swept();
-    told + &assert_finished(laboratory, run[0], ended)
+    happened + &assert_finished(laboratory, run[0], ended)
 }
 
 /// Kills or stops a process of the run, if there is one.
@@ -144,7 +144,7 @@ fn strike(laboratory: &Laboratory, random: &mut Random) -> String {
 
 /// Waits for the end of a run; interrupts it if it has stopped parts, and kills it if it is stopped
 /// itself.
-fn end(child: &mut Child, told: &str) -> ExitStatus {
+fn end(child: &mut Child, happened: &str) -> ExitStatus {
     let process = Pid::from_raw(child.id().cast_signed());
     if let Some(status) = within(child, UNTIL_INTERRUPTED) {
         return status;
@@ -155,7 +155,7 @@ fn end(child: &mut Child, told: &str) -> ExitStatus {
         let _ = kill(process, Signal::SIGINT);
     }
     within(child, ENDS_WITHIN)
-        .unwrap_or_else(|| panic!("it is interrupted and does not end: {told}"))
+        .unwrap_or_else(|| panic!("it is interrupted and does not end: {happened}"))
 }
 
 fn within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
