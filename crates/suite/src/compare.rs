@@ -7,20 +7,9 @@
 //!
 //! A cell's repetitions lie in blocks, blocks in runs, and the machine drifts from run to run as
 //! well. The interval has to come from the highest level that varies (Kalibera and Jones, "Rigorous
-//! benchmarking in reasonable time", ISMM 2013), so the unit is, in this order of preference
-//! ([`Basis`]):
-//!
-//! 1. **The run**, when the sides have at least two degrees of freedom between runs (two runs each,
-//!    or three of one).
-//! 2. **Earlier runs** of the same plan on the same machine, when the sides have too few: their
-//!    spread from run to run.
-//! 3. **The block**, when there is nothing else. Two runs are then taken to differ as two blocks of
-//!    one run do: the spread of blocks enters once undivided, for the drift between the runs, and
-//!    once divided by the number of blocks, for the error of the run's mean. For noise of equal
-//!    power in every octave (flicker) this is exact for adjacent runs of any length (its Allan
-//!    variance does not depend on the averaging time: Allan 1966); for white noise the interval is
-//!    wider than necessary; for a machine that differs in every run it is too narrow, and only
-//!    further runs show that.
+//! benchmarking in reasonable time", ISMM 2013): the run. It needs two degrees of freedom between
+//! runs (two runs each, or three of one); fewer have a ratio without an interval and without a
+//! verdict.
 //!
 //! # Verdicts
 //!
@@ -146,22 +135,9 @@ pub struct Overall {
     pub adjusted_p: Option<f64>,
     /// The finding.
     pub finding: Finding,
-    /// The source of the interval.
-    pub basis: Basis,
-    /// Its degrees of freedom.
+    /// The degrees of freedom of the spread between runs; absent where there are fewer than two, and
+    /// so no interval.
     pub degrees_of_freedom: Option<f64>,
-}
-
-/// The source of an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// The spread between the runs of the sides.
-    Runs,
-    /// The spread between the blocks of each run, taken as large as the drift between runs.
-    Blocks,
-    /// Nothing was repeated: there is no interval.
-    Nothing,
 }
 
 /// One cell of both sides.
@@ -185,8 +161,6 @@ pub struct ComparedCell<R = Row> {
     pub adjusted_p: Option<f64>,
     /// The finding, corrected for the number of cells.
     pub finding: Finding,
-    /// The source of the interval.
-    pub basis: Basis,
 }
 
 /// The unit of a speed, per second.
@@ -265,7 +239,6 @@ fn overall(over: Over, rows: usize, found: Difference) -> Overall {
         p: found.p,
         adjusted_p: None,
         finding: Finding::CannotTell,
-        basis: found.basis,
         degrees_of_freedom: found.degrees,
     }
 }
@@ -281,7 +254,6 @@ fn cell<R: ComparedRow>(row: R, repetitions: [usize; 2], found: Difference) -> C
         p: found.p,
         adjusted_p: None,
         finding: Finding::CannotTell,
-        basis: found.basis,
     }
 }
 

@@ -8,37 +8,44 @@ use serde_json::Value;
 /// Blocks that lie 0.2 % apart.
 const STEADY: [f64; 3] = [9.0, 9.018, 9.009];
 
-fn times(factor: f64) -> [f64; 3] {
-    STEADY.map(|rate| rate * factor)
-}
-
 fn finding(document: &Value) -> &str {
     document["comparison"]["others"][0]["overall"]["finding"].as_str().expect("a finding")
+}
+
+/// Stores three runs around each of these rates, some tenths of a per cent apart; each is a side.
+fn sides(shelf: &mut Shelf, plan: &btu_suite::plan::Plan, factors: &[f64]) -> Vec<String> {
+    let three = |factor: &f64| {
+        let runs = STEADY.map(|rate| shelf.run(plan, &[rate * factor; 3]).to_string());
+        runs.join(",")
+    };
+    factors.iter().map(three).collect()
 }
 
 #[test]
 fn the_four_answers() {
     let mut shelf = Shelf::new();
     let plan = plan(Network::Veth);
-    for rates in [STEADY, times(1.001), times(0.9), times(1.1), [5.0, 9.0, 16.0]] {
-        shelf.run(&plan, &rates);
-    }
-    for (other, expected) in
-        [("r2", "no-difference-seen"), ("r3", "slower"), ("r4", "faster"), ("r5", "cannot-tell")]
-    {
-        let found = shelf.json(&["compare", "r1", other, "--matter", "2%"]);
+    let mut sides = sides(&mut shelf, &plan, &[1.0, 1.001, 0.9, 1.1]);
+    let scattered = [5.0, 9.0, 16.0].map(|rate| shelf.run(&plan, &[rate; 3]).to_string());
+    sides.push(scattered.join(","));
+    let answers = ["no-difference-seen", "slower", "faster", "cannot-tell"];
+    for (other, expected) in sides[1..].iter().zip(answers) {
+        let found = shelf.json(&["compare", &sides[0], other, "--matter", "2%"]);
         assert_eq!(finding(&found), expected, "{other}");
     }
-    let (code, text, errors) = shelf.btu(&["compare", "r1", "r3"]);
+    let [base, slower] = [&sides[0], &sides[2]];
+    let (code, text, errors) = shelf.btu(&["compare", base, slower]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
-    assert!(text.starts_with("r3 compared with r1: slower, -10.0 %"), "{text}");
-    assert!(text.contains("spread between the blocks") && text.contains("2 slower"), "{text}");
-    assert!(text.lines().count() <= 12 && text.contains("> btu compare r1 r3 --all"), "{text}");
-    let (_, all, _) = shelf.btu(&["compare", "r1", "r3", "--all"]);
-    assert!(all.starts_with("r3 compared with r1: slower, -10.0 %"), "{all}");
-    let (_, markdown, _) = shelf.btu(&["compare", "r1", "r3", "--format", "markdown"]);
+    assert!(text.starts_with("r7,r8,r9 compared with r1,r2,r3: slower, -10.0 %"), "{text}");
+    assert!(text.contains("spread between runs, 3 against 3"), "{text}");
+    assert!(text.contains("2 slower") && text.lines().count() <= 12, "{text}");
+    assert!(text.contains(&format!("> btu compare {base} {slower} --all")), "{text}");
+    let (_, all, _) = shelf.btu(&["compare", base, slower, "--all"]);
+    assert!(all.starts_with("r7,r8,r9 compared with r1,r2,r3: slower, -10.0 %"), "{all}");
+    let (_, markdown, _) = shelf.btu(&["compare", base, slower, "--format", "markdown"]);
     assert!(
-        markdown.starts_with("## r3 compared with r1: slower") && markdown.contains("|---|"),
+        markdown.starts_with("## r7,r8,r9 compared with r1,r2,r3: slower")
+            && markdown.contains("|---|"),
         "{markdown}"
     );
 }
@@ -85,45 +92,39 @@ fn what_was_measured_is_printed_whatever_the_latency() {
 }
 
 #[test]
-fn groups_and_tags() {
+fn tags_are_sides_and_single_runs_have_no_verdict() {
     let mut shelf = Shelf::new();
     let plan = plan(Network::Veth);
-    for factor in [1.0, 1.01, 0.99, 0.9, 0.905, 0.895] {
-        shelf.run(&plan, &times(factor));
-    }
-    let found = shelf.json(&["compare", "r1,r2,r3", "r4,r5,r6"]);
-    assert_eq!(
-        (finding(&found), &found["comparison"]["others"][0]["overall"]["basis"]),
-        ("slower", &Value::from("runs"))
-    );
-    for run in ["r1", "r2", "r3"] {
+    let sides = sides(&mut shelf, &plan, &[1.0, 0.9]);
+    for run in sides[0].split(',') {
         shelf.json(&["tag", run, "nightly"]);
     }
     let found = shelf.json(&["compare", "--baseline", "nightly", "latest"]);
     assert_eq!(found["comparison"]["base"]["name"], "tag:nightly");
     assert_eq!(found["comparison"]["others"][0]["side"]["name"], "r6");
     assert_eq!(finding(&found), "slower");
-    // Single runs are judged by themselves, whatever else is stored.
-    let overall = &shelf.json(&["compare", "r1", "r4"])["comparison"]["others"][0]["overall"];
-    assert_eq!(overall["basis"], "blocks");
+    // One run of each does not show how far runs lie apart.
+    let found = shelf.json(&["compare", "r1", "r4"]);
+    assert_eq!(finding(&found), "cannot-tell");
+    let (_, text, _) = shelf.btu(&["compare", "r1", "r4"]);
+    assert!(text.starts_with("r4 compared with r1: cannot tell, -10.0 %"), "{text}");
+    assert!(text.contains("measure 2 more runs of each"), "{text}");
 }
 
 #[test]
 fn scripts_learn_of_a_loss_by_the_exit_code() {
     let mut shelf = Shelf::new();
     let plan = plan(Network::Veth);
-    for rates in [STEADY, times(0.9), times(0.99), [5.0, 9.0, 14.0]] {
-        shelf.run(&plan, &rates);
-    }
-    let gate = |other: &str| {
-        let (code, _, errors) = shelf.btu(&["compare", "r1", other, "--fail-if-slower", "5%"]);
+    let sides = sides(&mut shelf, &plan, &[1.0, 0.9, 0.99]);
+    let gate = |base: &str, other: &str| {
+        let (code, _, errors) = shelf.btu(&["compare", base, other, "--fail-if-slower", "5%"]);
         (code, errors)
     };
-    let (code, errors) = gate("r2");
+    let (code, errors) = gate(&sides[0], &sides[1]);
     assert_eq!(code, Some(4), "{errors}");
-    assert!(errors.contains("r2 is slower than r1"), "{errors}");
-    assert_eq!(gate("r3"), (Some(0), String::new()));
-    let (code, errors) = gate("r4");
+    assert!(errors.contains("is slower than r1,r2,r3"), "{errors}");
+    assert_eq!(gate(&sides[0], &sides[2]), (Some(0), String::new()));
+    let (code, errors) = gate("r1", "r4");
     assert!(code == Some(0) && errors.contains("cannot be told"), "{errors}");
 }
 
@@ -136,8 +137,8 @@ fn unlike_plans_are_refused_unless_meant() {
     let slow = plan(path(BitRate::from_bits_per_second(9_500_000)));
     let other = btu_suite::plan::Plan { volume: Some(Bytes::new(4_000_000)), ..slow.clone() };
     shelf.run(&plan(path(BitRate::from_megabits_per_second(10))), &STEADY);
-    shelf.run(&slow, &times(0.95));
-    shelf.run(&other, &times(0.95));
+    shelf.run(&slow, &STEADY);
+    shelf.run(&other, &STEADY);
     let (code, out, errors) = shelf.btu(&["compare", "r1", "r2"]);
     assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
     assert!(
@@ -145,7 +146,6 @@ fn unlike_plans_are_refused_unless_meant() {
         "{errors}"
     );
     let found = shelf.json(&["compare", "r1", "r2", "--across", "network"]);
-    assert_eq!(finding(&found), "slower");
     assert_eq!(found["comparison"]["others"][0]["plan_differences"][0]["aspect"], "network");
     let (code, _, errors) = shelf.btu(&["compare", "r1", "r3", "--across", "network"]);
     assert!(code == Some(2) && errors.contains("volume from calibrated to 4 MB"), "{errors}");

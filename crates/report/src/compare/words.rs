@@ -2,7 +2,7 @@
 
 use btu_stats::{Estimate, Interval};
 use btu_suite::compare::{
-    Basis, ComparedCell, ComparedRow, ComparedSide, Comparison, Finding, Over, Overall, Unit,
+    ComparedCell, ComparedRow, ComparedSide, Comparison, Finding, Over, Overall, Unit,
 };
 use btu_suite::verdict::Title;
 
@@ -200,22 +200,23 @@ pub(super) fn over(overall: &Overall) -> String {
     format!("{what} {base} -> {other}, geometric mean of {rows}")
 }
 
-/// The source of the intervals, and its limits.
+/// The source of the intervals; or why there are none, and what to do.
 pub(super) fn basis<R: ComparedRow>(
     comparison: &Comparison<R>,
     compared: &ComparedSide<R>,
 ) -> Option<String> {
-    let overall = compared.overall.as_ref();
-    let most_changed = by_change(&compared.cells).first().map(|cell| cell.basis);
-    let basis = overall.map(|overall| overall.basis).or(most_changed)?;
+    let has_interval = match (&compared.overall, by_change(&compared.cells).first()) {
+        (Some(overall), _) => overall.degrees_of_freedom.is_some(),
+        (None, cell) => cell.as_ref()?.p.is_some(),
+    };
     let [base, other] = [&comparison.base, &compared.side].map(|side| side.runs.len());
-    Some(match basis {
-        Basis::Runs => format!("interval from the spread between runs, {base} against {other}"),
-        Basis::Blocks => "interval from the spread between the blocks of a run, taken as large as the drift between \
-                          two runs in a row: more drift than that is not covered. Three runs of each side, or \
-                          `btu run` with both in turns, would tell"
-            .to_owned(),
-        Basis::Nothing => "no interval: nothing was repeated".to_owned(),
+    Some(if has_interval {
+        format!("interval from the spread between runs, {base} against {other}")
+    } else {
+        format!(
+            "no interval, since it comes from the spread between runs: {}, or both in turns by `btu run`",
+            more_runs(comparison, compared)
+        )
     })
 }
 

@@ -37,21 +37,6 @@ impl<R: ComparedRow> Logs<R> {
             rows.iter().map(|row| mean(self.rows.get(row)?.values().copied())).collect();
         mean(means?.into_iter())
     }
-
-    /// The mean over `rows` within each block that holds all of them.
-    pub(super) fn blocks(&self, rows: &[R]) -> Vec<f64> {
-        let blocks: BTreeSet<u32> = rows
-            .iter()
-            .filter_map(|row| self.rows.get(row))
-            .flat_map(|blocks| blocks.keys().copied())
-            .collect();
-        let block = |block: u32| {
-            let all: Option<Vec<f64>> =
-                rows.iter().map(|row| self.rows.get(row)?.get(&block).copied()).collect();
-            mean(all?.into_iter())
-        };
-        blocks.into_iter().filter_map(block).collect()
-    }
 }
 
 /// The rows that every run of both sides has, and those that only some have.

@@ -2,7 +2,6 @@
 
 use btu_stats::{Estimate, Interval, Level, sample_variance, student_p, student_quantile};
 
-use super::Basis;
 use super::logs::Logs;
 use super::row::ComparedRow;
 
@@ -48,23 +47,17 @@ impl Scatter {
 pub(super) struct Measured {
     mean: f64,
     runs: f64,
-    blocks: f64,
     between_runs: Scatter,
-    /// Between the blocks of each run.
-    between_blocks: Scatter,
 }
 
 impl Measured {
     /// `None` unless every run has every row.
     pub(super) fn of<R: ComparedRow>(runs: &[Logs<R>], rows: &[R]) -> Option<Self> {
         let means: Vec<f64> = runs.iter().map(|run| run.mean(rows)).collect::<Option<_>>()?;
-        let blocks: Vec<Vec<f64>> = runs.iter().map(|run| run.blocks(rows)).collect();
         Some(Self {
             mean: btu_stats::arithmetic_mean(&means)?,
             runs: means.len() as f64,
-            blocks: blocks.iter().map(Vec::len).sum::<usize>() as f64,
             between_runs: Scatter::of(&means),
-            between_blocks: Scatter::sum(blocks.iter().map(|run| Scatter::of(run))),
         })
     }
 }
@@ -79,7 +72,6 @@ pub(super) struct Difference {
     /// The ratio of the other side over the base.
     pub(super) ratio: Estimate,
     pub(super) p: Option<f64>,
-    pub(super) basis: Basis,
     pub(super) degrees: Option<f64>,
 }
 
@@ -108,10 +100,9 @@ impl Error {
     }
 }
 
-/// The difference of `other` from `base`, with the interval by the highest level with enough
-/// repetitions.
+/// The difference of `other` from `base`, with its interval where the runs show their spread.
 pub(super) fn difference(base: &Measured, other: &Measured, level: Level) -> Option<Difference> {
-    let (error, basis) = error(base, other, level);
+    let error = error(base, other, level);
     let distance = other.mean - base.mean;
     let ends = error.map(|error| Interval::around(distance, error.half_width(level)).map(f64::exp));
     // An interval from zero to infinity is useless, and JSON cannot represent it.
@@ -125,7 +116,6 @@ pub(super) fn difference(base: &Measured, other: &Measured, level: Level) -> Opt
         other: other.mean,
         ratio,
         p,
-        basis,
         degrees,
     })
 }
@@ -135,41 +125,26 @@ fn students_t(distance: f64, variance: f64) -> f64 {
     if distance == 0.0 { 0.0 } else { distance / variance.sqrt() }
 }
 
-/// The error and the level it comes from. The choice of the level depends on the number of
-/// repetitions, never on the results, so it cannot favour a result.
-fn error(base: &Measured, other: &Measured, level: Level) -> (Option<Error>, Basis) {
-    let sides = [base, other];
-    let separate = |parts| separate(parts, level);
-    let between_runs = Scatter::sum(sides.iter().map(|side| side.between_runs));
-    if between_runs.degrees >= FEWEST_DEGREES {
-        return (separate(sides.map(|side| (side.between_runs, 1.0 / side.runs))), Basis::Runs);
-    }
-    let drifting =
-        separate(sides.map(|side| (side.between_blocks, 1.0 / side.runs + 1.0 / side.blocks)));
-    drifting.map_or((None, Basis::Nothing), |error| (Some(error), Basis::Blocks))
-}
-
-/// The error of a difference, each side with its scatter and its share of the variance. `None`
-/// where both together were not repeated often enough.
+/// The error of the difference. `None` where both sides together were not repeated often enough.
 ///
 /// Two forms, of which the wider is taken: Student's, as if both sides scattered alike, and Welch's
 /// (1947; degrees of freedom by Satterthwaite 1946), each in its own way. The first is too narrow
 /// when the side with fewer repetitions scatters more; the second when it has very few and scatters
 /// little by chance. A side that was not repeated borrows the other's spread.
-fn separate(sides: [(Scatter, f64); 2], level: Level) -> Option<Error> {
-    let pool = Scatter::sum(sides.iter().map(|(scatter, _)| *scatter));
+fn error(base: &Measured, other: &Measured, level: Level) -> Option<Error> {
+    let sides = [base, other];
+    let pool = Scatter::sum(sides.iter().map(|side| side.between_runs));
     if pool.degrees < FEWEST_DEGREES {
         return None;
     }
-    let shares = sides.iter().map(|(_, share)| share).sum::<f64>();
-    let alike = pool.error(shares);
+    let alike = pool.error(sides.iter().map(|side| 1.0 / side.runs).sum());
     let apart = welch(sides).filter(|apart| apart.half_width(level) > alike.half_width(level));
     Some(apart.unwrap_or(alike))
 }
 
 /// `None` where a side was not repeated, or nothing varies.
-fn welch(sides: [(Scatter, f64); 2]) -> Option<Error> {
-    let repeated = sides.iter().all(|(scatter, _)| scatter.degrees > 0.0);
-    let [base, other] = sides.map(|(scatter, share)| scatter.error(share));
+fn welch(sides: [&Measured; 2]) -> Option<Error> {
+    let repeated = sides.iter().all(|side| side.between_runs.degrees > 0.0);
+    let [base, other] = sides.map(|side| side.between_runs.error(1.0 / side.runs));
     (repeated && base.variance + other.variance > 0.0).then(|| base.and(other))
 }

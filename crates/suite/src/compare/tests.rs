@@ -4,7 +4,7 @@ mod known;
 mod simulation;
 
 use btu_stats::Level;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_distr::Distribution;
 use rand_pcg::Pcg64;
 
