@@ -96,7 +96,7 @@ fn drawn(laboratory: &Laboratory) -> String {
 /// 9600 b/s; for a mix, too, and through a relay, which adds its own way.
 #[test]
 fn every_protocol_takes_what_its_closed_form_says() {
-    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines_if_changed() else { return };
     let file = drawn(&laboratory);
     let network = ["--network", &file, "--application", "application"];
     // At 20 ms so many calls that one late frame does not decide.
@@ -199,7 +199,7 @@ fn by_hand(rate: f64, delay: f64, at_once: bool) -> f64 {
 /// differ by 3 %, like the closed forms.
 #[test]
 fn shares_of_variance_are_those_that_were_drawn() {
-    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines_if_changed() else { return };
     let factors = "protocol=stop-and-wait..pipelined,rate=500 kb/s..4 Mb/s,delay=20 ms..60 ms";
     let mix = ["--mix", "calls=2,fan-out=3,request=1000 B,response=8 B", "-C", "reno"];
     app(&laboratory, &[&["--factors", factors], &mix[..]].concat());

@@ -179,7 +179,7 @@ fn predicted(lab: &Lab, transfer: &Transfer) -> f64 {
 /// The answer of `btu model` on six networks, each next to a real transfer.
 #[test]
 fn transfers_on_six_networks_take_what_the_model_says() {
-    let Some(lab) = Lab::open_alone_if_changed() else { return };
+    let Some(lab) = Lab::open_slow_lines_if_changed() else { return };
     for transfer in transfers(&lab) {
         let expected = predicted(&lab, &transfer);
         let given: Vec<&str> = transfer.given.iter().map(String::as_str).collect();
@@ -307,7 +307,8 @@ fn ping_sees_the_loss() {
 /// keeps 256 KiB and behind one that queues fairly.
 #[test]
 fn an_upload_bloats_the_queue_of_one_home_and_not_of_the_other() {
-    let Some(lab) = Lab::open_alone_if_changed().filter(|_| is_there("iperf3") && is_there("ping"))
+    let Some(lab) =
+        Lab::open_slow_lines_if_changed().filter(|_| is_there("iperf3") && is_there("ping"))
     else {
         return;
     };

@@ -2,7 +2,8 @@
 //!
 //! A test that only waits for processes takes one share of four, and other tests run at the same
 //! time. A test that holds a measured number against a bound takes all shares, so that no other
-//! test of this program runs meanwhile.
+//! test of this program runs meanwhile; or half of them, if its lines are so slow that the
+//! processors are idle for most of the time: two such tests do not disturb each other.
 //!
 //! Tests of one share go first, and those of all shares go last: a test that waits for the whole
 //! machine would leave shares unused until the last of the others has ended.
@@ -23,9 +24,14 @@ const SHARES: usize = 4;
 /// The share of a test that runs with others.
 const ONE: usize = 1;
 
+/// The share of a test that runs with one other of its kind.
+const HALF: usize = SHARES / 2;
+
 struct Queue {
     free: usize,
-    /// Tests that have begun.
+    /// Tests of one share that run.
+    ones: usize,
+    /// Tests of one share that have begun.
     begun: u64,
     /// Tests of one share that wait.
     waiting: usize,
@@ -38,14 +44,14 @@ impl Queue {
     }
 }
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, begun: 0, waiting: 0 });
+static QUEUE: Mutex<Queue> = Mutex::new(Queue { free: SHARES, ones: 0, begun: 0, waiting: 0 });
 static CHANGED: Condvar = Condvar::new();
 
 /// Part of the machine, or all of it, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     count: usize,
-    /// The number of tests that had begun then; none, when others were at work.
+    /// The number of tests of one share that had begun then; none, when such were at work.
     alone: Option<u64>,
     since: Instant,
     conditions: Conditions,
@@ -63,6 +69,11 @@ impl Share {
         if once::tested_already() { None } else { Some(Self::one()) }
     }
 
+    /// Half of the shares: another test of half of them may run meanwhile, and no other.
+    pub(crate) fn half() -> Self {
+        Self::take(HALF)
+    }
+
     /// Every share: no other test of this program runs.
     pub(crate) fn all() -> Self {
         Self::take(SHARES)
@@ -70,13 +81,14 @@ impl Share {
 
     fn take(count: usize) -> Self {
         let mut queue = queue();
-        let waits = usize::from(count == ONE);
-        queue.waiting += waits;
+        let one = usize::from(count == ONE);
+        queue.waiting += one;
         let mut queue = wait_while(queue, |queue| queue.is_busy(count));
-        queue.waiting -= waits;
-        let is_alone = queue.free == SHARES;
+        queue.waiting -= one;
+        let is_alone = queue.ones == 0 && count > ONE;
         queue.free -= count;
-        queue.begun += 1;
+        queue.ones += one;
+        queue.begun += one as u64;
         let alone = is_alone.then_some(queue.begun);
         // The last one that waits may have kept tests of all shares waiting.
         CHANGED.notify_all();
@@ -100,7 +112,10 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        queue().free += self.count;
+        let mut queue = queue();
+        queue.free += self.count;
+        queue.ones -= usize::from(self.count == ONE);
+        drop(queue);
         CHANGED.notify_all();
         let seconds = self.since.elapsed().as_secs_f64();
         println!("{} of {SHARES} shares for {seconds:.1} s", self.count);

@@ -90,7 +90,7 @@ fn a_line_gives_what_its_closed_form_says() {
 /// flow's packets out of it.
 #[test]
 fn a_bloated_queue_is_seen_and_a_fair_one_is_not() {
-    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines_if_changed() else { return };
     let ends = ["--from", "laptop", "--to", "server"];
     let queue = |network: &str, time: &str| {
         let line = ["--network", network, "-t", time];

@@ -306,7 +306,7 @@ fn iperf3_and_ping_see_the_same_of_a_bloated_line() {
 /// always leave when a packet ends, and wait the same time, none or all of 12 ms.
 #[test]
 fn requests_do_not_fall_into_step_with_the_line() {
-    let Some(lab) = Lab::open_alone_if_changed().filter(|_| is_there("ping")) else { return };
+    let Some(lab) = Lab::open_slow_lines_if_changed().filter(|_| is_there("ping")) else { return };
     let pair = Pair::of(lab, "client", "server");
     for delay in ["14 ms", "21 ms"] {
         pair.lab.up(&line(1, &format!("delay = \"{delay}\"\nqueue = \"fq-codel\"")));
