@@ -6,23 +6,23 @@ use std::io::Cursor;
 
 use btu_network::{Drawing, HostName};
 use btu_store::{RunRow, Store};
+use btu_studies::app::AppPlan;
+use btu_studies::copy::CopyPlan;
+use btu_studies::lan::LanPlan;
+use btu_studies::rate::{Context, judge, rating_of};
+use btu_studies::run::{Asked, Found, Ground, RunPlan};
+use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::{
     Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work,
 };
-use btu_suite::app::AppPlan;
-use btu_suite::copy::CopyPlan;
 use btu_suite::experiment::{AnyExperiment, Raised, any};
 use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
-use btu_suite::lan::LanPlan;
 use btu_suite::network::{Impairments, Network};
 use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint, judge_set};
 use btu_suite::plan::{self, Plan};
 use btu_suite::roll::{self, Roll};
-use btu_suite::run::{Asked, Found, Ground, RunPlan};
 use btu_suite::sample::Intervals;
 use btu_suite::script::{Role, Script, Step};
-use btu_suite::speed::SpeedPlan;
-use btu_suite::verdict::{Context, judge, rating_of};
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -233,7 +233,7 @@ pub(super) fn experiment_file(octets: &[u8]) {
     let hosts = ["alpha", "beta"].map(|name| HostName::try_from(name).expect("a name"));
     for ground in [Ground::Networks { find: &find, instead: None }, Ground::Hosts(&hosts)] {
         drop(
-            btu_suite::run::read(&text, "fuzz.toml", &[], ground)
+            btu_studies::run::read(&text, "fuzz.toml", &[], ground)
                 .map_err(|error| error.to_string()),
         );
     }

@@ -48,7 +48,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "certificate" => certificates(),
         "database" => vec![database()],
         "environment" => vec![json(&collect())],
-        "experiment_file" => btu_suite::run::EXAMPLES.iter().map(|one| one.text.as_bytes().to_vec()).collect(),
+        "experiment_file" => btu_studies::run::EXAMPLES.iter().map(|one| one.text.as_bytes().to_vec()).collect(),
         "http_head" => vec![
             b"PUT /copy HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer 00\r\nContent-Length: 9\r\n\r\n".to_vec(),
             b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n".to_vec(),

@@ -11,13 +11,14 @@ use std::path::Path;
 
 use btu_network::{Host, library, library_text};
 use btu_store::Store;
+use btu_studies::papers::Study;
+use btu_studies::run::EXAMPLES;
 use btu_suite::app::{Carrier, Workload};
 use btu_suite::cell::{Component, Load};
 use btu_suite::copy::{Cache, Direction, Mode, Storage};
-use btu_suite::history::Study;
-use btu_suite::lan::{self, Task};
+use btu_suite::lan;
+use btu_suite::lan::Task;
 use btu_suite::pipe::{Kind, Pattern};
-use btu_suite::run::EXAMPLES;
 use clap::{Arg, Command};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,

@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use btu_report::html::Page;
 use btu_report::{RawRow, TextOptions};
 use btu_store::{RunRow, Store};
+use btu_studies::papers::Study;
 use btu_suite::experiment::AnyExperiment;
-use btu_suite::history::Study;
 use clap::Args;
 use serde::Serialize;
 

@@ -16,8 +16,8 @@ mod watch;
 
 use std::time::Duration;
 
+use btu_suite::machine::host_digest;
 use btu_suite::processors::ProcessorList;
-use btu_suite::rank::host_digest;
 use btu_suite::record::MachineCpu;
 use serde::{Deserialize, Serialize};
 

@@ -8,7 +8,8 @@ mod way;
 mod x11perf;
 
 use btu_stats::Estimate;
-use btu_suite::app::{AppPlan, AppRow, AppVerdict, Carrier, Slowing};
+use btu_studies::app::{AppPlan, AppRow, AppVerdict};
+use btu_suite::app::{Carrier, Slowing};
 
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,

@@ -3,9 +3,8 @@
 mod effects;
 mod packets;
 
-use btu_suite::copy::{
-    Cache, CopyCell, CopyPlan, CopyRow, CopyVerdict, Direction, Program, Storage,
-};
+use btu_studies::copy::{CopyCell, CopyPlan, CopyRow, CopyVerdict};
+use btu_suite::copy::{Cache, Direction, Program, Storage};
 
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,

@@ -6,8 +6,8 @@
 
 use std::fmt::Write;
 
-use btu_suite::compare::Gate;
-use btu_suite::run::{RowVerdict, RunPlan, RunVerdict, ValueVerdict};
+use btu_studies::compare::Gate;
+use btu_studies::run::{RowVerdict, RunPlan, RunVerdict, ValueVerdict};
 use btu_units::controls;
 
 use crate::number::three_digits;

@@ -1,6 +1,7 @@
 //! The result of `btu lan` as a report.
 
-use btu_suite::lan::{LanPlan, LanRow, LanVerdict, Level, Task, UsersFit};
+use btu_studies::lan::{LanPlan, LanRow, LanVerdict, Level, UsersFit};
+use btu_suite::lan::Task;
 
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,

@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 
 use btu_stats::Estimate;
-use btu_suite::history::btu95::{Corrected, Machine};
-use btu_suite::rank::{List, MachineKey, Place, Price, Ranking};
-use btu_suite::verdict::Title;
+use btu_studies::papers::btu95::{Corrected, Machine};
+use btu_studies::rank::{List, Place, Ranking};
+use btu_studies::rate::Title;
+use btu_suite::machine::MachineKey;
+use btu_suite::price::Price;
 use btu_units::Bytes;
 use serde::Serialize;
 

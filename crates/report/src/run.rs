@@ -7,7 +7,7 @@ mod versus;
 pub(crate) use versus::in_times;
 
 use btu_stats::Estimate;
-use btu_suite::run::{Better, Factor, ProgramUse, RunPlan, RunVerdict, ValueVerdict};
+use btu_studies::run::{Better, Factor, ProgramUse, RunPlan, RunVerdict, ValueVerdict};
 
 use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::three_digits;

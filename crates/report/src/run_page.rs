@@ -17,11 +17,11 @@ mod warnings;
 use std::collections::BTreeMap;
 
 use btu_stats::Estimate;
+use btu_studies::papers::Study;
+use btu_studies::rate::{Title, Verdict};
 use btu_suite::cell::{Component, Load};
-use btu_suite::history::Study;
 use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
-use btu_suite::verdict::{Title, Verdict};
 
 pub use rules::{RuleFacts, RunMark, run_marks};
 pub use variance::VARIANCE;

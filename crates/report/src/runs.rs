@@ -1,6 +1,6 @@
 //! The list of runs.
 
-use btu_suite::verdict::Title;
+use btu_studies::rate::Title;
 use btu_units::Span;
 
 use crate::head::TextOptions;

@@ -5,7 +5,7 @@ mod seconds;
 mod verdict;
 
 use btu_stats::Estimate;
-use btu_suite::speed::{
+use btu_studies::speed::{
     BloatWord, Connects, Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict,
 };
 
@@ -385,11 +385,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use btu_stats::Interval;
+    use btu_studies::speed::{Bloat, RoundTrip, SpeedCell, Wait};
     use btu_suite::activity::Receiving;
     use btu_suite::experiment::{Experiment, Field, Frame, Raised};
     use btu_suite::network::HostName;
     use btu_suite::sample::{FlowInterval, Interval as Second};
-    use btu_suite::speed::{Bloat, RoundTrip, SpeedCell, Wait};
     use btu_units::Span;
 
     use super::*;

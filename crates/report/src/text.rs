@@ -13,8 +13,8 @@ pub(crate) use rates::called;
 
 use std::collections::BTreeSet;
 
+use btu_studies::rate::Verdict;
 use btu_suite::cell::Component;
-use btu_suite::verdict::Verdict;
 use btu_units::Bytes;
 
 use crate::head::{RunHead, TextOptions};

@@ -2,7 +2,7 @@
 //! several comes first. A claim is made only where intervals allow it.
 
 use btu_stats::{Estimate, Interval};
-use btu_suite::compare::Finding;
+use btu_studies::compare::Finding;
 
 use crate::number::{percent, three_digits};
 

@@ -1,7 +1,7 @@
 //! The speeds of a run's cells, and what was read of the processors around them, without their raw samples.
 
 use btu_suite::cell::Row;
-use btu_suite::compare::Reading;
+use btu_suite::reading::Reading;
 use btu_suite::record::{CellRecord, MachineCpu, ProcessorReadings};
 use btu_units::Span;
 use rusqlite::params;

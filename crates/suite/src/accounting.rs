@@ -35,7 +35,7 @@ pub fn balance(row: Option<&Row>, script: &Script, seen: &Observation) -> CellAc
 }
 
 /// Why flows with complete accounts do not count, a sentence each.
-pub(crate) fn flow_faults(script: &Script, reports: &[PlacedReport]) -> Vec<String> {
+pub fn flow_faults(script: &Script, reports: &[PlacedReport]) -> Vec<String> {
     flows(script, reports)
         .filter_map(|(steps, one, other)| flow_result(steps, one, other).err())
         .collect()

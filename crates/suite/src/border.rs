@@ -18,7 +18,7 @@ const MOST_ENTRIES: usize = 100;
 const MOST_CELLS: usize = 100_000;
 
 /// Most levels of a factor that is crossed with several others.
-pub(crate) const MOST_LEVELS: usize = 20;
+pub const MOST_LEVELS: usize = 20;
 
 /// Most blocks of a plan.
 pub const MOST_BLOCKS: u32 = 1000;
@@ -30,7 +30,7 @@ const BLOCKS: RangeInclusive<u32> = 1..=MOST_BLOCKS;
 const MOST_SERIES: usize = 16;
 
 /// A list without repetitions.
-pub(crate) fn once<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(
+pub fn once<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(
     from: D,
 ) -> Result<Vec<T>, D::Error> {
     let list = short(from, MOST_ENTRIES)?;
@@ -43,7 +43,7 @@ pub(crate) fn once<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(
 }
 
 /// The levels of a factor that is crossed with others: a list without repetitions, and not many.
-pub(crate) fn levels<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(
+pub fn levels<'de, D: Deserializer<'de>, T: Deserialize<'de> + PartialEq>(
     from: D,
 ) -> Result<Vec<T>, D::Error> {
     let levels = once(from)?;
@@ -64,9 +64,7 @@ pub(crate) fn series<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 /// Cells of a plan.
-pub(crate) fn cells<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    from: D,
-) -> Result<Vec<T>, D::Error> {
+pub fn cells<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     short(from, MOST_CELLS)
 }
 
@@ -85,7 +83,7 @@ fn short<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 /// The name of one of the profiles.
-pub(crate) fn profile<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+pub fn profile<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let name = String::deserialize(from)?;
     if Profile::named(&name).is_some() {
         Ok(name)
@@ -95,7 +93,7 @@ pub(crate) fn profile<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::E
 }
 
 /// A number of blocks.
-pub(crate) fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+pub fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let blocks = u32::deserialize(from)?;
     let (least, most) = (BLOCKS.start(), BLOCKS.end());
     if BLOCKS.contains(&blocks) {
@@ -106,7 +104,7 @@ pub(crate) fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error
 }
 
 /// A share, above 0 and at most 1.
-pub(crate) fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+pub fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let share = f64::deserialize(from)?;
     if share > 0.0 && share <= 1.0 {
         Ok(share)
@@ -121,12 +119,12 @@ pub(crate) fn host_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D:
 }
 
 /// Where an agent listens.
-pub(crate) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+pub fn address<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     readable::<AgentAddress, D>(from)
 }
 
 /// Reads the destination of an ssh connection.
-pub(crate) fn destination<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+pub fn destination<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     readable::<SshDestination, D>(from)
 }
 

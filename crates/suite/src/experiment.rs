@@ -21,18 +21,18 @@ use serde::{Deserialize, Serialize};
 use crate::activity::Token;
 use crate::border;
 pub use crate::border::MOST_BLOCKS;
-use crate::compare::Quantity;
 use crate::congestion::CongestionControl;
 use crate::network::{HostName, Machines, read_stored};
 use crate::plan::{name_of, stream};
 use crate::program::{ProgramReport, Programs};
+use crate::reading::Quantity;
 use crate::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
 use crate::sample::Interval;
 use crate::script::Script;
 
 pub use any::{AnyExperiment, FindStudy, Head, any, facts};
 pub use calls::calls;
-pub(crate) use passage::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
+pub use passage::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
 pub use warning::{Warning, warnings};
 
 /// A cell to be measured.
@@ -89,12 +89,12 @@ pub struct LeftOut {
 
 impl Frame {
     /// Clears the times that follow from the network: a cell may last longer on a slow one.
-    pub(crate) fn forget_network(&mut self) {
+    pub fn forget_network(&mut self) {
         (self.budget, self.deadline) = (Span::ZERO, Span::ZERO);
     }
 
     /// Whether a cell is measured.
-    pub(crate) fn has_time_for(&self, cell: &impl fmt::Display) -> bool {
+    pub fn has_time_for(&self, cell: &impl fmt::Display) -> bool {
         self.left_out.is_empty() || {
             let name = cell.to_string();
             self.left_out.iter().all(|left_out| left_out.cell != name)
@@ -219,7 +219,7 @@ pub struct CellSetting {
 
 impl CellSetting {
     /// For a script that is examined and never played.
-    pub(crate) fn unplayed(frame: &Frame) -> Self {
+    pub fn unplayed(frame: &Frame) -> Self {
         Self { seed: 0, token: Token::default(), deadline: frame.deadline, scratch: PathBuf::new() }
     }
 }
@@ -301,11 +301,7 @@ pub struct Facts {
 }
 
 /// The cells of block `block` that are not among `done`, in their order.
-pub(crate) fn left<E: Experiment>(
-    plan: &E,
-    block: u32,
-    done: &[Measured<E::Cell>],
-) -> Vec<Slot<E::Cell>> {
+pub fn left<E: Experiment>(plan: &E, block: u32, done: &[Measured<E::Cell>]) -> Vec<Slot<E::Cell>> {
     let is_stored = |cell: &E::Cell| done.iter().any(|one| one.block == block && one.cell == *cell);
     let slots = plan.order(block).into_iter().zip(0..).filter(|(cell, _)| !is_stored(cell));
     slots.map(|(cell, position)| Slot { cell, block, position }).collect()

@@ -1,24 +1,23 @@
-//! Plans and results as data: networks, cells, plans, the orders to workers and their reports, and
-//! the verdict over a run. Pure: no clock, no socket, no file.
+//! What is measured, as data: networks, cells, plans, the orders to workers and their reports. Pure: no
+//! clock, no socket, no file.
 
 #![forbid(unsafe_code)]
 
 pub mod accounting;
 pub mod activity;
 pub mod app;
-mod border;
+pub mod border;
 pub mod bounds;
 pub mod cell;
-pub mod compare;
 pub mod congestion;
 pub mod copy;
 pub mod doctor;
 pub mod dscp;
 pub mod experiment;
 pub mod hint;
-pub mod history;
 pub mod lan;
 pub mod lead;
+pub mod machine;
 pub mod needs;
 pub mod network;
 pub mod path;
@@ -26,18 +25,16 @@ pub mod peers;
 pub mod pipe;
 pub mod plan;
 pub mod poisson;
+pub mod price;
 pub mod processors;
 pub mod program;
 pub mod protocol_work;
-pub mod rank;
+pub mod reading;
 pub mod record;
 pub mod roll;
 pub mod room;
-pub mod run;
 pub mod sample;
 pub mod schedule;
 pub mod script;
-pub mod speed;
 pub mod text;
-pub mod verdict;
 pub mod work;

@@ -10,7 +10,7 @@ mod drawn;
 mod machines;
 
 pub use btu_network::{HostName, HostRole};
-pub(crate) use drawn::read_stored;
+pub use drawn::read_stored;
 pub use drawn::{Drawn, Stations, Topology};
 pub use machines::{Machine, Machines, Reached};
 

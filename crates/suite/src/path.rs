@@ -37,23 +37,26 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf,
 }
 
 /// The same for a path that may be absent.
-pub(crate) mod optional {
+pub mod optional {
     use super::{Deserialize, Deserializer, PathBuf, Serializer, path_of_text, text_of_path};
 
+    /// For `#[serde(with)]`.
+    ///
+    /// # Errors
+    /// As the serializer's.
     #[allow(clippy::ref_option, reason = "serde's form")]
-    pub(crate) fn serialize<S: Serializer>(
-        path: &Option<PathBuf>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
         match path {
             Some(path) => to.serialize_some(&text_of_path(path)),
             None => to.serialize_none(),
         }
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<PathBuf>, D::Error> {
+    /// For `#[serde(with)]`.
+    ///
+    /// # Errors
+    /// As the deserializer's.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
         Ok(Option::<String>::deserialize(from)?.as_deref().map(path_of_text))
     }
 }

@@ -227,7 +227,7 @@ impl Plan {
     }
 
     /// Message sizes of a component: the five for the rated, one for each of the further.
-    pub(crate) fn messages_of(&self, component: Component) -> &[Bytes] {
+    pub fn messages_of(&self, component: Component) -> &[Bytes] {
         match component {
             Component::InteractiveTcp | Component::InteractiveUdp => &[INTERACTIVE_MESSAGE],
             Component::Udp => &[UDP_MESSAGE],
@@ -273,7 +273,7 @@ impl Plan {
 }
 
 /// The random stream of one purpose in a plan with this seed.
-pub(crate) fn stream(seed: u64, purpose: u64) -> Pcg64 {
+pub fn stream(seed: u64, purpose: u64) -> Pcg64 {
     let mut state = <Pcg64 as SeedableRng>::Seed::default();
     let bytes = Sha256::new()
         .chain_update(seed.to_le_bytes())
@@ -285,7 +285,10 @@ pub(crate) fn stream(seed: u64, purpose: u64) -> Pcg64 {
 }
 
 /// The first 16 hexadecimal digits of the SHA-256 of a plan's canonical JSON.
-pub(crate) fn name_of(plan: &impl Serialize) -> String {
+///
+/// # Panics
+/// Never: plans have no maps with keys other than text.
+pub fn name_of(plan: &impl Serialize) -> String {
     let text = serde_json::to_string(plan).expect("a plan has no maps with odd keys");
     let digest = Sha256::digest(text);
     let first: [u8; 8] = std::array::from_fn(|index| digest[index]);

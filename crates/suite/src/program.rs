@@ -205,7 +205,7 @@ impl Printed {
     }
 
     /// The last line that is not empty, short enough for a sentence.
-    pub(crate) fn last_line(&self) -> Option<String> {
+    pub fn last_line(&self) -> Option<String> {
         let line = self.text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
         Some(plain(line).chars().take(160).collect())
     }

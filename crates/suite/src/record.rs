@@ -16,7 +16,7 @@ mod slowed;
 mod wire;
 
 pub use apart::Apart;
-pub use machine::{ClockSteps, MachineCpu, ProcessorReadings};
+pub use machine::{ClockSteps, MachineCpu, ProcessorReadings, Shares};
 pub use slowed::Slowed;
 pub(crate) use wire::is_default;
 pub use wire::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};

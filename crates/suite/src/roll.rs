@@ -11,7 +11,7 @@ pub const SUITE: &str = "hosts";
 
 /// A wall clock with a larger error than this makes logs of two hosts hard to compare, and lets
 /// certificates expire at the wrong time.
-pub(crate) const MOST_APART_NS: u64 = 1_000_000_000;
+pub const MOST_APART_NS: u64 = 1_000_000_000;
 
 /// The result of a roll call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

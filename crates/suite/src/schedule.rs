@@ -72,7 +72,7 @@ pub fn value(record: &CellRecord) -> Option<f64> {
 }
 
 /// The median round trip in ns of request and response.
-pub(crate) fn round_trip(record: &CellRecord) -> Option<f64> {
+pub fn round_trip(record: &CellRecord) -> Option<f64> {
     record.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
         Outcome::Requested(requested) => {
             requested.round_trip.quantile(0.5).map(|nanoseconds| nanoseconds as f64)

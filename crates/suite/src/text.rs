@@ -37,3 +37,11 @@ pub fn named<T: Copy>(
         format!("there is no {what} `{text}`; there are {}", names.join(", "))
     })
 }
+
+/// `1 cell`, `2 cells`.
+pub fn count(number: impl Into<u64>, one: &str) -> String {
+    match number.into() {
+        1 => format!("1 {one}"),
+        number => format!("{number} {one}s"),
+    }
+}

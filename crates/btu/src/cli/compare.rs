@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use btu_suite::compare::{Aspect, Matter};
+use btu_studies::compare::{Aspect, Matter};
 use clap::{Args, ValueEnum};
 
 use super::share;

@@ -1,6 +1,6 @@
 //! The arguments of `btu history`.
 
-use btu_suite::history::Study;
+use btu_studies::papers::Study;
 use clap::Args;
 
 pub(super) const EXAMPLES: &str = "\

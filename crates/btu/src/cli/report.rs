@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use btu_suite::history::Study;
+use btu_studies::papers::Study;
 use clap::{Args, ValueEnum};
 
 pub(crate) const EXAMPLES: &str = "\

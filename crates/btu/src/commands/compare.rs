@@ -13,7 +13,7 @@ use btu_report::{
 };
 use btu_stats::Level;
 use btu_store::{RunRow, Store};
-use btu_suite::compare::{
+use btu_studies::compare::{
     ComparedRow, ComparedSide, Comparison, Gate, Group, PlanDifference, Question, Run, compare,
 };
 use btu_testbed::note;

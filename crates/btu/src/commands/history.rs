@@ -3,7 +3,7 @@
 use btu_report::{
     TextOptions, btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text,
 };
-use btu_suite::history::{ReferencePoint, Study, btu95, citi89, lantz85, netpipe96, press88};
+use btu_studies::papers::{ReferencePoint, Study, btu95, citi89, lantz85, netpipe96, press88};
 use serde::Serialize;
 
 use crate::cli::{Common, History};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use btu_control::environment::{Environment, collect};
 use btu_report::{MachineCard, machines_text};
 use btu_store::{MachineNote, Store};
-use btu_suite::rank::{MachineKey, Traits};
+use btu_suite::machine::{MachineKey, Traits};
 use btu_testbed::note;
 use serde::Serialize;
 

@@ -3,10 +3,10 @@
 use btu_report::{RankPage, rank_text};
 use btu_stats::geometric_mean;
 use btu_store::{RunSummary, Store};
+use btu_studies::papers::btu95;
+use btu_studies::rank::{Candidate, LeftOut, rank};
 use btu_suite::cell::{Load, Row};
-use btu_suite::compare::Reading;
-use btu_suite::history::btu95;
-use btu_suite::rank::{Candidate, LeftOut, rank};
+use btu_suite::reading::Reading;
 
 use crate::cli::{Common, Rank};
 use crate::commands::machine::{self, Cards};
@@ -63,7 +63,7 @@ fn is_asked(run: &RunSummary, asked: &Rank) -> bool {
     run.suite == SUITE && tagged && profile
 }
 
-fn candidate(rated: Rated, machine: btu_suite::rank::MachineKey) -> Candidate {
+fn candidate(rated: Rated, machine: btu_suite::machine::MachineKey) -> Candidate {
     Candidate {
         run: rated.row.summary.id.to_string(),
         machine,

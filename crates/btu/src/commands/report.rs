@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use btu_report::html::html;
 use btu_report::{csv, markdown, page_workbook, raw_csv, svg};
 use btu_store::{RunRow, Store};
-use btu_suite::history::Study;
+use btu_studies::papers::Study;
 
 use crate::cli::{Common, Format, Report};
 use crate::exit::Refusal;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use btu_control::environment::Environment;
 use btu_store::{Level, Moment, RunRow};
-use btu_suite::rank::Traits;
+use btu_suite::machine::Traits;
 use serde_json::Value;
 
 /// The traits of an environment's machine.

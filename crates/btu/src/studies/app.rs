@@ -8,10 +8,10 @@ use std::io::{IsTerminal, stderr};
 use std::path::Path;
 use std::process::ExitCode;
 
-use btu_suite::app::{
-    AppCell, AppPlan, Broadcasts, Carrier, DEADLINE, Factor, Factors, FactorsError, HEIGHT, Lines,
-    Niceness, Protocol, Questions, WIDTH, Workload,
+use btu_studies::app::{
+    AppCell, AppPlan, DEADLINE, Factor, Factors, FactorsError, Lines, Questions,
 };
+use btu_suite::app::{Broadcasts, Carrier, HEIGHT, Niceness, Protocol, WIDTH, Workload};
 use btu_suite::experiment::{Experiment, Field, Frame, LeftOut};
 use btu_suite::network::HostName;
 use btu_units::{BitRate, Span};

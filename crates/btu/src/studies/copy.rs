@@ -4,7 +4,9 @@ mod arguments;
 
 use std::process::ExitCode;
 
-use btu_suite::copy::{Background, Cache, CopyPlan, Direction, Mode, Program, Storage, Wire};
+use btu_studies::copy::{Background, CopyPlan};
+use btu_studies::limits::PathLimits;
+use btu_suite::copy::{Cache, Direction, Mode, Program, Storage};
 use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
@@ -149,14 +151,14 @@ fn sizes(copy: &Copy) -> anyhow::Result<Vec<Bytes>> {
     }
 }
 
-fn wire(chosen: &Chosen, from: &HostName, to: &HostName) -> Option<Wire> {
+fn wire(chosen: &Chosen, from: &HostName, to: &HostName) -> Option<PathLimits> {
     let drawing = chosen.drawing()?;
     let station = |host: &HostName| drawing.station_called(host.as_str());
-    Wire::between(drawing, station(from)?, station(to)?)
+    PathLimits::between(drawing, station(from)?, station(to)?)
 }
 
 /// Without the rate of a line, a share of it has no meaning.
-fn backgrounds(copy: &Copy, wire: Option<Wire>) -> anyhow::Result<Vec<Background>> {
+fn backgrounds(copy: &Copy, wire: Option<PathLimits>) -> anyhow::Result<Vec<Background>> {
     let percent = |levels: &[u16]| {
         levels.iter().filter_map(|level| Background::percent(*level)).collect::<Vec<_>>()
     };
@@ -191,7 +193,7 @@ fn all_or_nothing(backgrounds: Vec<Background>) -> anyhow::Result<Vec<Background
 /// The time of the background alone. On a line the first offer is correct, and a second of reports
 /// shows it; on a shared medium the rate is searched, and a cell without a settled rate does not
 /// count.
-fn lead(mode: Mode, wire: Option<Wire>, pairs: usize) -> Span {
+fn lead(mode: Mode, wire: Option<PathLimits>, pairs: usize) -> Span {
     let searches = pairs > 1 && wire.is_some_and(|wire| wire.is_shared);
     match mode {
         Mode::Offered | Mode::Saturated => Span::from_seconds(1),
@@ -259,7 +261,7 @@ fn pairs(copy: &Copy, chosen: &Chosen, ends: [&HostName; 2]) -> anyhow::Result<V
     Ok(vec![[ends[0].clone(), third.clone()]])
 }
 
-fn deadline(wire: Option<Wire>, sizes: &[Bytes]) -> Span {
+fn deadline(wire: Option<PathLimits>, sizes: &[Bytes]) -> Span {
     let line = wire.and_then(|wire| Some(wire.seconds(*sizes.iter().max()?)?.1));
     line.map_or(LONGEST, |seconds| {
         (DEADLINE_MARGIN + Span::from_seconds_f64(seconds * DEADLINE_FACTOR)).min(LONGEST)

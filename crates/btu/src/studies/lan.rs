@@ -5,10 +5,10 @@ mod arguments;
 use std::path::Path;
 use std::process::ExitCode;
 
+use btu_studies::lan::{DEADLINE, LARGEST_RECORD, LanPlan, MOST_FILES, MOST_STATIONS};
 use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::lan::{
-    DEADLINE, FileSizes, LARGEST_RECORD, LARGEST_SCALE, LanPlan, MOST_FILES, MOST_STATIONS,
-    OperationTrace, Pauses, StationProgram, StationWork, Task,
+    FileSizes, LARGEST_SCALE, OperationTrace, Pauses, StationProgram, StationWork, Task,
 };
 use btu_suite::network::HostName;
 use btu_units::{Bytes, Span};

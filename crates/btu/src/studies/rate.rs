@@ -11,6 +11,7 @@ use btu_control::awake::Wakefulness;
 use btu_control::coordinator::{Ground, Observer, Phase, Processors, Rating, Testbed};
 use btu_control::environment;
 use btu_store::{NewRun, RunLock, RunRow, Store};
+use btu_studies::rate::so_far;
 use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile, SUITE};
 use btu_suite::processors::{Division, ProcessorList};
@@ -78,7 +79,7 @@ fn carry_out(
         Session::new(Some("btu rate"), Bar::new(rate.quiet, Watch::Never), store, resumed)?;
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
-    let mut rating = Rating::new(plan, scratch)?;
+    let mut rating = Rating::new(plan, scratch, so_far)?;
     let store = session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common)?;
     runs::code(&store, lock.run())
 }

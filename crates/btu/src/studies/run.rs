@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use btu_report::names_text;
-use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, MOST_BLOCKS, Raised};
-use btu_suite::program::Part;
-use btu_suite::run::{
+use btu_studies::run::{
     EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, inventory_of, read,
 };
+use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, MOST_BLOCKS, Raised};
+use btu_suite::program::Part;
 use btu_units::{Span, text_of_octets};
 
 use serde_json::json;

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::bail;
 use btu_network::{Host, HostAddressError};
 use btu_store::{RunId, Store};
+use btu_studies::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
 use btu_suite::activity::OpenLoop;
 use btu_suite::experiment::{Experiment, Frame, Measured};
 use btu_suite::lead;
-use btu_suite::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
 use btu_testbed::note;
 use btu_units::{BitRate, Bytes, Span};
 

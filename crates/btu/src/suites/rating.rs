@@ -6,12 +6,12 @@ use btu_control::environment::settings;
 use btu_report::html::Page;
 use btu_report::{RawRow, RunReport, TextOptions, rate_text, rating_words, run_page};
 use btu_store::{RunRow, Store};
+use btu_studies::compare::{PlanDifference, Run, asks_the_same, plan_differences};
+use btu_studies::papers::Study;
+use btu_studies::rate::Title;
 use btu_suite::cell::Row;
-use btu_suite::compare::{PlanDifference, Run, asks_the_same, plan_differences};
-use btu_suite::history::Study;
 use btu_suite::plan::Plan;
 use btu_suite::record::{CellRecord, Outcome};
-use btu_suite::verdict::Title;
 use btu_units::written_rate;
 
 use super::{Suite, first_values, json, lines, value};

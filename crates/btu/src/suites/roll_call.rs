@@ -6,7 +6,7 @@ use anyhow::Context;
 use btu_report::html::Page;
 use btu_report::{RawRow, TextOptions, roll_page, roll_text};
 use btu_store::{RunRow, Store};
-use btu_suite::history::Study;
+use btu_studies::papers::Study;
 use btu_suite::roll::{Greeted, Roll, SUITE};
 
 use super::{Suite, first_values, json, lines, refuse_studies, value};

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use btu_report::html::Page;
 use btu_report::{RawRow, TextOptions, hint_page, pipe_page, set_page};
 use btu_store::{RunRow, Store};
+use btu_studies::papers::Study;
 use btu_suite::hint::{self, HintPoint, HintRecord, HintRun};
-use btu_suite::history::Study;
 use btu_suite::pipe::{PipePlan, Point, Purpose, SetPlan, SetPoint, Trial};
 
 use super::{Suite, first_values, json, lines, refuse_studies, value};

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use btu_report::html::Page;
 use btu_report::{RawRow, Reported, TextOptions, page_text};
 use btu_store::{RunRow, Store};
-use btu_suite::compare::{PlanDifference, Run, StudyRow, study_differences, study_readings};
+use btu_studies::compare::{PlanDifference, Run, StudyRow, study_differences, study_readings};
+use btu_studies::papers::Study;
 use btu_suite::experiment::{AnyExperiment, Facts, Measured, any};
-use btu_suite::history::Study;
 use btu_units::{Span, written_rate};
 use serde_json::Value;
 

@@ -68,7 +68,7 @@ fn targets_are_sorted_and_seeds_are_good() {
         assert!(serde_json::from_slice::<btu_suite::network::Network>(&seed).is_ok());
     }
     // A new study of the suite's crate has a seed, and it is a plan that counts.
-    assert_eq!(table::readback::STUDIES.len(), studies_of_the_suite());
+    assert_eq!(table::readback::STUDIES.len(), plans_of_studies());
     for seeds::StudySeed { study, plan, .. } in seeds::studies() {
         let hash = study.hash(&plan.to_string());
         assert!(matches!(hash, Ok(Some(_))), "{study:?}: {hash:?}");
@@ -80,9 +80,9 @@ fn targets_are_sorted_and_seeds_are_good() {
     assert_eq!((blocks.len(), left), (3, 0), "{blocks:?}");
 }
 
-/// The number of plans in the sources of the suite's crate.
-fn studies_of_the_suite() -> usize {
-    let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../suite/src");
+/// The number of plans in the sources of the studies.
+fn plans_of_studies() -> usize {
+    let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../studies/src");
     let plans = std::fs::read_dir(sources)
         .unwrap()
         .filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("plan.rs")).ok());

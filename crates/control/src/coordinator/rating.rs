@@ -10,7 +10,6 @@ use btu_suite::plan::Plan;
 use btu_suite::record::{CellRecord, PlacedReport};
 use btu_suite::schedule::{self, Slot};
 use btu_suite::script::{Amount, DEADLINE_FACTOR, Setting};
-use btu_suite::verdict::so_far;
 use btu_suite::work::Amounts;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
@@ -36,15 +35,20 @@ pub(crate) struct Calibration {
 pub struct Rating {
     plan: Plan,
     base: Setting,
+    so_far: fn(&[CellRecord]) -> String,
 }
 
 impl Rating {
     /// The rating of `plan`. `scratch` is an existing directory on the disk that the host
-    /// activities use; it outlives this.
+    /// activities use; it outlives this. `so_far` says the intermediate result in a line.
     ///
     /// # Errors
     /// A kernel without random bytes.
-    pub fn new(plan: Plan, scratch: PathBuf) -> Result<Self, CoordinatorError> {
+    pub fn new(
+        plan: Plan,
+        scratch: PathBuf,
+        so_far: fn(&[CellRecord]) -> String,
+    ) -> Result<Self, CoordinatorError> {
         let target = plan.profile.target;
         let base = Setting {
             seed: plan.seed,
@@ -56,7 +60,7 @@ impl Rating {
             disk_source: None,
             ftp_password: secret::password()?,
         };
-        Ok(Self { plan, base })
+        Ok(Self { plan, base, so_far })
     }
 }
 
@@ -84,7 +88,7 @@ impl Study for Rating {
     }
 
     fn so_far(&self, records: &[CellRecord]) -> String {
-        so_far(records)
+        (self.so_far)(records)
     }
 
     fn sure_after(&self, block: u32, _done: &[CellRecord]) -> usize {

@@ -1,6 +1,6 @@
 //! The inverse questions: the number of round trips, and the least bandwidth.
 
-use btu_suite::app::{AppVerdict, Bandwidth, Questions, Trips};
+use btu_studies::app::{AppVerdict, Bandwidth, Questions, Trips};
 
 use super::way::{Columns, way};
 use crate::html::{Block, Cell, Section};

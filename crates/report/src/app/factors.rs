@@ -1,7 +1,7 @@
 //! A factorial experiment: which factor matters most.
 
 use btu_stats::Estimate;
-use btu_suite::app::{AppVerdict, FactorRow, FactorShares};
+use btu_studies::app::{AppVerdict, FactorRow, FactorShares};
 
 use crate::html::{Block, Cell, Section, Table};
 use crate::number::percent;

@@ -1,6 +1,6 @@
 //! The study's tables, number by number, next to what was measured.
 
-use btu_suite::app::{AppVerdict, PaperCell, PaperLine, PaperTable};
+use btu_studies::app::{AppVerdict, PaperCell, PaperLine, PaperTable};
 
 use crate::html::{Block, Cell, Section, Table};
 

@@ -1,7 +1,7 @@
 //! Rates as the study's tables have them: a protocol on each line, and its carrier, or its picture,
 //! in the columns.
 
-use btu_suite::app::{AppCell, AppVerdict};
+use btu_studies::app::{AppCell, AppVerdict};
 
 use crate::html::{Block, Cell, Section, Table};
 

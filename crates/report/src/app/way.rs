@@ -1,6 +1,6 @@
 //! The properties that distinguish rows, as columns of a table and as words.
 
-use btu_suite::app::{AppCell, AppRow};
+use btu_studies::app::{AppCell, AppRow};
 
 use crate::html::{Cell, Table};
 

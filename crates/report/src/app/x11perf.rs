@@ -1,6 +1,6 @@
 //! What an X server shows next to what x11perf measures there.
 
-use btu_suite::app::AppVerdict;
+use btu_studies::app::AppVerdict;
 
 use crate::html::{Block, Cell, Section, Table};
 

@@ -1,7 +1,7 @@
 //! The first screen of a comparison: both means, the cells that changed most, and possible
 //! explanations.
 
-use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Over};
+use btu_studies::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Over};
 
 use super::words;
 use crate::html::PageWarning;

@@ -1,6 +1,6 @@
 //! A comparison as Markdown (GitHub's tables).
 
-use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison};
+use btu_studies::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison};
 use btu_units::controls;
 
 use super::words;

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use btu_stats::Estimate;
-use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison, Unit};
+use btu_studies::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison};
+use btu_suite::reading::Unit;
 
 use super::first;
 use super::words::{self, cut};
@@ -16,7 +17,7 @@ const MEGABIT: f64 = 1e6;
 
 /// The whole comparison; `all` is the command that shows every cell.
 pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> Page {
-    let base = &comparison.base.name;
+    let base = cut(&comparison.base.name);
     let headline = match comparison.others.as_slice() {
         [one] => {
             let answer = words::answer(comparison, one);

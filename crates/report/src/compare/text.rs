@@ -1,6 +1,6 @@
 //! A comparison for a terminal.
 
-use btu_suite::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison};
+use btu_studies::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison};
 
 use super::words::{self, cut, cut_to};
 use crate::head::TextOptions;

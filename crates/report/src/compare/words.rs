@@ -1,10 +1,11 @@
 //! The words that both forms of a comparison use.
 
 use btu_stats::{Estimate, Interval};
-use btu_suite::compare::{
-    ComparedCell, ComparedRow, ComparedSide, Comparison, Finding, Over, Overall, Unit,
+use btu_studies::compare::{
+    ComparedCell, ComparedRow, ComparedSide, Comparison, Finding, Over, Overall,
 };
-use btu_suite::verdict::Title;
+use btu_studies::rate::Title;
+use btu_suite::reading::Unit;
 
 use crate::number::{NOTHING, count, percent, three_digits};
 use crate::sheet::columns;

@@ -1,7 +1,7 @@
 //! The parts of copies' times: the chain of factors, the fixed part and the rate, storage against
 //! program.
 
-use btu_suite::copy::{Chain, CopyChain, CopyVerdict, Link, way};
+use btu_studies::copy::{Chain, CopyChain, CopyVerdict, Link, way};
 
 use super::{KILO, MEGA, MILLI, PERCENT, names};
 use crate::html::{

@@ -1,6 +1,6 @@
 //! Packets by the second, as figures 6 to 8 of the report have them.
 
-use btu_suite::copy::{CopyRow, CopyVerdict, Packets};
+use btu_studies::copy::{CopyRow, CopyVerdict, Packets};
 
 use super::{MILLI, PERCENT, add, is_at, names};
 use crate::html::{Axis, Block, Cell, Figure, Layout, Panel, Point, Section, Series, Table};

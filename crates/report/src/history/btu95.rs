@@ -1,6 +1,6 @@
 //! The 1995 BTU paper: ratings, order, misprints, penalties.
 
-use btu_suite::history::btu95::{
+use btu_studies::papers::btu95::{
     Half, History, MESSAGE_BYTES, MachineHistory, MeanCheck, MeanKind, OverLoads, PenaltyCheck,
     Ranking, Rating95, RowSource, Side,
 };
@@ -233,7 +233,7 @@ fn payer(cell: &PenaltyCheck) -> String {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::history::btu95::history;
+    use btu_studies::papers::btu95::history;
 
     use super::*;
 

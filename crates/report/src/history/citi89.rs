@@ -1,6 +1,6 @@
 //! CITI report 89-4.
 
-use btu_suite::history::citi89::{Case, History, Transfer};
+use btu_studies::papers::citi89::{Case, History, Transfer};
 
 use super::parts::{claims, opening, paragraph, words};
 use crate::head::TextOptions;
@@ -100,7 +100,7 @@ fn transfers(transfers: &[Transfer], options: &TextOptions) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::history::citi89::history;
+    use btu_studies::papers::citi89::history;
 
     use super::*;
 

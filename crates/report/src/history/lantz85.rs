@@ -1,6 +1,6 @@
 //! Lantz, Nowicki and Theimer 1985.
 
-use btu_suite::history::lantz85::{
+use btu_studies::papers::lantz85::{
     Bounds, Ceiling, Conclusion, Division, Factor, History, Judgement, Line, Sensitivity,
     StructureTransfer, Table,
 };
@@ -237,7 +237,7 @@ fn repeated(history: &History, options: &TextOptions) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::history::lantz85::history;
+    use btu_studies::papers::lantz85::history;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The list of studies.
 
-use btu_suite::history::Study;
+use btu_studies::papers::Study;
 
 use super::parts::words;
 use crate::head::TextOptions;

@@ -1,6 +1,6 @@
 //! The page of the study `NetPIPE` of 1996.
 
-use btu_suite::history::netpipe96::{Curve, History, LayerCost};
+use btu_studies::papers::netpipe96::{Curve, History, LayerCost};
 
 use super::parts::{claims, opening, paragraph, words};
 use crate::head::TextOptions;
@@ -82,7 +82,7 @@ fn points(curves: &[Curve], options: &TextOptions) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::history::netpipe96::history;
+    use btu_studies::papers::netpipe96::history;
 
     use super::*;
 

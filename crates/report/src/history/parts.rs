@@ -1,6 +1,6 @@
 //! Common parts of the pages of all studies.
 
-use btu_suite::history::Claim;
+use btu_studies::papers::Claim;
 
 use crate::head::TextOptions;
 use crate::number::count;

@@ -1,6 +1,6 @@
 //! The page of the study of Press, 1988.
 
-use btu_suite::history::press88::{History, Pause, Prediction, Service, Task};
+use btu_studies::papers::press88::{History, Pause, Prediction, Service, Task};
 
 use super::parts::{claims, opening, words};
 use crate::head::TextOptions;
@@ -114,7 +114,7 @@ fn pauses(pauses: &[Pause], options: &TextOptions) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::history::press88::history;
+    use btu_studies::papers::press88::history;
 
     use super::*;
 

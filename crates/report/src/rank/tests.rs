@@ -1,8 +1,9 @@
 //! Tests of the exact terminal text.
 
 use btu_stats::Interval;
-use btu_suite::history::btu95;
-use btu_suite::rank::{Basis, LeftOut, Traits};
+use btu_studies::papers::btu95;
+use btu_studies::rank::{Basis, LeftOut};
+use btu_suite::machine::Traits;
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! The effects of factors: a ranking, a picture for each factor, and two factors together.
 
 use btu_stats::{Estimate, Term};
-use btu_suite::run::{Factor, FactorEffects, Fraction, Pair, RunPlan, ValueVerdict};
+use btu_studies::run::{Factor, FactorEffects, Fraction, Pair, RunPlan, ValueVerdict};
 
 use super::unit_of;
 use crate::html::{
@@ -257,7 +257,7 @@ fn heat_map(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Table {
 #[cfg(test)]
 mod tests {
     use btu_stats::Effects;
-    use btu_suite::run::Alias;
+    use btu_studies::run::Alias;
 
     use super::*;
 

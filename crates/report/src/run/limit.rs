@@ -2,7 +2,7 @@
 //! the processors of the programs, or what these wait for.
 
 use btu_stats::Estimate;
-use btu_suite::run::{ProgramUse, RunPlan, RunVerdict, ValueVerdict};
+use btu_studies::run::{ProgramUse, RunPlan, RunVerdict, ValueVerdict};
 
 use super::effects::words;
 use crate::versus::{leaders, list};
@@ -71,7 +71,7 @@ fn busy(program: &ProgramUse) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::run::{RowUse, RunCell};
+    use btu_studies::run::{RowUse, RunCell};
 
     use super::*;
 

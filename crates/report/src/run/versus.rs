@@ -1,8 +1,8 @@
 //! A row compared with the baseline, in words.
 
 use btu_stats::Estimate;
-use btu_suite::compare::Finding;
-use btu_suite::run::{Better, Factor, RowVerdict, RunPlan, ValueVerdict};
+use btu_studies::compare::Finding;
+use btu_studies::run::{Better, Factor, RowVerdict, RunPlan, ValueVerdict};
 
 use crate::number::percent;
 use crate::versus::{Directions, FASTER, HIGHER, Said, Sides, times, verdict};

@@ -2,8 +2,8 @@
 //! limits that.
 
 use btu_stats::{Estimate, arithmetic_mean};
+use btu_studies::rate::{Cause, ExpectedRow, LoadSlowdown};
 use btu_suite::cell::Load;
-use btu_suite::verdict::{Cause, ExpectedRow, LoadSlowdown};
 
 use super::RunReport;
 use crate::number::{count, ends, percent, three_digits};

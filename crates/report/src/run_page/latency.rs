@@ -1,9 +1,9 @@
 //! Request and response, and the paced stream: whole distributions, from the stored histograms.
 
 use btu_stats::Histogram;
+use btu_studies::rate::{InteractiveRow, UdpRow};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::record::Outcome;
-use btu_suite::verdict::{InteractiveRow, UdpRow};
 
 use super::{MEGABIT, RunReport, loads, role, row};
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Section, Series, Table};

@@ -1,6 +1,6 @@
 //! The CPU cost of moving bytes on the machine.
 
-use btu_suite::verdict::CpuRow;
+use btu_studies::rate::CpuRow;
 
 use super::{RunReport, row};
 use crate::html::{

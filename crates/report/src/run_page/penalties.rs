@@ -2,8 +2,8 @@
 //! slowdowns.
 
 use btu_stats::Estimate;
+use btu_studies::rate::{ComponentSlowdown, Penalty, Side};
 use btu_suite::cell::Load;
-use btu_suite::verdict::{ComponentSlowdown, Penalty, Side};
 
 use super::{RunReport, components, role, row};
 use crate::html::{

@@ -1,7 +1,7 @@
 //! BTU by message size: Figure 3a and Table A17 of the paper.
 
 use btu_stats::Estimate;
-use btu_suite::verdict::{Rating, SizeRating};
+use btu_studies::rate::{Rating, SizeRating};
 
 use super::{MEGABIT, RunReport};
 use crate::html::{

@@ -1,8 +1,8 @@
 //! The rating next to the results of other studies, if the user asked for them.
 
 use btu_stats::Estimate;
-use btu_suite::history::Study;
-use btu_suite::history::btu95::corrected;
+use btu_studies::papers::Study;
+use btu_studies::papers::btu95::corrected;
 
 use super::{MEGABIT, RunReport, row};
 use crate::html::{

@@ -1,6 +1,6 @@
 //! Where the spread of the rating comes from: three numbers, and what to do.
 
-use btu_suite::verdict::Verdict;
+use btu_studies::rate::Verdict;
 
 use super::row;
 use crate::html::{Block, Cell, Section, Table};

@@ -1,6 +1,6 @@
 //! The result of `btu speed` in a few words, for a list of runs.
 
-use btu_suite::speed::{Direction, Phase, SpeedVerdict};
+use btu_studies::speed::{Direction, Phase, SpeedVerdict};
 
 use crate::number::three_digits;
 use crate::unit::{rate as rate_in_words, rate_unit, time};

@@ -1,6 +1,6 @@
 //! The verdict in a sentence: how much longer requests wait while the network is full.
 
-use btu_suite::speed::{Bloat, BloatWord, Phase, SpeedVerdict, Wait};
+use btu_studies::speed::{Bloat, BloatWord, Phase, SpeedVerdict, Wait};
 
 use super::MILLI;
 use crate::unit::time;

@@ -1,7 +1,7 @@
 //! The CPU cost of moving bytes on the test machine.
 
 use btu_stats::arithmetic_mean;
-use btu_suite::verdict::CpuRow;
+use btu_studies::rate::CpuRow;
 use btu_units::Bytes;
 
 use super::rates::called;

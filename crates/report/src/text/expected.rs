@@ -1,7 +1,7 @@
 //! The predictions of the closed form and the simulator for the network file, next to the
 //! measurements.
 
-use btu_suite::verdict::ExpectedRow;
+use btu_studies::rate::ExpectedRow;
 
 use super::{MEGABIT, Page};
 use crate::number::{NOTHING, or_dash};

@@ -1,8 +1,8 @@
 //! The rows outside the rating.
 
 use btu_stats::Proportion;
+use btu_studies::rate::{InteractiveRow, UdpRow};
 use btu_suite::cell::Component;
-use btu_suite::verdict::{InteractiveRow, UdpRow};
 
 use super::rates::called;
 use super::{MEGABIT, Page};

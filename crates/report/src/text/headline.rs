@@ -1,8 +1,8 @@
 //! The rating, and its scope.
 
 use btu_stats::Means;
+use btu_studies::rate::{Obstacle, Rating};
 use btu_suite::cell::Load;
-use btu_suite::verdict::{Obstacle, Rating};
 
 use super::Page;
 use super::rates::called;

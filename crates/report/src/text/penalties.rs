@@ -1,8 +1,8 @@
 //! The time that each activity loses because the others run.
 
 use btu_stats::Estimate;
+use btu_studies::rate::{Penalty, Side};
 use btu_suite::cell::{Component, Load};
-use btu_suite::verdict::{Penalty, Side};
 use btu_units::Bytes;
 
 use super::{Page, size_head};

@@ -1,8 +1,8 @@
 //! The table of rates.
 
 use btu_stats::Estimate;
+use btu_studies::rate::{RateRow, Rating};
 use btu_suite::cell::{Component, Load};
-use btu_suite::verdict::{RateRow, Rating};
 use btu_units::Bytes;
 
 use super::{MEGABIT, Page, size_head};

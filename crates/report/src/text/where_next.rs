@@ -1,6 +1,6 @@
 //! The place of the run, and the commands that show more of it.
 
-use btu_suite::verdict::Cause;
+use btu_studies::rate::Cause;
 
 use super::Page;
 

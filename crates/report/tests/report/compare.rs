@@ -5,11 +5,11 @@ use btu_report::{
     TextOptions, comparison_markdown, comparison_page, comparison_text, first_screen,
 };
 use btu_stats::Level;
-use btu_suite::cell::{Component, Load, Row};
-use btu_suite::compare::{
-    Aspect, Comparison, Group, Matter, PlanDifference, Quantity, Question, Reading, Run, StudyRow,
-    compare,
+use btu_studies::compare::{
+    Aspect, Comparison, Group, Matter, PlanDifference, Question, Run, StudyRow, compare,
 };
+use btu_suite::cell::{Component, Load, Row};
+use btu_suite::reading::{Quantity, Reading};
 use btu_units::Bytes;
 
 const WIDE: TextOptions = TextOptions { colour: false, width: 100 };
@@ -185,6 +185,20 @@ fn of_equal_runs_it_is_said_how_much_they_differ_at_most() {
     assert_eq!(said, "r2 compared with r1: no difference seen in any of 3 cells");
     let most: f64 = most.trim_end_matches(" %").parse().expect("a number");
     assert!((0.1..2.0).contains(&most), "{most}");
+}
+
+/// The answer is on the first screen however many runs a side has.
+#[test]
+fn many_runs_leave_room_for_the_answer() {
+    let named = |letter: &str| (1..=40).map(|n| format!("{letter}{n}")).collect::<Vec<_>>();
+    let side = |letter: &str, factor: f64| {
+        let runs = named(letter).into_iter().map(|name| run(&name, factor, &rows()));
+        group(&named(letter).join(","), runs.collect())
+    };
+    let page = comparison_page(&comparison(&side("r", 1.0), &[side("s", 0.5)]), "btu compare");
+    let screen = first_screen(&page, &TextOptions { colour: false, width: 80 });
+    let first: String = screen.lines().take(2).collect();
+    assert!(first.contains("slower, "), "{screen}");
 }
 
 /// Rates alone have a mean.

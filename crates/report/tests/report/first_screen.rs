@@ -12,8 +12,9 @@ use btu_report::{
     model_page, sim_page,
 };
 use btu_stats::Level;
+use btu_studies::compare::{Comparison, Group, Matter, Question as Asked, Run, compare};
 use btu_suite::cell::{Component, Load, Row};
-use btu_suite::compare::{Comparison, Group, Matter, Question as Asked, Reading, Run, compare};
+use btu_suite::reading::Reading;
 use btu_units::{Bytes, Span};
 
 use crate::run::{self, SampleRun};

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use btu_report::html::{Block, Cell, Page, Table, html};
 use btu_report::{RuleFacts, RunMark, csv, markdown, page_workbook, run_marks, svg};
+use btu_studies::papers::{Study, btu95::corrected};
+use btu_studies::rate::Obstacle;
 use btu_suite::cell::{Load, Row};
-use btu_suite::history::{Study, btu95::corrected};
-use btu_suite::verdict::Obstacle;
 use btu_units::Bytes;
 use proptest::prelude::*;
 

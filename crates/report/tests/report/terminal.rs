@@ -1,9 +1,9 @@
 //! The terminal output, word for word.
 
 use btu_report::{RunLine, TextOptions, rate_text, rating_words, runs_text};
+use btu_studies::rate::{Context, Title, judge};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::plan::Plan;
-use btu_suite::verdict::{Context, Title, judge};
 use btu_units::{Bytes, Span};
 
 use crate::sample;

@@ -3,7 +3,7 @@
 use btu_stats::Histogram;
 use btu_store::{State, StoreError};
 use btu_suite::cell::{Component, Load, Row};
-use btu_suite::compare::Reading;
+use btu_suite::reading::Reading;
 use btu_suite::record::{CellRecord, MachineCpu, Outcome, ProcessorReadings, Requested};
 use btu_units::{Bytes, Span};
 use rusqlite::Connection;

@@ -28,7 +28,7 @@ impl Broadcasts {
     pub const NONE: Self = Self(0);
 
     /// Two thirds of a line of 1 Mb/s.
-    pub(super) const THOUSAND: Self = Self(1000);
+    pub const THOUSAND: Self = Self(1000);
 
     /// Octets of a broadcast's datagram: with the headers of UDP and IP, the shortest payload of an
     /// Ethernet frame, 46 octets.

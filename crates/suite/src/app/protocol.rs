@@ -205,7 +205,7 @@ impl Carrier {
     }
 
     /// Whether a closed form knows it, as far as packets and who waits for whom.
-    pub(crate) const fn has_form(self) -> bool {
+    pub const fn has_form(self) -> bool {
         matches!(self, Self::Tcp | Self::Tls | Self::Relay)
     }
 

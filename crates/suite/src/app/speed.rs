@@ -23,7 +23,7 @@ impl Speed {
     pub const HALF: Self = Self(50);
 
     /// The study's 8 MHz instead of 10.
-    pub(super) const FOUR_FIFTHS: Self = Self(80);
+    pub const FOUR_FIFTHS: Self = Self(80);
 
     /// As fast as the processor is.
     pub const FULL: Self = Self(100);

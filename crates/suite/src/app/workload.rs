@@ -69,7 +69,7 @@ impl Workload {
     }
 
     /// The unit that the study counts instead of each shown item: characters of text, else items.
-    pub(super) fn units_of_an_item(self) -> f64 {
+    pub fn units_of_an_item(self) -> f64 {
         match self {
             Self::Text => f64::from(COLUMNS * ROWS) / self.shown() as f64,
             _ => 1.0,
@@ -117,7 +117,7 @@ impl fmt::Display for Workload {
 }
 
 /// The sum of all vectors' lengths, each cut to whole pixels: the study's "288,364 pixels".
-pub(crate) fn vector_pixels() -> u64 {
+pub fn vector_pixels() -> u64 {
     let length = |item: Item| match item {
         Item::Vector { from, to } => {
             f64::from(to.x - from.x).hypot(f64::from(to.y - from.y)) as u64

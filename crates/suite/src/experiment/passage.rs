@@ -8,16 +8,16 @@ use btu_units::Bytes;
 
 /// Octets of a frame in addition to TCP's payload: Ethernet's header and check sequence, the
 /// headers of IPv4 and of TCP with time stamps.
-pub(crate) const AROUND_SEGMENT: usize = 14 + 4 + 20 + 32;
+pub const AROUND_SEGMENT: usize = 14 + 4 + 20 + 32;
 
 /// Octets of a frame in addition to UDP's payload.
-pub(crate) const AROUND_DATAGRAM: usize = 14 + 4 + 20 + 8;
+pub const AROUND_DATAGRAM: usize = 14 + 4 + 20 + 8;
 
 /// The size of Ethernet's shortest frame in octets.
 const SHORTEST_FRAME: usize = 64;
 
 /// The passage of frames of this size; `None` if the closed forms have no answer.
-pub(crate) fn passage(
+pub fn passage(
     drawing: &Drawing,
     from: StationId,
     to: StationId,

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::Measured;
 use crate::record::ClockSteps;
-use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares, count};
+use crate::record::{Shares, WireAccount};
+use crate::text::count;
 
 /// A warning about a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,7 +44,7 @@ fn invalid<C: std::fmt::Display>(cells: &[Measured<C>]) -> Option<Warning> {
 
 fn steal<C>(cells: &[Measured<C>]) -> Option<Warning> {
     let share = Shares::of(valid(cells).map(|cell| &cell.seen.machine))?.steal;
-    (share > MOST_STEAL).then(|| Warning {
+    (share > Shares::MOST_STEAL).then(|| Warning {
         cause: "stolen processor time",
         observed: format!(
             "the hypervisor took {:.1} % of the processors' time for others",
@@ -59,7 +60,7 @@ fn late<C>(cells: &[Measured<C>]) -> Option<Warning> {
         lateness.merge(&cell.seen.wire.lateness);
     }
     let (p99_ns, max_ns) = (lateness.quantile(0.99)?, lateness.max()?);
-    (p99_ns > MOST_LATENESS.nanoseconds()).then(|| Warning {
+    (p99_ns > WireAccount::MOST_LATENESS.nanoseconds()).then(|| Warning {
         cause: "late frames",
         observed: format!(
             "one frame in a hundred left the emulator {} late or later, the latest {}",

@@ -57,7 +57,7 @@ impl StationProgram {
     }
 
     /// The mean pause between transactions, in seconds.
-    pub(crate) fn pause_seconds(self) -> f64 {
+    pub fn pause_seconds(self) -> f64 {
         match self {
             Self::Constant => 0.0,
             Self::Paced { pauses, .. } => pauses.mean_seconds(),
@@ -87,7 +87,7 @@ impl StationWork {
     }
 
     /// The program of transactions, if it has a closed form.
-    pub(crate) const fn closed_program(&self) -> Option<StationProgram> {
+    pub const fn closed_program(&self) -> Option<StationProgram> {
         match self {
             Self::Transactions { program, .. } if program.is_closed() => Some(*program),
             _ => None,

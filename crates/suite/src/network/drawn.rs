@@ -100,7 +100,7 @@ fn laboratory(name: &str, settings: &[(&str, String)]) -> Result<Topology, ReadE
 }
 
 /// A network file as a plan holds it, with its settings and the recordings that it names.
-pub(crate) fn read_stored(name: &str, text: &str) -> Result<Drawing, ReadError> {
+pub fn read_stored(name: &str, text: &str) -> Result<Drawing, ReadError> {
     settings_of(text)
         .fold(Reader::new(name), |reader, (key, value)| reader.set(key, value))
         .read(text)

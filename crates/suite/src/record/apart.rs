@@ -21,6 +21,10 @@ pub struct Apart {
 }
 
 impl Apart {
+    /// A larger share of cells with processors far from each other deserves a warning: one cell in a
+    /// hundred, half as quick as it should be, changes a result by less than other things do.
+    pub const MOST_FAR: f64 = 0.01;
+
     /// Those of these readings.
     pub fn of(latencies: impl IntoIterator<Item = Span>) -> Self {
         let mut readings: Vec<Span> = latencies.into_iter().collect();

@@ -132,6 +132,37 @@ impl AddAssign for MachineCpu {
     }
 }
 
+/// Shares of all processors' time: 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shares {
+    /// Used, software interrupts among it.
+    pub busy: f64,
+    /// In software interrupts.
+    pub softirq: f64,
+    /// Taken by the hypervisor for others.
+    pub steal: f64,
+}
+
+impl Shares {
+    /// A larger share of stolen time deserves a warning: one per cent of the machine is about as large as
+    /// the differences that a user wants to detect.
+    pub const MOST_STEAL: f64 = 0.01;
+
+    /// Over all of `machines` together; `None` when no time was counted.
+    pub fn of<'a>(machines: impl Iterator<Item = &'a MachineCpu>) -> Option<Self> {
+        let mut sum = MachineCpu::default();
+        machines.for_each(|machine| sum += *machine);
+        let busy = sum.user_ns + sum.system_ns + sum.irq_ns + sum.softirq_ns;
+        let whole = (busy + sum.steal_ns + sum.idle_ns) as f64;
+        let share = |part: u64| part as f64 / whole;
+        (whole > 0.0).then(|| Self {
+            busy: share(busy),
+            softirq: share(sum.softirq_ns),
+            steal: share(sum.steal_ns),
+        })
+    }
+}
+
 /// Steps of wall clocks during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockSteps {

@@ -28,7 +28,7 @@ impl Slowed {
     }
 
     /// The logarithm of this time over the quick one: 0 at full speed, 0.1 where everything takes a tenth longer.
-    pub(crate) fn slowness(self, time: Span) -> f64 {
+    pub fn slowness(self, time: Span) -> f64 {
         (time.nanoseconds().max(1) as f64 / self.quick.nanoseconds() as f64).ln()
     }
 }

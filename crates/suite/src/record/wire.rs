@@ -32,6 +32,9 @@ pub struct WireAccount {
 }
 
 impl WireAccount {
+    /// With a larger lateness, an added delay of 1 ms is wrong by more than a tenth.
+    pub const MOST_LATENESS: Span = Span::from_microseconds(100);
+
     /// The share of late frames beyond which a measurement over the wire is unreliable: with the
     /// bound at `d`, 99 of 100 frames left within `d` of their time in every run that is not
     /// marked.

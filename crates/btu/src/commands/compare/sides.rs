@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use btu_control::environment::{Change, Environment, changes};
 use btu_store::{RunId, RunRow, State, Store};
-use btu_suite::compare::{Group, PlanDifference, Run};
+use btu_studies::compare::{Group, PlanDifference, Run};
 use btu_units::shell_word;
 use serde::de::DeserializeOwned;
 

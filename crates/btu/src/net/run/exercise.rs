@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::Context;
 use btu_control::coordinator::{self, CoordinatorError};
 use btu_network::{Drawing, StationId};
+use btu_studies::speed::upload;
 use btu_suite::experiment::CellSetting;
 use btu_suite::script::Script;
-use btu_suite::speed::upload;
 use btu_testbed::testbed::{Ending, RaisedNetwork, Signals};
 use btu_units::Span;
 

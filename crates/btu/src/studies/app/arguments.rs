@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use btu_studies::app::Factor;
 use btu_suite::app::{
-    Broadcasts, BroadcastsError, Carrier, Factor, Mix, MixError, Protocol, ProtocolError, Slowing,
-    Speed, Workload,
+    Broadcasts, BroadcastsError, Carrier, Mix, MixError, Protocol, ProtocolError, Slowing, Speed,
+    Workload,
 };
 use btu_units::Span;
 use clap::Args;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use btu_suite::app::{AppCell, AppPlan, Carrier, Slowing, Speed, Speeds};
+use btu_studies::app::{AppCell, AppPlan};
+use btu_suite::app::{Carrier, Slowing, Speed, Speeds};
 use btu_suite::experiment::Experiment;
 
 use super::arguments::{App, SlowBy};

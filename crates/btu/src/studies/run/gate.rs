@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use btu_report::junit;
 use btu_stats::Level;
 use btu_store::{RunId, Store};
-use btu_suite::compare::Gate;
+use btu_studies::compare::Gate;
+use btu_studies::run::{RunPlan, RunVerdict};
 use btu_suite::experiment::Experiment;
-use btu_suite::run::{RunPlan, RunVerdict};
 
 use super::arguments::RunStudy;
 use crate::exit::SLOWER;
@@ -36,8 +36,8 @@ pub(super) fn answer(options: &RunStudy, store: &Store, run: RunId) -> anyhow::R
 /// For each row of each value whether it is slower than allowed; `None` for the baseline, and
 /// without a limit.
 fn gates(verdict: &RunVerdict, slower: Option<f64>) -> Vec<Vec<Option<Gate>>> {
-    let of_value = |value: &btu_suite::run::ValueVerdict| {
-        let gate = |row: &btu_suite::run::RowVerdict| {
+    let of_value = |value: &btu_studies::run::ValueVerdict| {
+        let gate = |row: &btu_studies::run::RowVerdict| {
             Some(Gate::judge(&row.speed()?, row.adjusted_p, slower?, Level::P95))
         };
         value.rows.iter().map(gate).collect()

@@ -1,7 +1,7 @@
 //! The arguments of `btu speed`.
 
+use btu_studies::speed::MOST_STREAMS;
 use btu_suite::dscp::Dscp;
-use btu_suite::speed::MOST_STREAMS;
 use btu_units::{BitRate, Span};
 use clap::Args;
 

@@ -7,20 +7,21 @@ use btu_network::{Drawing, library_text};
 use btu_report::html::Page;
 use btu_report::{Origin, Reported, StoredRun, TextOptions, page_text};
 use btu_stats::{Histogram, Welford};
-use btu_suite::app::{self, AppCell, AppPlan, Carrier, Displayed, Drawn, Protocol, Workload};
-use btu_suite::copy::{
-    Background, Cache, CopyCell, CopyPlan, Direction, FileCopied, FileEnd, Marks, Mode, Program,
-    Storage,
-};
+use btu_studies::app::{AppCell, AppPlan};
+use btu_studies::copy::{Background, CopyCell, CopyPlan};
+use btu_studies::lan::{LanCell, LanPlan, Level};
+use btu_studies::run::{Asked, Found, Ground, RunCell, RunPlan, read};
+use btu_suite::app;
+use btu_suite::app::{Carrier, Displayed, Drawn, Protocol, Workload};
+use btu_suite::copy::{Cache, Direction, FileCopied, FileEnd, Marks, Mode, Program, Storage};
 use btu_suite::experiment::{Experiment, Field, Frame, Observation, Raised, Slot};
 use btu_suite::lan::{
-    FileSizes, FilesServed, LanCell, LanPlan, Level, Pattern, SETUP_CLIENT, ServedClient,
-    StationDone, StationProgram, StationWork, Task, TaskDone,
+    FileSizes, FilesServed, Pattern, SETUP_CLIENT, ServedClient, StationDone, StationProgram,
+    StationWork, Task, TaskDone,
 };
 use btu_suite::network::HostName;
 use btu_suite::program::{Ended, Ending, Part, Printed, ProgramReport};
 use btu_suite::record::{CpuTime, Outcome, PlacedReport, Report};
-use btu_suite::run::{Asked, Found, Ground, RunCell, RunPlan, read};
 use btu_units::{BitRate, Bytes, Span, Time};
 
 use super::both;
@@ -141,7 +142,7 @@ fn of_an_application() {
         relay: None,
         factors: None,
         paper: false,
-        questions: app::Questions::default(),
+        questions: btu_studies::app::Questions::default(),
         application: Span::ZERO,
         display: Span::ZERO,
         target: Span::from_milliseconds(50),
@@ -149,8 +150,10 @@ fn of_an_application() {
     let page = page(&plan, "10 Mb/s, delay 5 ms", drawn);
     insta::assert_snapshot!(both(&page));
     assert!(!both(&page).contains("within"), "nothing was asked");
-    let questions =
-        app::Questions { within: Some(Span::from_milliseconds(500)), at_least: Some(5000.0) };
+    let questions = btu_studies::app::Questions {
+        within: Some(Span::from_milliseconds(500)),
+        at_least: Some(5000.0),
+    };
     let asked = AppPlan { questions, ..plan.clone() };
     let asked = both(&self::page(&asked, "10 Mb/s, delay 5 ms", drawn));
     assert!(asked.contains("within 500 ms"), "{asked}");

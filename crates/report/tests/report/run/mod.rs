@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use btu_report::html::{Page, Section};
 use btu_report::{Origin, RunReport, StoredRun, run_page};
-use btu_suite::history::Study;
+use btu_studies::papers::Study;
+use btu_studies::rate::{Context, Verdict, judge};
 use btu_suite::record::{CellRecord, Outcome, Received, TcpInfo};
-use btu_suite::verdict::{Context, Verdict, judge};
 use btu_units::Span;
 
 use crate::sample::{context, head, records};

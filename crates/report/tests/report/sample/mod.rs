@@ -2,6 +2,7 @@
 
 use btu_report::RunHead;
 use btu_stats::Histogram;
+use btu_studies::rate::Context;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::{HostRole, Network};
 use btu_suite::plan::{Plan, Profile};
@@ -9,7 +10,6 @@ use btu_suite::record::{
     CellRecord, CpuTime, DatagramsReceived, DatagramsSent, HostResult, MachineCpu, NetworkResult,
     Outcome, PlacedReport, Report, Requested, Sent, TcpInfo,
 };
-use btu_suite::verdict::Context;
 use btu_units::{Bytes, Span, Time};
 
 /// The quick profile on two processors.

@@ -5,8 +5,7 @@ use btu_units::Bytes;
 
 use super::warning::PipeCause;
 use crate::pipe::Point;
-use crate::record::{ClockSteps, WireAccount};
-use crate::verdict::{MOST_LATENESS, MOST_STEAL, Shares};
+use crate::record::{ClockSteps, Shares, WireAccount};
 
 /// With fewer frames, the latest per cent is a single frame, which is not typical.
 const FRAMES_FOR_P99: u64 = 1000;
@@ -37,8 +36,8 @@ fn lateness(point: &Point) -> Option<(f64, Bytes, u64)> {
     let trial = median(&trials).filter(|seconds| *seconds > 0.0)?;
     let (p99_ns, max_ns) = (network.lateness.quantile(0.99)?, network.lateness.max()?);
     let share = max_ns as f64 * 1e-9 / trial;
-    let is_always_late =
-        network.lateness.count() >= FRAMES_FOR_P99 && p99_ns > MOST_LATENESS.nanoseconds();
+    let is_always_late = network.lateness.count() >= FRAMES_FOR_P99
+        && p99_ns > WireAccount::MOST_LATENESS.nanoseconds();
     (is_always_late || share > LATE_SHARE).then_some((share, point.size, max_ns))
 }
 
@@ -46,7 +45,7 @@ fn lateness(point: &Point) -> Option<(f64, Bytes, u64)> {
 pub(super) fn steal(points: &[Point]) -> Option<PipeCause> {
     let machines = points.iter().filter_map(|point| Some(&point.conditions.as_ref()?.machine));
     let share = Shares::of(machines)?.steal;
-    (share > MOST_STEAL).then_some(PipeCause::Steal { share })
+    (share > Shares::MOST_STEAL).then_some(PipeCause::Steal { share })
 }
 
 /// The machine slept while sizes were measured, which do not count.

@@ -12,7 +12,7 @@ use super::size::SizeVerdict;
 use crate::pipe::merge::{ReferenceReadings, readings};
 use crate::pipe::{Accounts, PipePlan, Point, Schedule};
 use crate::record::{Apart, ClockSteps};
-use crate::verdict::{MOST_APART, count};
+use crate::text::count;
 
 /// A median with an interval of a larger half width than this share of it is widely spread.
 const WIDE: f64 = 0.05;
@@ -294,7 +294,7 @@ fn slowed(measured: [&[Point]; 2], reference: &ReferenceReadings) -> Option<Pipe
 }
 
 fn is_worth_saying(disturbed: usize, counted: usize, of: usize) -> bool {
-    disturbed > counted || counted as f64 > MOST_APART * of as f64
+    disturbed > counted || counted as f64 > Apart::MOST_FAR * of as f64
 }
 
 fn unbalanced(accounts: &Accounts) -> Option<PipeCause> {

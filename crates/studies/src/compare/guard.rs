@@ -1,0 +1,214 @@
+//! The properties that two plans must share before their results may be compared.
+
+use std::fmt;
+
+use btu_units::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::difference::{Leaf, leaves};
+use btu_suite::activity::Receiving;
+use btu_suite::cell::{Component, Row};
+use btu_suite::plan::Plan;
+
+/// An aspect that a plan decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aspect {
+    /// The meaning of the plan's values.
+    Version,
+    /// The networks may differ.
+    Network,
+    /// The components may differ.
+    Components,
+    /// The message sizes may differ.
+    Messages,
+    /// The loads may differ.
+    Loads,
+    /// The volumes may differ.
+    Volume,
+    /// The windows of the sockets may differ.
+    Window,
+    /// The length and the number of repetitions.
+    Profile,
+    /// The settings of the disk and transfer activities.
+    Files,
+    /// The other options of a study.
+    Options,
+}
+
+impl Aspect {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 10] = [
+        Self::Version,
+        Self::Network,
+        Self::Components,
+        Self::Messages,
+        Self::Loads,
+        Self::Volume,
+        Self::Window,
+        Self::Profile,
+        Self::Files,
+        Self::Options,
+    ];
+
+    /// The aspect's name as users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::Network => "network",
+            Self::Components => "components",
+            Self::Messages => "messages",
+            Self::Loads => "loads",
+            Self::Volume => "volume",
+            Self::Window => "window",
+            Self::Profile => "profile",
+            Self::Files => "files",
+            Self::Options => "options",
+        }
+    }
+}
+
+impl fmt::Display for Aspect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The key of the congestion control in a stored network.
+const CONGESTION: &str = "congestion_control";
+
+/// A difference between two plans.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanDifference {
+    /// The aspect in which the two plans differ.
+    pub aspect: Aspect,
+    /// The setting in words.
+    pub setting: String,
+    /// The value in the base's plan.
+    pub base: String,
+    /// The value in the other plan.
+    pub other: String,
+}
+
+impl fmt::Display for PlanDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} from {} to {}", self.setting, self.base, self.other)
+    }
+}
+
+impl PlanDifference {
+    /// Differences below a key of two stored plans.
+    pub(super) fn below(
+        aspect: Aspect,
+        key: &str,
+        [base, other]: [Option<&Value>; 2],
+    ) -> Vec<Self> {
+        let leaves = leaves(key, base, other).into_iter();
+        leaves
+            .map(|Leaf { name, base, other }| Self { aspect, setting: name, base, other })
+            .collect()
+    }
+
+    /// The differences of two networks: their names, else what is different in them.
+    pub(super) fn of_networks(names: [String; 2], values: [Option<&Value>; 2]) -> Vec<Self> {
+        if names[0] == names[1] {
+            return Self::below(Aspect::Network, "network", values);
+        }
+        let congestion = values.map(|value| value.and_then(|value| value.get(CONGESTION)));
+        let [base, other] = names;
+        let mut all =
+            vec![Self { aspect: Aspect::Network, setting: "network".to_owned(), base, other }];
+        all.extend(Self::below(Aspect::Network, CONGESTION, congestion));
+        all
+    }
+}
+
+/// All differences between two plans, except the seed.
+pub fn plan_differences(base: &Plan, other: &Plan) -> Vec<PlanDifference> {
+    let differs = |aspect: Aspect| {
+        let values = [base, other].map(|plan| exactly(plan, aspect));
+        if values[0] == values[1] {
+            return Vec::new();
+        }
+        let [base, other] = [base, other].map(|plan| in_words(plan, aspect));
+        if base == other {
+            // Texts are rounded; if that hides the difference, the exact figures are shown.
+            return PlanDifference::below(
+                aspect,
+                aspect.name(),
+                [&values[0], &values[1]].map(Some),
+            );
+        }
+        vec![PlanDifference { aspect, setting: aspect.name().to_owned(), base, other }]
+    };
+    Aspect::ALL.into_iter().flat_map(differs).collect()
+}
+
+/// Whether `row` means an equal measurement in both plans: the paced stream does not if the plans
+/// differ in offered load or length, as they do on networks of different rates.
+pub fn asks_the_same(base: &Plan, other: &Plan, row: Row) -> bool {
+    let paced = matches!(row, Row::Network { component: Component::Udp, .. });
+    !paced || (base.udp_offered == other.udp_offered && base.stream_time() == other.stream_time())
+}
+
+/// The value of `aspect` in `plan`, to the last digit.
+fn exactly(plan: &Plan, aspect: Aspect) -> Value {
+    match aspect {
+        Aspect::Version => json!(plan.version),
+        Aspect::Network => json!(plan.network),
+        Aspect::Components => json!(plan.components),
+        Aspect::Messages => json!(plan.messages),
+        Aspect::Loads => json!(plan.loads),
+        Aspect::Volume => json!(plan.volume),
+        Aspect::Window => json!(plan.window),
+        Aspect::Profile => json!(plan.profile),
+        Aspect::Files => json!({"disk_file": plan.disk_file, "ftp_server": plan.ftp_server}),
+        Aspect::Options => {
+            json!({"receiving": plan.receiving, "protocol_work": plan.protocol_work})
+        }
+    }
+}
+
+/// Like `exactly`, rounded for readers.
+fn in_words(plan: &Plan, aspect: Aspect) -> String {
+    match aspect {
+        Aspect::Options => options(plan),
+        Aspect::Version => plan.version.to_string(),
+        Aspect::Network => plan.network.to_string(),
+        Aspect::Components => list(plan.components.iter().map(|component| component.name())),
+        Aspect::Messages => list(plan.messages.iter().map(|size| size.count())),
+        Aspect::Loads => list(plan.loads.iter().map(|load| load.name())),
+        Aspect::Volume => size(plan.volume, "calibrated"),
+        Aspect::Window => size(plan.window, "the system's choice"),
+        Aspect::Profile => plan.profile.name.clone(),
+        Aspect::Files => {
+            format!(
+                "{} on disk, {}",
+                plan.disk_file,
+                plan.ftp_server.as_deref().unwrap_or("embedded FTP server")
+            )
+        }
+    }
+}
+
+/// The place of the protocol work means something only on one machine with divided processors.
+fn options(plan: &Plan) -> String {
+    let reads = match plan.receiving {
+        Receiving::Plain => "receivers wait for each message",
+        Receiving::Batched => "receivers read in batches",
+    };
+    match plan.processors {
+        Some(_) => format!("{reads}, {}", plan.protocol_work),
+        None => reads.to_owned(),
+    }
+}
+
+fn size(size: Option<Bytes>, otherwise: &str) -> String {
+    size.map_or_else(|| otherwise.to_owned(), |size| size.to_string())
+}
+
+fn list<T: ToString>(names: impl Iterator<Item = T>) -> String {
+    let names: Vec<String> = names.map(|name| name.to_string()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(" ") }
+}

@@ -1,0 +1,47 @@
+//! The input of a comparison: runs as speeds of cells.
+
+use btu_suite::cell::Row;
+use btu_suite::reading::Reading;
+
+use super::Side;
+
+/// A run as its readings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run<R = Row> {
+    /// The name of the run.
+    pub name: String,
+    /// Its valid cells, in any order.
+    pub readings: Vec<Reading<R>>,
+}
+
+/// Runs that repeat one another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group<R = Row> {
+    /// As the user named it.
+    pub name: String,
+    /// The network they were made on.
+    pub network: String,
+    /// The runs of the group, which repeat one another.
+    pub runs: Vec<Run<R>>,
+}
+
+// By hand, since no row needs a default for it.
+impl<R> Default for Run<R> {
+    fn default() -> Self {
+        Self { name: String::new(), readings: Vec::new() }
+    }
+}
+
+impl<R> Default for Group<R> {
+    fn default() -> Self {
+        Self { name: String::new(), network: String::new(), runs: Vec::new() }
+    }
+}
+
+impl<R> Group<R> {
+    /// The group without its readings.
+    pub(super) fn side(&self) -> Side {
+        let runs = self.runs.iter().map(|run| run.name.clone()).collect();
+        Side { name: self.name.clone(), runs, network: self.network.clone() }
+    }
+}

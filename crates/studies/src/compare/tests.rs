@@ -1,0 +1,58 @@
+//! Comparisons with known answers.
+
+mod known;
+mod simulation;
+
+use btu_stats::Level;
+use rand::SeedableRng;
+use rand_distr::Distribution;
+use rand_pcg::Pcg64;
+
+use super::*;
+use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
+use btu_suite::reading::Reading;
+
+/// Rated rows under cpu load, so many.
+fn rows(count: usize) -> Vec<Row> {
+    let all = Component::RATED.iter().flat_map(|&component| {
+        MESSAGE_SIZES.iter().map(move |&message| Row::Network {
+            component,
+            message,
+            load: Load::Cpu,
+        })
+    });
+    all.take(count).collect()
+}
+
+/// A run with cells of `log(row index, block)` in logarithms.
+fn run(name: &str, rows: &[Row], blocks: u32, mut log: impl FnMut(usize, u32) -> f64) -> Run {
+    let mut readings = Vec::new();
+    for block in 0..blocks {
+        for (index, &row) in rows.iter().enumerate() {
+            readings.push(Reading { row, block, per_second: log(index, block).exp() });
+        }
+    }
+    Run { name: name.to_owned(), readings }
+}
+
+fn group(name: &str, runs: Vec<Run>) -> Group {
+    Group { name: name.to_owned(), network: "veth".to_owned(), runs }
+}
+
+fn question<'a>(base: &'a Group, others: &'a [Group]) -> Question<'a> {
+    Question { base, others, level: Level::P95, matter: Matter::DEFAULT }
+}
+
+/// The only comparison of two groups.
+fn one(base: &Group, other: &Group) -> ComparedSide {
+    compare(&question(base, std::slice::from_ref(other))).others.remove(0)
+}
+
+/// A standard normal number.
+fn normal(random: &mut Pcg64) -> f64 {
+    rand_distr::StandardNormal.sample(random)
+}
+
+fn seeded(seed: u64) -> Pcg64 {
+    Pcg64::seed_from_u64(seed)
+}

@@ -1,0 +1,102 @@
+//! The speed of a cell, the quantity behind it, and its unit: what comparisons and ratings are made of.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::{Component, Row};
+use crate::record::CellRecord;
+use crate::schedule;
+
+/// The speed of one valid cell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Reading<R = Row> {
+    /// Which row it repeats.
+    pub row: R,
+    /// Its block in the run, from 0.
+    pub block: u32,
+    /// How much per second, in the unit of its row; more is faster.
+    pub per_second: f64,
+}
+
+/// The unit of a speed, per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Payload bits at the receiver.
+    Bits,
+    /// Requests of one waiting user: one over the median round trip.
+    Requests,
+    /// Units of work of a host activity: rounds, bytes.
+    Work,
+    /// Repetitions of an operation that takes a time, one after the other.
+    Times,
+}
+
+impl Unit {
+    /// That of a row's speeds.
+    pub const fn of(row: Row) -> Self {
+        match row {
+            Row::Network {
+                component: Component::InteractiveTcp | Component::InteractiveUdp,
+                ..
+            } => Self::Requests,
+            Row::Network { .. } => Self::Bits,
+            Row::Host { .. } => Self::Work,
+        }
+    }
+}
+
+/// The measured quantity of a cell of a study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Payload that arrived over time: more is better.
+    Goodput,
+    /// The time that it took: less is better, and its speed is one over it.
+    Time,
+    /// Payload from the near host to the far one over time, while data goes both ways.
+    GoodputUp,
+    /// Like `GoodputUp`, from the far host to the near one.
+    GoodputDown,
+    /// The median round trip of requests: less is better, as of times.
+    RoundTrip,
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Goodput => "goodput",
+            Self::GoodputUp => "goodput up",
+            Self::GoodputDown => "goodput down",
+            Self::Time => "time",
+            Self::RoundTrip => "round trip",
+        })
+    }
+}
+
+impl Reading {
+    /// The speed of a cell; `None` where it is void or has none above zero.
+    ///
+    /// The amount of work of a host activity may differ from run to run, so its speed is work over
+    /// time.
+    pub fn of(record: &CellRecord) -> Option<Self> {
+        let per_second = match Unit::of(record.row) {
+            Unit::Bits | Unit::Times => record.network.as_ref()?.goodput_bits_per_second,
+            Unit::Requests => 1e9 / schedule::round_trip(record)?,
+            Unit::Work => {
+                let host = record.host.as_ref()?;
+                host.work as f64 / host.duration.seconds()
+            }
+        };
+        let reading = Self { row: record.row, block: record.block, per_second };
+        (record.is_valid() && reading.counts()).then_some(reading)
+    }
+}
+
+impl<R> Reading<R> {
+    /// Only what is above zero has a logarithm.
+    pub fn counts(&self) -> bool {
+        self.per_second > 0.0 && self.per_second.is_finite()
+    }
+}
