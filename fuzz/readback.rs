@@ -9,6 +9,7 @@ use btu_store::{RunRow, Store};
 use btu_studies::app::AppPlan;
 use btu_studies::copy::CopyPlan;
 use btu_studies::lan::LanPlan;
+use btu_studies::pipe::judge_set;
 use btu_studies::rate::{Context, judge, rating_of};
 use btu_studies::run::{Asked, Found, Ground, RunPlan};
 use btu_studies::speed::SpeedPlan;
@@ -18,7 +19,7 @@ use btu_suite::activity::{
 use btu_suite::experiment::{AnyExperiment, Raised, any};
 use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
 use btu_suite::network::{Impairments, Network};
-use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint, judge_set};
+use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint};
 use btu_suite::plan::{self, Plan};
 use btu_suite::roll::{self, Roll};
 use btu_suite::sample::Intervals;
@@ -89,7 +90,7 @@ fn show(store: &Store, row: &RunRow) {
         }
         pipe::SUITE => {
             let plan = read::<PipePlan>(&row.plan).expect("a plan");
-            serde_json::to_string(&pipe::judge(
+            serde_json::to_string(&btu_studies::pipe::judge(
                 &plan,
                 &store.records::<Point>(run).expect("points"),
             ))

@@ -9,6 +9,7 @@ pub mod copy;
 pub mod lan;
 pub mod limits;
 pub mod papers;
+pub mod pipe;
 pub mod rank;
 pub mod rate;
 pub mod run;

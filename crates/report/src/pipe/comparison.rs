@@ -1,6 +1,6 @@
 //! Stored signatures side by side.
 
-use btu_suite::pipe::{PipeVerdict, SignatureCost, cost_over};
+use btu_studies::pipe::{PipeVerdict, SignatureCost, cost_over};
 
 use super::cost::{Line, by_size, intervals, summary};
 use super::first::compared;

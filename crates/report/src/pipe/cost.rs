@@ -1,7 +1,7 @@
 //! The differences of signatures from the first of their set, as tables.
 
 use btu_stats::Estimate;
-use btu_suite::pipe::{PipeVerdict, SignatureCost};
+use btu_studies::pipe::{PipeVerdict, SignatureCost};
 
 use crate::head::TextOptions;
 use crate::number::{NOTHING, three_digits};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use btu_stats::Estimate;
-use btu_suite::pipe::{PipeVerdict, SizeVerdict};
+use btu_studies::pipe::{PipeVerdict, SizeVerdict};
 
 pub(super) const HEAD: &str = "size_bytes,trials,repetitions,least_seconds,lower_quartile_seconds,median_seconds,median_low_seconds,\
      median_high_seconds,upper_quartile_seconds,mean_seconds,most_seconds,throughput_bits_per_second,\

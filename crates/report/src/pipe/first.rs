@@ -2,7 +2,7 @@
 //! which the time of bytes exceeds that of a message.
 
 use btu_stats::Estimate;
-use btu_suite::pipe::{PipeVerdict, SignatureCost};
+use btu_studies::pipe::{PipeVerdict, SignatureCost};
 
 use super::page::Named;
 use crate::number::{ends, three_digits};

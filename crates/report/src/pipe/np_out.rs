@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use btu_suite::pipe::PipeVerdict;
+use btu_studies::pipe::PipeVerdict;
 
 /// Bits in the megabit of `NetPIPE` up to version 3 (netpipe.c: divided by 1024 × 1024). Nothing
 /// else here uses it.

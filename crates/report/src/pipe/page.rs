@@ -2,7 +2,7 @@
 //! differences from the first.
 
 use btu_stats::Estimate;
-use btu_suite::pipe::{PipeVerdict, SetVerdict, SignatureCost, SizeVerdict, cost_over};
+use btu_studies::pipe::{PipeVerdict, SetVerdict, SignatureCost, SizeVerdict, cost_over};
 
 use super::first;
 use super::set::{names, set_title};

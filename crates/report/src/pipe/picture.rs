@@ -4,7 +4,7 @@
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_stats::{Estimate, Interval};
 use btu_studies::papers::netpipe96;
-use btu_suite::pipe::{PipeVerdict, SizeVerdict};
+use btu_studies::pipe::{PipeVerdict, SizeVerdict};
 
 use crate::unit::{Unit, rate_unit, time_unit};
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use btu_suite::pipe::{LoadedVerdict, Purpose, SetVerdict};
+use btu_studies::pipe::{LoadedVerdict, SetVerdict};
+use btu_suite::pipe::Purpose;
 
 use super::cost::{Line, by_size, intervals, summary};
 use super::csv::{HEAD, ends_of, size_line};

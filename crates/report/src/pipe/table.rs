@@ -1,6 +1,6 @@
 //! The sizes of a signature as a table.
 
-use btu_suite::pipe::{PipeVerdict, SizeVerdict};
+use btu_studies::pipe::{PipeVerdict, SizeVerdict};
 
 use crate::head::TextOptions;
 use crate::number::{or_dash, plus_minus, three_digits};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use btu_studies::pipe::{PipeVerdict, SetVerdict, judge, judge_set};
 use btu_suite::cell::Load;
 use btu_suite::pipe::{
-    Accounts, End, Kind, Pattern, PipePlan, PipeVerdict, Place, Point, Purpose, SetPlan, SetPoint,
-    SetVerdict, Trial, judge, judge_set,
+    Accounts, End, Kind, Pattern, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, Trial,
 };
 use btu_units::{Bytes, Span};
 

@@ -1,7 +1,7 @@
 //! The result of a run for a terminal: the main numbers, the signature as a plot, the table, the
 //! warnings.
 
-use btu_suite::pipe::{Fit, Latencies, Peak, PipeVerdict};
+use btu_studies::pipe::{Fit, Latencies, Peak, PipeVerdict};
 
 use super::picture::{Graph, NamedSignature};
 use super::{plot, table, warnings};

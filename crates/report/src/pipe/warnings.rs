@@ -1,6 +1,6 @@
 //! Warnings about signatures.
 
-use btu_suite::pipe::{PipeVerdict, PipeWarning};
+use btu_studies::pipe::{PipeVerdict, PipeWarning};
 
 use crate::head::{RunHead, TextOptions};
 use crate::paint::Paint;

@@ -257,8 +257,14 @@ fn most_steps(plan: &HintPlan) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipe::Pattern;
-    use crate::pipe::verdict::tests::{plan, points};
+    use btu_units::Bytes;
+
+    use crate::pipe::{Kind, Pattern};
+
+    fn plan(sizes: &str, pattern: Pattern) -> PipePlan {
+        let sizes = sizes.parse().unwrap();
+        PipePlan { pattern, sizes, ..PipePlan::new(1, Kind::Tcp, Place::Here) }
+    }
 
     fn two() -> Vec<PipePlan> {
         let idle = plan("1,64", Pattern::PingPong);
@@ -317,7 +323,7 @@ mod tests {
     /// Runs of every version are read in this form.
     #[test]
     fn records_are_stored_by_the_kind_of_run() {
-        let point = points(&plan("1", Pattern::PingPong), |_| 1e-5).remove(0);
+        let point = Point::empty(Bytes::new(1));
         let whole = serde_json::to_value(&point).unwrap();
         let [one, set, hint] = [
             Job::One(Box::new(two().remove(0))),
@@ -336,7 +342,7 @@ mod tests {
     #[test]
     fn a_record_has_the_columns_of_its_own_signature() {
         let job = Job::Set(SetPlan::new(Purpose::Load, two()));
-        let point = points(&plan("64", Pattern::PingPong), |_| 1e-5).remove(0);
+        let point = Point::empty(Bytes::new(64));
         let load = |series| {
             let record = JobRecord::of_point(series, 0, point.clone());
             job.facts(&record).map(|facts| facts.load)

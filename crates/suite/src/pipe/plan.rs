@@ -76,7 +76,7 @@ pub struct Precision {
 }
 
 /// The fewest trials whose extremes are an interval of the median at 95 %.
-pub(super) const TRIALS_FOR_INTERVAL: u32 = 6;
+pub const TRIALS_FOR_INTERVAL: u32 = 6;
 
 const fn one() -> u32 {
     1

@@ -80,7 +80,7 @@ impl Point {
 
     /// Frames that the emulator lost on its own account; 0 without one. The drawn network loses
     /// none of them, so times of a size with such a frame are not valid.
-    pub(crate) fn lost_by_emulator(&self) -> u64 {
+    pub fn lost_by_emulator(&self) -> u64 {
         let network = self.conditions.as_ref().and_then(|conditions| conditions.network.as_deref());
         network.map_or(0, |network| network.port_drops + network.faults().count() as u64)
     }
@@ -93,7 +93,7 @@ impl Point {
 
     /// Whether its times are the network's: the emulator carried every frame, and the machine was
     /// awake.
-    pub(crate) fn is_undisturbed(&self) -> bool {
+    pub fn is_undisturbed(&self) -> bool {
         self.lost_by_emulator() == 0 && self.slept().is_none()
     }
 

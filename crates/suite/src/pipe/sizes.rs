@@ -178,7 +178,7 @@ impl Sizes {
     }
 
     /// Whether neighbours of the sizes are measured too.
-    pub(crate) fn is_perturbed(&self) -> bool {
+    pub fn is_perturbed(&self) -> bool {
         matches!(self, Self::Netpipe(sequence) if sequence.perturbation > Bytes::ZERO)
     }
 

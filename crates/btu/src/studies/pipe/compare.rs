@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use btu_report::{StoredSignature, first_screen, signatures_page, signatures_text};
 use btu_store::{RunRow, Store};
-use btu_suite::pipe::{PipePlan, SUITE, SignatureCost, cost_over};
+use btu_studies::pipe::{SignatureCost, cost_over};
+use btu_suite::pipe::{PipePlan, SUITE};
 use serde::Serialize;
 
 use super::show::{plan, signature};

@@ -8,8 +8,9 @@ use btu_report::{
     StoredRun, TextOptions, first_screen, hint_text, pipe_text, set_text, several_page,
 };
 use btu_store::{RunId, RunRow, Store};
+use btu_studies::pipe::{PipeVerdict, SetVerdict, judge, judge_set};
 use btu_suite::hint::{self, HintRecord, HintResult, HintRun, judge_run};
-use btu_suite::pipe::{PipeVerdict, Point, Purpose, SetPoint, SetVerdict, judge, judge_set};
+use btu_suite::pipe::{Point, Purpose, SetPoint};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -5,7 +5,7 @@ use btu_report::{
     NamedSignature, hint_csv, hint_picture, named_signatures, np_out, pipe_csv, pipe_picture,
     set_csv, set_title, signature_names,
 };
-use btu_suite::pipe::{LoadedVerdict, PipeVerdict};
+use btu_studies::pipe::{LoadedVerdict, PipeVerdict};
 
 use super::Outcome;
 use crate::cli::Pictures;

@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Kind;
 use super::cost::{SignatureCost, cost_over};
 use super::verdict::PipeVerdict;
+use btu_suite::pipe::Kind;
 
 /// The cost of a layer, compared with the path without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,8 +35,9 @@ mod tests {
     use btu_stats::Estimate;
 
     use super::*;
+    use crate::pipe::judge;
     use crate::pipe::verdict::tests::{plan, points};
-    use crate::pipe::{Pattern, PipePlan, judge};
+    use btu_suite::pipe::{Pattern, PipePlan};
 
     fn signature(kind: Kind, sizes: &str, fixed: f64, rate: f64) -> PipeVerdict {
         let plan = PipePlan { kind, ..plan(sizes, Pattern::PingPong) };

@@ -6,7 +6,7 @@ use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::size::SizeVerdict;
-use crate::pipe::PipePlan;
+use btu_suite::pipe::PipePlan;
 
 /// A fall of throughput by less than this share of the maximum of smaller messages is no dip.
 const DIP: f64 = 0.10;

@@ -5,7 +5,7 @@ use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::LEVEL;
-use crate::pipe::{PipePlan, Point};
+use btu_suite::pipe::{PipePlan, Point};
 
 /// A size with its times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

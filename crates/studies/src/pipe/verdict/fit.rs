@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LEVEL;
 use super::size::{SizeVerdict, inverse};
-use crate::pipe::PipePlan;
+use btu_suite::pipe::PipePlan;
 
 /// The fit of t0 + n/r to the larger half of the sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use btu_stats::median;
 use btu_units::Bytes;
 
 use super::warning::PipeCause;
-use crate::pipe::Point;
-use crate::record::{ClockSteps, Shares, WireAccount};
+use btu_suite::pipe::Point;
+use btu_suite::record::{ClockSteps, Shares, WireAccount};
 
 /// With fewer frames, the latest per cent is a single frame, which is not typical.
 const FRAMES_FOR_P99: u64 = 1000;
@@ -68,8 +68,8 @@ mod tests {
     use super::super::tests::{plan, points};
     use super::super::{PipePlan, judge};
     use super::*;
-    use crate::pipe::{Conditions, Pattern};
-    use crate::record::MachineCpu;
+    use btu_suite::pipe::{Conditions, Pattern};
+    use btu_suite::record::MachineCpu;
 
     fn measured(change: impl Fn(usize, &mut Conditions)) -> (PipePlan, Vec<Point>) {
         let plan = plan("1,1024,65536", Pattern::PingPong);
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(causes(lossy), (vec![PipeCause::EmulatorLost { frames: 3, sizes: 1 }], 2));
         let (plan, points) = measured(lossy);
         let valid: Vec<bool> =
-            points.iter().map(|point| crate::pipe::facts(&plan, point).valid).collect();
+            points.iter().map(|point| btu_suite::pipe::facts(&plan, point).valid).collect();
         assert_eq!(valid, [true, true, false]);
     }
 
@@ -153,7 +153,7 @@ mod tests {
         );
         let (plan, points) = measured(slept);
         let valid: Vec<bool> =
-            points.iter().map(|point| crate::pipe::facts(&plan, point).valid).collect();
+            points.iter().map(|point| btu_suite::pipe::facts(&plan, point).valid).collect();
         assert_eq!(valid, [false, true, true]);
     }
 

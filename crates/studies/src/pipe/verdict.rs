@@ -24,7 +24,8 @@ pub use shape::{Dip, Peak, Turn};
 pub use size::{Exchanges, OneWay, SizeVerdict};
 pub use warning::{PipeCause, PipeWarning, SizeRange};
 
-use super::{Accounts, Kind, Pattern, PipePlan, Point, merge};
+use super::merge;
+use btu_suite::pipe::{Accounts, Kind, Pattern, PipePlan, Point};
 
 /// The level of every interval in a verdict.
 pub(super) const LEVEL: Level = Level::P95;

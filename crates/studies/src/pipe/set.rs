@@ -1,0 +1,135 @@
+//! The verdict over several signatures of one run: the layers of a stack, or an idle machine and a busy one.
+
+use btu_suite::cell::Load;
+use btu_suite::pipe::{PipePlan, Point, Purpose, SetPlan, SetPoint};
+use serde::{Deserialize, Serialize};
+
+use super::cost::{SignatureCost, cost_over};
+use super::layers::{LayerCost, layer_costs};
+use super::{PipeVerdict, judge};
+
+/// The part of a signature that remains under a load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadCost {
+    /// The load on the machine.
+    pub load: Load,
+    /// The loaded machine compared with the idle one: a throughput ratio of 0.8 keeps 80 %.
+    #[serde(flatten)]
+    pub cost: SignatureCost,
+}
+
+/// The result of such a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SetVerdict {
+    /// Version of this form; a reader of an older one may miss fields, never misread them.
+    pub version: u32,
+    /// Its purpose.
+    pub purpose: Purpose,
+    /// The signatures in the plan's order.
+    pub signatures: Vec<LoadedVerdict>,
+    /// Each layer compared with the first; empty if layers are not the purpose.
+    pub layers: Vec<LayerCost>,
+    /// Each load compared with the first; empty if loads are not the purpose.
+    pub loads: Vec<LoadCost>,
+}
+
+/// A signature and the load under which it was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadedVerdict {
+    /// The load under which the signature was measured.
+    pub load: Load,
+    /// The verdict over the signature.
+    #[serde(flatten)]
+    pub verdict: PipeVerdict,
+}
+
+/// The verdict over the points so far.
+pub fn judge_set(plan: &SetPlan, points: &[SetPoint]) -> SetVerdict {
+    let verdicts: Vec<PipeVerdict> =
+        plan.series.iter().enumerate().map(|(n, one)| judge(one, &of(points, n))).collect();
+    let after_first = || plan.series.iter().zip(&verdicts).skip(1);
+    let load = |(one, verdict): (&PipePlan, &PipeVerdict)| {
+        Some(LoadCost { load: one.load, cost: cost_over(verdict, verdicts.first()?) })
+    };
+    let (layers, loads) = match plan.purpose {
+        Purpose::Layers => (layer_costs(&verdicts), Vec::new()),
+        Purpose::Load => (Vec::new(), after_first().filter_map(load).collect()),
+    };
+    let signatures = plan.series.iter().zip(verdicts);
+    let signatures =
+        signatures.map(|(one, verdict)| LoadedVerdict { load: one.load, verdict }).collect();
+    SetVerdict { version: 1, purpose: plan.purpose, signatures, layers, loads }
+}
+
+/// The points of one signature.
+fn of(points: &[SetPoint], series: usize) -> Vec<Point> {
+    points.iter().filter(|point| point.series == series).map(|point| point.point.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipe::verdict::tests::{plan, points};
+    use btu_suite::pipe::{Kind, Pattern};
+
+    fn idle_and_busy() -> SetPlan {
+        let idle = plan("1..10MB", Pattern::PingPong);
+        let busy = PipePlan { load: Load::Cpu, ..idle.clone() };
+        SetPlan::new(Purpose::Load, vec![idle, busy])
+    }
+
+    fn measured(plan: &SetPlan, times: &[fn(f64) -> f64]) -> Vec<SetPoint> {
+        let one = |(series, time): (usize, &fn(f64) -> f64)| {
+            points(&plan.series[series], time)
+                .into_iter()
+                .map(move |point| SetPoint { series, point })
+        };
+        times.iter().enumerate().flat_map(one).collect()
+    }
+
+    #[test]
+    fn a_busy_machine_keeps_its_share() {
+        let plan = idle_and_busy();
+        let points =
+            measured(&plan, &[|bytes| 1e-5 + bytes * 1e-9, |bytes| 4e-5 + bytes * 1.25e-9]);
+        let verdict = judge_set(&plan, &points);
+        assert_eq!(
+            (verdict.signatures.len(), verdict.layers.len(), verdict.loads.len()),
+            (2, 0, 1)
+        );
+        let LoadCost { load, cost } = &verdict.loads[0];
+        assert_eq!(*load, Load::Cpu);
+        for (found, expected) in [(cost.latency_ratio, 4.0), (cost.maximum_ratio, 0.8)] {
+            let found = found.unwrap();
+            assert!((found.value / expected - 1.0).abs() < 0.005, "{found:?}, not {expected}");
+            assert!(found.interval.unwrap().contains(expected), "{found:?} around {expected}");
+        }
+    }
+
+    #[test]
+    fn what_was_just_begun_has_a_verdict_too() {
+        let plan = idle_and_busy();
+        let verdict = judge_set(&plan, &[]);
+        assert_eq!((verdict.signatures.len(), verdict.loads[0].cost.latency_ratio), (2, None));
+        let empty = SetPlan::new(Purpose::Load, Vec::new());
+        assert_eq!(judge_set(&empty, &[]).loads, []);
+    }
+
+    #[test]
+    fn plan_points_and_verdict_survive_storage() {
+        let plan = idle_and_busy();
+        let read: SetPlan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+        assert_eq!(read, plan);
+        let mut reseeded = plan.clone();
+        reseeded.series.iter_mut().for_each(|one| one.seed += 1);
+        assert_eq!(reseeded.hash(), plan.hash());
+        reseeded.series[1].kind = Kind::Tls;
+        assert_ne!(reseeded.hash(), plan.hash());
+        let points = measured(&plan, &[|_| 1e-5, |_| 2e-5]);
+        let verdict = judge_set(&plan, &points);
+        let read: SetVerdict =
+            serde_json::from_str(&serde_json::to_string(&verdict).unwrap()).unwrap();
+        assert_eq!(read.signatures[1].load, Load::Cpu);
+        assert_eq!(of(&points, 1).len(), plan.series[1].sizes.list().len());
+    }
+}
