@@ -422,7 +422,7 @@ fn a_level_that_is_held_on_a_line_is_the_one_asked_for() {
 /// within 3 %.
 #[test]
 fn a_level_that_is_held_on_a_shared_ethernet_is_offered_as_the_simulator_says() {
-    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines_if_changed() else { return };
     let what = [
         "--program",
         "bare",

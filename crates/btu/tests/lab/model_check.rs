@@ -232,7 +232,7 @@ fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
 
 #[test]
 fn losses_and_overload_are_told_from_each_other() {
-    let Some(lab) = Lab::open_alone_if_changed() else { return };
+    let Some(lab) = Lab::open_slow_lines_if_changed() else { return };
     let lossy = LINE.replace("rate = ", "loss = \"20 %\"\nrate = ");
     let line = lab.file(&lossy).display().to_string();
     let common =

@@ -279,7 +279,7 @@ fn ping_sees_the_delay() {
 
 #[test]
 fn ping_sees_the_loss() {
-    let Some(lab) = Lab::open_alone_if_changed().filter(|_| is_there("ping")) else { return };
+    let Some(lab) = Lab::open_slow_lines_if_changed().filter(|_| is_there("ping")) else { return };
     let asked = [(10.0, 0.01), (100.0, 0.05), (100.0, 0.2)];
     let of_loss =
         |(megabits, share): (f64, f64)| (megabits, format!("loss = \"{} %\"", share * 100.0));

@@ -166,7 +166,7 @@ fn connections_of_a_bare_network_use_up_no_ports() {
 /// Progress is printed each second, by the receiver's count; and stations use IPv6 on request.
 #[test]
 fn each_second_is_a_line_of_json_and_the_last_line_the_result() {
-    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines_if_changed() else { return };
     let line = [
         "speed",
         "--quiet",
@@ -243,7 +243,8 @@ fn runs_of_a_study_are_compared() {
         .find(|cell| cell["row"]["cell"] == "down" && cell["row"]["quantity"] == "goodput");
     let down = down.unwrap_or_else(|| panic!("{cells:?}"));
     assert_eq!(down["unit"], "bits", "{down}");
-    judge!(laboratory, down["finding"] == "slower", "{down}");
+    // One run of each does not show how far runs lie apart.
+    assert_eq!(down["finding"], "cannot-tell", "{down}");
     judge!(laboratory, (0.4..0.6).contains(&number(&down["ratio"]["value"])), "{down}");
     let shown = laboratory
         .command(&["compare", "r1", "r2", "--across", "network"])

@@ -321,7 +321,7 @@ fn requests_do_not_fall_into_step_with_the_line() {
 #[test]
 fn lost_requests_do_not_move_the_median() {
     const SHARE: f64 = 0.03;
-    let Some(lab) = Lab::open_alone_if_changed() else { return };
+    let Some(lab) = Lab::open_slow_lines_if_changed() else { return };
     let pair = Pair::of(lab, "client", "server");
     let file =
         pair.lab.file(&line(8, &format!("delay = \"12 ms\"\nloss = \"{} %\"", SHARE * 100.0)));

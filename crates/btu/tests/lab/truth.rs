@@ -97,7 +97,7 @@ fn find_number(value: &serde_json::Value, key: &str) -> Option<f64> {
 /// A stream that competes with a transfer for ten megabits: its losses and its arrivals must agree.
 #[test]
 fn b3_loss_and_goodput_of_a_stream_agree() {
-    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines_if_changed() else { return };
     let arguments = [
         "rate",
         "--network",
