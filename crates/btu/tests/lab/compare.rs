@@ -41,7 +41,7 @@ fn measured(laboratory: &Laboratory, rate: &str, tag: &str) {
 /// found to be five per cent slower.
 #[test]
 fn a_cut_made_with_the_wire_is_seen_and_nothing_where_nothing_is() {
-    let Some(laboratory) = Laboratory::open_slow_lines_if_changed() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     measured(&laboratory, "10 Mb/s", "first");
     measured(&laboratory, "10 Mb/s", "second");
     measured(&laboratory, "9.5 Mb/s", "cut");
