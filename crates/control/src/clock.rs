@@ -40,14 +40,9 @@ pub(crate) fn cpu_of(process: Pid) -> nix::Result<Span> {
 }
 
 fn cpu_time(usage: &Usage) -> CpuTime {
-    CpuTime { user: span(usage.user_time()), system: span(usage.system_time()) }
+    CpuTime::of(span(usage.user_time()), span(usage.system_time()))
 }
 
 fn span(value: TimeVal) -> Span {
     Span::from_microseconds(value.tv_sec() as u64 * 1_000_000 + value.tv_usec() as u64)
-}
-
-/// The difference of two readings.
-pub(crate) fn used(before: CpuTime, after: CpuTime) -> CpuTime {
-    CpuTime { user: after.user - before.user, system: after.system - before.system }
 }

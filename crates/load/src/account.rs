@@ -28,10 +28,10 @@ fn cpu() -> Result<CpuTime, LoadError> {
         })
     };
     let [own, started] = [used(UsageWho::RUSAGE_SELF)?, used(UsageWho::RUSAGE_CHILDREN)?];
-    Ok(CpuTime {
-        user: span(own.user_time()) + span(started.user_time()),
-        system: span(own.system_time()) + span(started.system_time()),
-    })
+    Ok(CpuTime::of(
+        span(own.user_time()) + span(started.user_time()),
+        span(own.system_time()) + span(started.system_time()),
+    ))
 }
 
 /// The kernel's idea of a length of time as ours; it is never negative here.
@@ -61,12 +61,7 @@ impl Account {
     /// Stops both clocks; what was done is known later, when it has been checked.
     pub(crate) fn close(self) -> Result<Closed, LoadError> {
         let finished = now()?;
-        let cpu = cpu()?;
-        let spent = CpuTime {
-            user: cpu.user.saturating_sub(self.cpu.user),
-            system: cpu.system.saturating_sub(self.cpu.system),
-        };
-        Ok(Closed { started: self.started, finished, cpu: spent })
+        Ok(Closed { started: self.started, finished, cpu: cpu()?.since(self.cpu) })
     }
 }
 

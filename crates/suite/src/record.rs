@@ -52,6 +52,34 @@ pub struct CpuTime {
     /// In the kernel on the process's behalf.
     #[serde(rename = "system_ns")]
     pub system: Span,
+    /// Ready to run, while others had the processors (`schedstat`, second number): of an activity with
+    /// one thread. Absent of several threads, where the kernel does not tell, and in records of older
+    /// versions.
+    #[serde(rename = "waited_ns", default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<Span>,
+}
+
+impl CpuTime {
+    /// Without a reading of the time that threads waited.
+    pub const fn of(user: Span, system: Span) -> Self {
+        Self { user, system, waited: None }
+    }
+
+    /// In user mode and in the kernel.
+    pub fn used(self) -> Span {
+        self.user + self.system
+    }
+
+    /// What was added since an earlier reading.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        let waited = self.waited.zip(earlier.waited);
+        Self {
+            user: self.user.saturating_sub(earlier.user),
+            system: self.system.saturating_sub(earlier.system),
+            waited: waited.map(|(now, earlier)| now.saturating_sub(earlier)),
+        }
+    }
 }
 
 /// The outcome of a worker, by activity.

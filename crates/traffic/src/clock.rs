@@ -36,14 +36,22 @@ pub(crate) fn computed() -> Span {
     Span::from_nanoseconds(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// CPU time of this thread so far: most activities are performed by one thread.
+/// CPU time of this thread so far, and how long it waited for a processor: most activities are performed
+/// by one thread.
 pub(crate) fn cpu() -> CpuTime {
-    used(UsageWho::RUSAGE_THREAD)
+    CpuTime { waited: waited(), ..used(UsageWho::RUSAGE_THREAD) }
+}
+
+/// How long this thread was ready to run without a processor so far: the second number of its schedstat
+/// (Documentation/scheduler/sched-stats.rst). `None` if the kernel does not count it.
+fn waited() -> Option<Span> {
+    let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    counted.split_whitespace().nth(1)?.parse().ok().map(Span::from_nanoseconds)
 }
 
 /// CPU time since `earlier`.
 pub(crate) fn cpu_since(earlier: CpuTime) -> CpuTime {
-    difference(cpu(), earlier)
+    cpu().since(earlier)
 }
 
 /// CPU time of all threads of this process so far, for activities that have several: a worker
@@ -54,7 +62,7 @@ pub(crate) fn process_cpu() -> CpuTime {
 
 /// CPU time of all threads since `earlier`.
 pub(crate) fn process_cpu_since(earlier: CpuTime) -> CpuTime {
-    difference(process_cpu(), earlier)
+    process_cpu().since(earlier)
 }
 
 fn used(who: UsageWho) -> CpuTime {
@@ -62,14 +70,7 @@ fn used(who: UsageWho) -> CpuTime {
     let span = |time: TimeVal| {
         Span::from_microseconds(time.tv_sec() as u64 * 1_000_000 + time.tv_usec() as u64)
     };
-    CpuTime { user: span(usage.user_time()), system: span(usage.system_time()) }
-}
-
-fn difference(now: CpuTime, earlier: CpuTime) -> CpuTime {
-    CpuTime {
-        user: now.user.saturating_sub(earlier.user),
-        system: now.system.saturating_sub(earlier.system),
-    }
+    CpuTime::of(span(usage.user_time()), span(usage.system_time()))
 }
 
 /// When an activity has to give up, and why.
@@ -164,6 +165,12 @@ impl Drop for PreciseTimers {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
+    use btu_conditions::{Conditions, judge};
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::unistd::Pid;
+
     use super::*;
 
     #[test]
@@ -208,5 +215,33 @@ mod tests {
         let (own, all) = (cpu_since(own), process_cpu_since(all));
         assert!(all.user + all.system >= Span::from_milliseconds(20), "{all:?}");
         assert!(own.user + own.system < Span::from_milliseconds(20), "{own:?}");
+    }
+
+    /// Two threads that only compute share one processor: each of them waits for half of the time, and is on it for
+    /// the other half. More work there only makes both wait longer.
+    #[test]
+    fn who_shares_a_processor_waits_for_half_of_the_time() {
+        let conditions = Conditions::begin();
+        let allowed = sched_getaffinity(Pid::from_raw(0)).expect("the set of processors");
+        let place = (0..CpuSet::count()).find(|place| allowed.is_set(*place) == Ok(true));
+        let mut one = CpuSet::new();
+        one.set(place.expect("a processor")).expect("a processor");
+        let together = Barrier::new(2);
+        let busy = || {
+            sched_setaffinity(Pid::from_raw(0), &one).expect("one of its processors");
+            together.wait();
+            let (started, before) = (now(), cpu());
+            while now().since(started) < Span::from_milliseconds(600) {}
+            (now().since(started).seconds(), cpu_since(before))
+        };
+        thread::scope(|scope| {
+            for thread in [scope.spawn(busy), scope.spawn(busy)] {
+                let (time, cpu) = thread.join().expect("no panic");
+                let Some(waited) = cpu.waited else { continue };
+                let [waited, used] = [waited, cpu.used()].map(|part| part.seconds() / time);
+                judge!(conditions, waited > 0.45, "waited {waited}, used {used}");
+                judge!(conditions, (0.95..1.02).contains(&(waited + used)), "{waited}, {used}");
+            }
+        });
     }
 }

@@ -113,8 +113,8 @@ impl Cell {
     }
 
     fn reply(&self, accounts: Vec<Account>) -> nix::Result<CollectReply> {
-        let agent = clock::used(self.agent_before, clock::own_cpu()?);
-        let workers = clock::used(self.children_before, clock::children_cpu()?);
+        let agent = clock::own_cpu()?.since(self.agent_before);
+        let workers = clock::children_cpu()?.since(self.children_before);
         let machine = self.machine.as_ref().and_then(|watch| told(watch.end()));
         Ok(CollectReply {
             accounts,

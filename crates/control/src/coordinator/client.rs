@@ -295,10 +295,8 @@ fn refusal(who: String, operation: &'static str, status: &Status) -> Coordinator
 }
 
 fn cpu(station: HostName, reply: &CollectReply) -> StationCpu {
-    let time = |user, system| CpuTime {
-        user: Span::from_nanoseconds(user),
-        system: Span::from_nanoseconds(system),
-    };
+    let time =
+        |user, system| CpuTime::of(Span::from_nanoseconds(user), Span::from_nanoseconds(system));
     StationCpu {
         station,
         workers: time(reply.workers_user_ns, reply.workers_system_ns),

@@ -121,7 +121,7 @@ fn hung() -> PlacedReport {
 }
 
 fn cpu() -> CpuTime {
-    CpuTime { user: Span::from_milliseconds(31), system: Span::from_milliseconds(407) }
+    CpuTime::of(Span::from_milliseconds(31), Span::from_milliseconds(407))
 }
 
 fn lateness() -> Histogram {

@@ -62,8 +62,7 @@ pub(super) fn cpu_seconds_per_gigabyte(repetitions: &[&CellRecord]) -> Option<f6
         .sum();
     let workers: Vec<&Report> =
         repetitions.iter().flat_map(|record| test_network_workers(record)).collect();
-    let seconds: f64 =
-        workers.iter().map(|report| (report.cpu.user + report.cpu.system).seconds()).sum();
+    let seconds: f64 = workers.iter().map(|report| report.cpu.used().seconds()).sum();
     (bytes > Bytes::ZERO && !workers.is_empty()).then(|| seconds / (bytes.count() as f64 / 1e9))
 }
 

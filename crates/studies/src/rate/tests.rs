@@ -83,7 +83,7 @@ fn rounds(work: u64) -> Host {
 
 fn report(role: HostRole, activity: &str, seconds: f64, outcome: Outcome) -> PlacedReport {
     let finished = Time::ZERO + Span::from_seconds_f64(seconds);
-    let cpu = CpuTime { user: Span::from_milliseconds(1), system: Span::from_milliseconds(3) };
+    let cpu = CpuTime::of(Span::from_milliseconds(1), Span::from_milliseconds(3));
     let report = Report { started: Time::ZERO, finished, cpu, outcome };
     PlacedReport { station: role.into(), activity: activity.to_owned(), result: Ok(report) }
 }

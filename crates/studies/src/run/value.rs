@@ -169,7 +169,7 @@ impl Value {
         };
         match &self.what {
             What::Elapsed => Ok(ended.elapsed().seconds()),
-            What::Cpu => Ok((ended.cpu.user + ended.cpu.system).seconds()),
+            What::Cpu => Ok(ended.cpu.used().seconds()),
             What::Memory => Ok(ended.peak_memory.count() as f64),
             What::Switches => Ok((ended.voluntary_switches + ended.involuntary_switches) as f64),
             What::Pattern { pattern, stream } => by_pattern(pattern, printed(stream)),
@@ -194,7 +194,7 @@ impl Value {
                 Some(received.last_byte.seconds())
             }
             (What::Elapsed, _, _) => Some(here.duration().seconds()),
-            (What::Cpu, _, _) => Some((here.cpu.user + here.cpu.system).seconds()),
+            (What::Cpu, _, _) => Some(here.cpu.used().seconds()),
             (What::Goodput, _, Some(Outcome::Received(received))) => {
                 Some(received.bytes.bits() / received.last_byte.seconds())
             }

@@ -77,7 +77,7 @@ impl Usage {
             Span::from_microseconds(time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64)
         };
         Self {
-            cpu: CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) },
+            cpu: CpuTime::of(span(usage.ru_utime), span(usage.ru_stime)),
             // In KiB on Linux.
             peak_memory: Bytes::new(usage.ru_maxrss as u64 * 1024),
             voluntary_switches: usage.ru_nvcsw as u64,

@@ -96,10 +96,10 @@ fn placed(
     cpu_seconds: f64,
     outcome: Outcome,
 ) -> PlacedReport {
-    let cpu = CpuTime {
-        user: Span::from_seconds_f64(cpu_seconds * 0.1),
-        system: Span::from_seconds_f64(cpu_seconds * 0.9),
-    };
+    let cpu = CpuTime::of(
+        Span::from_seconds_f64(cpu_seconds * 0.1),
+        Span::from_seconds_f64(cpu_seconds * 0.9),
+    );
     let finished = Time::ZERO + Span::from_seconds_f64(seconds);
     let report = Report { started: Time::ZERO, finished, cpu, outcome };
     PlacedReport { station: role.into(), activity: activity.to_owned(), result: Ok(report) }

@@ -8,7 +8,7 @@ use crate::speed::upload;
 use btu_suite::activity::{Activity, OpenLoop, Receiving};
 use btu_suite::experiment::{CellSetting, Field, Frame, Raised};
 use btu_suite::network::HostName;
-use btu_suite::record::{DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent};
+use btu_suite::record::{CpuTime, DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent};
 
 const MEGABYTE: u64 = 1_000_000;
 
@@ -77,7 +77,7 @@ fn an_upload_is_the_phase_with_one_connection() {
 }
 
 fn report(outcome: Outcome) -> Report {
-    let cpu = CpuTime { user: Span::from_milliseconds(100), system: Span::from_milliseconds(300) };
+    let cpu = CpuTime::of(Span::from_milliseconds(100), Span::from_milliseconds(300));
     Report { started: Time::ZERO, finished: Time::ZERO + Span::from_seconds(2), cpu, outcome }
 }
 
