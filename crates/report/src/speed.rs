@@ -1,6 +1,7 @@
 //! The result of `btu speed` as a report.
 
 mod answer;
+mod breakdown;
 mod seconds;
 mod verdict;
 
@@ -25,10 +26,6 @@ const PERCENT: f64 = 100.0;
 /// its recovery from losses.
 const MOST_OF_LINE: f64 = 0.8;
 
-/// If the workers of both ends take this share of a processor, processors are the limit: a worker
-/// also waits for the other one.
-const MOST_OF_PROCESSOR: f64 = 0.9;
-
 impl Reported for SpeedPlan {
     fn answer(&self, verdict: &SpeedVerdict) -> Option<String> {
         answer::short(verdict)
@@ -39,12 +36,12 @@ impl Reported for SpeedPlan {
         let sections = vec![
             answer(verdict, &hosts),
             connections(verdict),
+            breakdown::section(verdict),
             seconds::section(verdict, &hosts),
             further(verdict, &hosts),
         ];
         let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
-        let limit = limit(verdict).or_else(|| busy_processors(verdict, &hosts));
-        let limit = limit.filter(|_| !is_bloated(verdict)).unwrap_or_default();
+        let limit = limit(verdict).filter(|_| !is_bloated(verdict)).unwrap_or_default();
         Page { summary: stored.summary(figures(verdict), limit), ..page }
     }
 }
@@ -151,7 +148,7 @@ fn of_connects(row: &SpeedRow, connects: &Connects) -> KeyFigure {
     }
 }
 
-/// A known line is the limit if TCP gets most of it.
+/// A known line is the limit if TCP gets most of it; else what the time of the flows says.
 fn limit(verdict: &SpeedVerdict) -> Option<String> {
     let share = |row: &SpeedRow| {
         let flow =
@@ -159,30 +156,18 @@ fn limit(verdict: &SpeedVerdict) -> Option<String> {
         Some((name(row.cell.phase), flow.goodput?.value / flow.expected_bits_per_second?))
     };
     let shares: Vec<(&str, f64)> = verdict.rows.iter().filter_map(share).collect();
-    let least = shares.iter().map(|(_, share)| *share).reduce(f64::min)?;
-    let limit = if least >= MOST_OF_LINE { "the line" } else { "something else than the line" };
+    let Some(least) = shares.iter().map(|(_, share)| *share).reduce(f64::min) else {
+        return breakdown::limit(verdict);
+    };
     let each: Vec<String> = shares
         .iter()
         .map(|(name, share)| format!("{name} gets {:.0} %", share * PERCENT))
         .collect();
-    Some(format!("{limit}: of what it can carry {}", each.join(", ")))
-}
-
-/// A processor is the limit if a stream keeps it busy most of the time; both ends may share one.
-fn busy_processors(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<String> {
-    let used = |row: &SpeedRow| Some((row.cell.phase, row.near_processors?, row.far_processors?));
-    let streams = verdict.rows.iter().filter_map(used);
-    let streams = streams.filter(|(phase, ..)| matches!(phase, Phase::Up | Phase::Down));
-    let (phase, here, there) =
-        streams.max_by(|one, other| (one.1 + one.2).total_cmp(&(other.1 + other.2)))?;
-    let percent = |share: f64| format!("{:.0}", share * PERCENT);
-    (here + there >= MOST_OF_PROCESSOR).then(|| {
-        format!(
-            "the processors: {} takes {} % of one at {near}, {} % at {far}",
-            name(phase),
-            percent(here),
-            percent(there)
-        )
+    let line = format!("of what the line can carry {}", each.join(", "));
+    Some(match breakdown::limit(verdict).filter(|_| least < MOST_OF_LINE) {
+        None if least >= MOST_OF_LINE => format!("the line: {line}"),
+        None => format!("something else than the line: {line}"),
+        Some(limit) => format!("{limit}; {line}"),
     })
 }
 
@@ -397,6 +382,7 @@ mod tests {
     use crate::html::figures;
     use crate::stored_page::Origin;
     use crate::{FIRST_SCREEN_LINES, first_screen, page_text};
+    use btu_studies::breakdown::{Breakdown, ConnectionShares, ThreadShares};
 
     fn plan() -> SpeedPlan {
         let stations =
@@ -477,6 +463,7 @@ mod tests {
             lost: None,
             overtaken: None,
             jitter_seconds: None,
+            breakdown: None,
         }
     }
 
@@ -574,25 +561,48 @@ mod tests {
         assert!(!told(&verdict()).contains("measured once"));
     }
 
-    /// On a bare network no line is known: its limit is what the ends show. A full queue is the
-    /// headline.
+    fn threads(on_processor: f64) -> ThreadShares {
+        ThreadShares { on_processor, waiting: Some(0.0), blocked: 1.0 - on_processor }
+    }
+
+    /// On a bare network no line is known: its limit is what the time of the flow says. A full queue is
+    /// the headline.
     #[test]
-    fn without_a_known_line_processors_are_the_limit() {
-        let bare = |processors: [f64; 2], word: BloatWord| {
+    fn without_a_known_line_the_time_of_the_flow_says_the_limit() {
+        let limit = |sender: f64, expected: Option<f64>, word: BloatWord| {
             let mut verdict = verdict();
             verdict.rows.truncate(2);
             verdict.bloat.iter_mut().for_each(|bloat| bloat.word = word);
-            verdict.rows[1].flows[0].expected_bits_per_second = None;
-            [verdict.rows[1].near_processors, verdict.rows[1].far_processors] =
-                processors.map(Some);
-            paged(&verdict).summary.limit
+            let flow = &mut verdict.rows[1].flows[0];
+            flow.expected_bits_per_second = expected;
+            flow.breakdown = Some(Breakdown {
+                seconds: 10.0,
+                connection: ConnectionShares {
+                    nothing_to_send: 0.0,
+                    receiver_window: 0.6,
+                    send_buffer: 0.1,
+                    path: 0.3,
+                },
+                sender: threads(sender),
+                receiver: threads(0.2),
+            });
+            let page = paged(&verdict);
+            assert!(told(&verdict, 100).contains("Where the time went"));
+            page.summary.limit
         };
         assert_eq!(
-            bare([0.89, 0.29], BloatWord::Fine),
-            "the processors: TCP up takes 89 % of one at laptop, 29 % at server"
+            limit(0.95, None, BloatWord::Fine),
+            "the sender's processor: 95 % of the time of TCP up"
         );
-        assert_eq!(bare([0.1, 0.1], BloatWord::Fine), "");
-        assert_eq!(bare([0.89, 0.29], BloatWord::Bloated), "");
+        assert_eq!(
+            limit(0.1, Some(1e7), BloatWord::Fine),
+            "the receiver's window: 60 % of the time of TCP up; of what the line can carry TCP up gets 9 %"
+        );
+        assert_eq!(
+            limit(0.1, Some(1e6), BloatWord::Fine),
+            "the line: of what the line can carry TCP up gets 94 %"
+        );
+        assert_eq!(limit(0.95, None, BloatWord::Bloated), "");
     }
 
     #[test]

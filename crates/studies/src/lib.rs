@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+pub mod breakdown;
 pub mod compare;
 pub mod copy;
 pub mod lan;

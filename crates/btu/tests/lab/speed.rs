@@ -70,6 +70,16 @@ fn a_line_gives_what_its_closed_form_says() {
         let ratio = number(&row["flows"][0]["transfer_time_ratio"]);
         println!("{phase}: transfer time ratio {ratio}");
         judge!(laboratory, (ratio - 1.0).abs() < RATE, "{row}");
+        let breakdown = &row["flows"][0]["breakdown"];
+        for part in ["connection", "sender", "receiver"] {
+            let shares = breakdown[part].as_object().unwrap_or_else(|| panic!("{row}"));
+            let sum: f64 = shares.values().map(number).sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{part}: {breakdown}");
+        }
+        // Both ends wait for a line of 10 Mb/s, but while the windows of a young connection grow.
+        let path = number(&breakdown["connection"]["path"]);
+        println!("{phase}: on the path {path}");
+        judge!(laboratory, path > 0.8, "{breakdown}");
         assert!(
             number(&row["queue_seconds"]) >= 0.0 && number(&row["near_processors"]) > 0.0,
             "{row}"

@@ -14,11 +14,12 @@ use self::bloat::bloat;
 use self::filling::still_filling;
 use super::plan::{ASKED, CONNECT_ASKED};
 use super::{Phase, SpeedCell, SpeedPlan};
+use crate::breakdown::Breakdown;
 use btu_suite::activity::Token;
 use btu_suite::experiment::{
     AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings,
 };
-use btu_suite::record::{CpuTime, Outcome, Report, Requested, TcpInfo};
+use btu_suite::record::{Outcome, Report, Requested, TcpInfo};
 use btu_suite::sample::Interval;
 
 /// A hundredth of fewer requests is less than one of them.
@@ -173,6 +174,9 @@ pub struct FlowSpeed {
     /// The jitter of datagrams, in seconds: the mean of |D| of RFC 3550, section 6.4.1, against the
     /// sender's schedule.
     pub jitter_seconds: Option<f64>,
+    /// Where the time of TCP went; absent of short flows, and in runs of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<Breakdown>,
 }
 
 /// One flow of a cell, or several together.
@@ -185,6 +189,7 @@ pub(super) struct Arrived {
     time: f64,
     course: Vec<f64>,
     tcp: Option<TcpInfo>,
+    breakdown: Option<Breakdown>,
     datagrams: Option<Datagrams>,
 }
 
@@ -218,23 +223,24 @@ pub(super) fn requested(seen: &Observation) -> Option<&Requested> {
 pub(super) fn received(seen: &Observation) -> impl Iterator<Item = Arrived> {
     pairs(seen).filter_map(|[far, near]| match (&far.outcome, &near.outcome) {
         (Outcome::Received(_) | Outcome::DatagramsReceived(_), _) => {
-            arrived(Direction::Up, &near.outcome, &far.outcome)
+            arrived(Direction::Up, near, far)
         }
         (_, Outcome::Received(_) | Outcome::DatagramsReceived(_)) => {
-            arrived(Direction::Down, &far.outcome, &near.outcome)
+            arrived(Direction::Down, far, near)
         }
         _ => None,
     })
 }
 
-fn arrived(direction: Direction, from: &Outcome, to: &Outcome) -> Option<Arrived> {
-    match (from, to) {
+fn arrived(direction: Direction, from: &Report, to: &Report) -> Option<Arrived> {
+    match (&from.outcome, &to.outcome) {
         (Outcome::Sent(sent), Outcome::Received(received)) => Some(Arrived {
             direction,
             bits_per_second: rate(received.bytes, received.last_byte)?,
             time: received.last_byte.seconds(),
             course: course(&received.progress, received.last_byte),
             tcp: Some(sent.tcp),
+            breakdown: Breakdown::of((from, sent), (to, received)),
             datagrams: None,
         }),
         (Outcome::DatagramsSent(sent), Outcome::DatagramsReceived(received)) => {
@@ -247,6 +253,7 @@ fn arrived(direction: Direction, from: &Outcome, to: &Outcome) -> Option<Arrived
                 time: received.span.seconds(),
                 course: course(&received.progress, received.span),
                 tcp: None,
+                breakdown: None,
                 datagrams: Some(Datagrams {
                     sent: sent.datagrams,
                     arrived: received.datagrams,
@@ -296,6 +303,8 @@ fn together(seen: &Observation, direction: Direction) -> Option<Arrived> {
         all.bits_per_second += one.bits_per_second;
         all.time = all.time.max(one.time);
         all.course.iter_mut().zip(&one.course).for_each(|(sum, rate)| *sum += rate);
+        let both: Vec<Breakdown> = all.breakdown.into_iter().chain(one.breakdown).collect();
+        all.breakdown = Breakdown::mean(&both);
         if let (Some(sum), Some(tcp)) = (&mut all.tcp, &one.tcp) {
             sum.bytes_sent = sum.bytes_sent.saturating_add(tcp.bytes_sent);
             sum.bytes_retransmitted =
@@ -501,6 +510,7 @@ fn flow(valid: &[&Observation], direction: Direction, way: Option<&Way<'_>>) -> 
     let datagrams: Vec<Datagrams> = flows.iter().filter_map(|flow| flow.datagrams).collect();
     let sum = |part: fn(&Datagrams) -> u64| datagrams.iter().map(part).fold(0, u64::saturating_add);
     let sent: Vec<f64> = datagrams.iter().map(|one| one.sent_bits_per_second).collect();
+    let breakdowns: Vec<Breakdown> = flows.iter().filter_map(|flow| flow.breakdown).collect();
     Some(FlowSpeed {
         direction,
         goodput,
@@ -521,6 +531,7 @@ fn flow(valid: &[&Observation], direction: Direction, way: Option<&Way<'_>>) -> 
         ),
         overtaken: (!datagrams.is_empty()).then(|| sum(|one| one.overtaken)),
         jitter_seconds: mean(datagrams.iter().filter_map(|one| Some(one.jitter?.seconds()))),
+        breakdown: Breakdown::mean(&breakdowns),
     })
 }
 
@@ -534,14 +545,10 @@ fn processors(valid: &[&Observation], end: fn([&Report; 2]) -> &Report) -> Optio
     let (mut used, mut time) = (0.0, 0.0);
     for seen in valid {
         let reports: Vec<&Report> = pairs(seen).map(end).collect();
-        used += reports.iter().map(|report| cpu(report.cpu)).sum::<f64>();
+        used += reports.iter().map(|report| report.cpu.used().seconds()).sum::<f64>();
         time += reports.iter().map(|report| report.duration().seconds()).fold(0.0, f64::max);
     }
     (time > 0.0).then(|| used / time)
-}
-
-fn cpu(time: CpuTime) -> f64 {
-    time.user.seconds() + time.system.seconds()
 }
 
 #[cfg(test)]

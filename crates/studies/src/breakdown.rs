@@ -1,0 +1,288 @@
+//! Where the time of a TCP flow went: at its sender's connection, and for the threads at both ends.
+//!
+//! The connection's parts are those of Linux's chronographs (net/ipv4/tcp.c, `tcp_chrono_start`; `TCP_INFO`): each moment
+//! of the flow belongs to one of them, so they sum to its time at the receiver. The threads' parts come from the scheduler
+//! (getrusage(2), `schedstat`) and sum to the time of each thread.
+//!
+//! What limits the flow follows by exclusion: while an end is not blocked, neither the other end nor the network is what
+//! it waits for. An end that is blocked for less than half of its time is the limit; else it is the largest part of the
+//! connection.
+
+use btu_suite::record::{Received, Report, Sent};
+use btu_units::Span;
+use serde::Serialize;
+
+/// The kernel keeps the connection's times in its ticks, of 4 ms mostly (commit efd901741675): a flow shorter than 25 of
+/// them is not divided.
+const SHORTEST: Span = Span::from_milliseconds(100);
+
+/// A thread that is blocked for less of its time than this is what the others wait for.
+const LIMIT_BLOCKED: f64 = 0.5;
+
+/// Where the time of one or several flows went.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Breakdown {
+    /// The time of the flows until their last byte had arrived, in seconds, added up.
+    pub seconds: f64,
+    /// What the senders' connections did.
+    pub connection: ConnectionShares,
+    /// What the threads at the senders did.
+    pub sender: ThreadShares,
+    /// What the threads at the receivers did.
+    pub receiver: ThreadShares,
+}
+
+/// Shares of the flows' time, which sum to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ConnectionShares {
+    /// Nothing was on its way or waited to be sent: the sending program gave nothing. A lower bound on a
+    /// long path, where what it gave before is still on its way.
+    pub nothing_to_send: f64,
+    /// The receiver's window was shut.
+    pub receiver_window: f64,
+    /// The send buffer was too small for what the path could hold.
+    pub send_buffer: f64,
+    /// Data was on its way: queues, the line, propagation, congestion control, recovery.
+    pub path: f64,
+}
+
+/// Shares of threads' time, which sum to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ThreadShares {
+    /// On a processor, in user mode or in the kernel.
+    pub on_processor: f64,
+    /// Ready, while others had the processors; `None` where the kernel does not tell, and then part of
+    /// `blocked`.
+    pub waiting: Option<f64>,
+    /// Blocked in a call.
+    pub blocked: f64,
+}
+
+/// What limits a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitedBy {
+    /// The processor of the sending thread.
+    SenderProcessor,
+    /// Processors of the sending host that others had.
+    SenderWaiting,
+    /// The processor of the receiving thread.
+    ReceiverProcessor,
+    /// Processors of the receiving host that others had.
+    ReceiverWaiting,
+    /// The sending program.
+    NothingToSend,
+    /// The receiver's window.
+    ReceiverWindow,
+    /// The send buffer.
+    SendBuffer,
+    /// The path.
+    Path,
+}
+
+impl LimitedBy {
+    /// In words, after "limited by".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::SenderProcessor => "the sender's processor",
+            Self::SenderWaiting => "other work on the sender's processors",
+            Self::ReceiverProcessor => "the receiver's processor",
+            Self::ReceiverWaiting => "other work on the receiver's processors",
+            Self::NothingToSend => "the sending program",
+            Self::ReceiverWindow => "the receiver's window",
+            Self::SendBuffer => "the send buffer",
+            Self::Path => "the path",
+        }
+    }
+}
+
+impl Breakdown {
+    /// Of one flow, by the accounts of both ends. `None` if it was too short, or the kernel does not keep
+    /// the connection's times.
+    pub fn of(
+        (from, sent): (&Report, &Sent),
+        (to, received): (&Report, &Received),
+    ) -> Option<Self> {
+        let whole = received.last_byte.seconds();
+        if received.last_byte < SHORTEST || sent.tcp.busy_us == 0 {
+            return None;
+        }
+        let share = |microseconds: u64| (microseconds as f64 / 1e6 / whole).clamp(0.0, 1.0);
+        // Busy until the last acknowledgement, which comes after the last byte.
+        let busy = share(sent.tcp.busy_us);
+        let receiver_window = share(sent.tcp.receiver_limited_us).min(busy);
+        let send_buffer = share(sent.tcp.send_buffer_limited_us).min(busy - receiver_window);
+        let connection = ConnectionShares {
+            nothing_to_send: 1.0 - busy,
+            receiver_window,
+            send_buffer,
+            path: busy - receiver_window - send_buffer,
+        };
+        let [of_sender, of_receiver] = [from, to].map(ThreadShares::of);
+        Some(Self { seconds: whole, connection, sender: of_sender?, receiver: of_receiver? })
+    }
+
+    /// Of several flows together: the mean of their shares, each by its time.
+    pub fn mean(all: &[Self]) -> Option<Self> {
+        let seconds: f64 = all.iter().map(|one| one.seconds).sum();
+        let mean = |part: &dyn Fn(&Self) -> f64| {
+            all.iter().map(|one| part(one) * one.seconds).sum::<f64>() / seconds
+        };
+        let threads = |end: fn(&Self) -> &ThreadShares| ThreadShares {
+            on_processor: mean(&|one| end(one).on_processor),
+            waiting: all
+                .iter()
+                .all(|one| end(one).waiting.is_some())
+                .then(|| mean(&|one| end(one).waiting.unwrap_or_default())),
+            blocked: mean(&|one| end(one).blocked),
+        };
+        (seconds > 0.0).then(|| Self {
+            seconds,
+            connection: ConnectionShares {
+                nothing_to_send: mean(&|one| one.connection.nothing_to_send),
+                receiver_window: mean(&|one| one.connection.receiver_window),
+                send_buffer: mean(&|one| one.connection.send_buffer),
+                path: mean(&|one| one.connection.path),
+            },
+            sender: threads(|one| &one.sender),
+            receiver: threads(|one| &one.receiver),
+        })
+    }
+
+    /// What limits the flow, and the share of the time for which it did.
+    pub fn limit(&self) -> (LimitedBy, f64) {
+        let (sender, receiver) = (&self.sender, &self.receiver);
+        let busiest = if sender.blocked <= receiver.blocked { sender } else { receiver };
+        if busiest.blocked < LIMIT_BLOCKED {
+            let is_sender = sender.blocked <= receiver.blocked;
+            let waiting = busiest.waiting.unwrap_or_default();
+            return match (waiting > busiest.on_processor, is_sender) {
+                (true, true) => (LimitedBy::SenderWaiting, waiting),
+                (true, false) => (LimitedBy::ReceiverWaiting, waiting),
+                (false, true) => (LimitedBy::SenderProcessor, busiest.on_processor),
+                (false, false) => (LimitedBy::ReceiverProcessor, busiest.on_processor),
+            };
+        }
+        let ConnectionShares { nothing_to_send, receiver_window, send_buffer, path } =
+            self.connection;
+        let parts = [
+            (LimitedBy::Path, path),
+            (LimitedBy::NothingToSend, nothing_to_send),
+            (LimitedBy::ReceiverWindow, receiver_window),
+            (LimitedBy::SendBuffer, send_buffer),
+        ];
+        parts
+            .into_iter()
+            .reduce(|most, one| if one.1 > most.1 { one } else { most })
+            .unwrap_or(parts[0])
+    }
+}
+
+impl ThreadShares {
+    /// Of the thread that made this report; `None` for one that took no time.
+    fn of(report: &Report) -> Option<Self> {
+        let whole = report.duration().seconds();
+        if whole <= 0.0 {
+            return None;
+        }
+        let on_processor = (report.cpu.used().seconds() / whole).min(1.0);
+        let waiting =
+            report.cpu.waited.map(|waited| (waited.seconds() / whole).min(1.0 - on_processor));
+        Some(Self {
+            on_processor,
+            waiting,
+            blocked: 1.0 - on_processor - waiting.unwrap_or_default(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_suite::record::{CpuTime, Outcome, TcpInfo};
+    use btu_units::{Bytes, Time};
+
+    use super::*;
+
+    /// A flow of a second: milliseconds of the connection, and of each thread on a processor and waiting.
+    fn flow(
+        [busy, window, buffer]: [u64; 3],
+        sender: [u64; 2],
+        receiver: [u64; 2],
+    ) -> Option<Breakdown> {
+        let report = |[used, waited]: [u64; 2]| Report {
+            started: Time::ZERO,
+            finished: Time::ZERO + Span::from_seconds(1),
+            cpu: CpuTime {
+                waited: Some(Span::from_milliseconds(waited)),
+                ..CpuTime::of(Span::ZERO, Span::from_milliseconds(used))
+            },
+            outcome: Outcome::Null,
+        };
+        let tcp = TcpInfo {
+            busy_us: busy * 1000,
+            receiver_limited_us: window * 1000,
+            send_buffer_limited_us: buffer * 1000,
+            ..TcpInfo::default()
+        };
+        let sent = Sent { bytes: Bytes::new(1), messages: 1, tcp };
+        let arrived = Received {
+            bytes: Bytes::new(1),
+            messages: 1,
+            first_byte: Span::ZERO,
+            last_byte: Span::from_seconds(1),
+            samples_checked: 0,
+            samples_wrong: 0,
+            progress: Vec::new(),
+            tcp: TcpInfo::default(),
+        };
+        Breakdown::of((&report(sender), &sent), (&report(receiver), &arrived))
+    }
+
+    fn limit(connection: [u64; 3], sender: [u64; 2], receiver: [u64; 2]) -> (LimitedBy, f64) {
+        let (what, share) = flow(connection, sender, receiver).unwrap().limit();
+        (what, (share * 100.0).round() / 100.0)
+    }
+
+    #[test]
+    fn parts_sum_to_the_whole() {
+        let Breakdown { connection, sender, receiver, .. } =
+            flow([900, 500, 100], [300, 100], [200, 0]).unwrap();
+        let ConnectionShares { nothing_to_send, receiver_window, send_buffer, path } = connection;
+        assert!((nothing_to_send + receiver_window + send_buffer + path - 1.0).abs() < 1e-12);
+        assert!((path - 0.3).abs() < 1e-12 && (nothing_to_send - 0.1).abs() < 1e-12);
+        for thread in [sender, receiver] {
+            assert!(
+                (thread.on_processor + thread.waiting.unwrap() + thread.blocked - 1.0).abs()
+                    < 1e-12
+            );
+        }
+    }
+
+    #[test]
+    fn an_end_that_is_seldom_blocked_is_the_limit_and_else_the_largest_part() {
+        assert_eq!(limit([1000, 0, 0], [960, 10], [700, 0]), (LimitedBy::SenderProcessor, 0.96));
+        assert_eq!(limit([1000, 0, 0], [450, 530], [100, 0]), (LimitedBy::SenderWaiting, 0.53));
+        // Both ends share their processors with others: the path has a sixth of the time at most.
+        assert_eq!(limit([840, 0, 0], [400, 430], [410, 400]), (LimitedBy::SenderWaiting, 0.43));
+        assert_eq!(limit([1000, 900, 0], [100, 0], [950, 0]), (LimitedBy::ReceiverProcessor, 0.95));
+        assert_eq!(limit([1000, 0, 0], [10, 0], [10, 0]), (LimitedBy::Path, 1.0));
+        assert_eq!(limit([1000, 700, 0], [10, 0], [10, 0]), (LimitedBy::ReceiverWindow, 0.7));
+        assert_eq!(limit([1000, 0, 800], [10, 0], [10, 0]), (LimitedBy::SendBuffer, 0.8));
+        assert_eq!(limit([300, 0, 0], [10, 0], [10, 0]), (LimitedBy::NothingToSend, 0.7));
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_tell_is_not_divided() {
+        assert_eq!(flow([0, 0, 0], [10, 0], [10, 0]), None);
+        let two = [
+            flow([1000, 0, 0], [100, 0], [100, 0]).unwrap(),
+            flow([500, 0, 0], [300, 0], [100, 0]).unwrap(),
+        ];
+        let mean = Breakdown::mean(&two).unwrap();
+        assert!(
+            (mean.connection.path - 0.75).abs() < 1e-12
+                && (mean.sender.on_processor - 0.2).abs() < 1e-12
+        );
+        assert_eq!(Breakdown::mean(&[]), None);
+    }
+}
