@@ -1,5 +1,6 @@
 //! The report of a run, made from the verdict, the stored cells and the stored environment alone.
 
+mod added_time;
 mod appendix;
 mod expected;
 mod first;
@@ -23,6 +24,7 @@ use btu_suite::cell::{Component, Load};
 use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
 
+pub(crate) use added_time::section as added_time_section;
 pub use rules::{RuleFacts, RunMark, run_marks};
 pub use variance::VARIANCE;
 pub(crate) use variance::section as variance_section;
@@ -84,6 +86,7 @@ pub fn run_page(report: &RunReport) -> Page {
         standing::section(report),
         sizes::section(report),
         penalties::section(report),
+        added_time::section(report.verdict),
         appendix::goodput(report),
         expected::section(report),
         latency::section(report),

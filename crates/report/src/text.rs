@@ -18,9 +18,10 @@ use btu_suite::cell::Component;
 use btu_units::Bytes;
 
 use crate::head::{RunHead, TextOptions};
+use crate::html::Section;
 use crate::page_text::part;
 use crate::paint::Paint;
-use crate::run_page::variance_section;
+use crate::run_page::{added_time_section, variance_section};
 
 /// The whole result; lines end with `\n`.
 pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> String {
@@ -31,11 +32,12 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
         rates::lines(&page),
         expected::lines(&page),
         penalties::slowdowns(&page),
+        of_section(added_time_section(verdict), options),
         penalties::seconds(&page),
         further::interactive(&page),
         further::udp(&page),
         cpu::lines(&page),
-        variance_section(verdict).map(|section| part(&section, options)).unwrap_or_default(),
+        of_section(variance_section(verdict), options),
         warnings::lines(&page),
         where_next::lines(&page),
     ];
@@ -45,6 +47,11 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
         .map(|lines| lines.join("\n"))
         .collect();
     sections.join("\n\n") + "\n"
+}
+
+/// A section of the report, as it is in the text.
+fn of_section(section: Option<Section>, options: &TextOptions) -> Vec<String> {
+    section.map(|section| part(&section, options)).unwrap_or_default()
 }
 
 /// The data of every section.

@@ -10,6 +10,7 @@
 //! are at 95 %. Cells are fixed, not a sample of possible cells: only the variation between whole
 //! blocks enters an interval. Nothing but the run's own valid cells decides a value (decision 0035).
 
+mod added_time;
 mod btu95;
 mod cells;
 mod context;
@@ -30,6 +31,7 @@ mod warning;
 use btu_stats::Level;
 use serde::{Deserialize, Serialize};
 
+pub use added_time::AddedTime;
 pub use btu95::{Btu95, Btu95Size};
 pub use context::{Context, HostClocks};
 pub use cpu::CpuRow;
@@ -93,6 +95,9 @@ pub struct Verdict {
     pub rates: Vec<RateRow>,
     /// The penalties of activities because others run.
     pub penalties: Penalties,
+    /// Where the time goes that loads add to network activities; empty in runs of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added_time: Vec<AddedTime>,
     /// The results of request and response, one row for each transport and load.
     pub interactive: Vec<InteractiveRow>,
     /// The results of the paced UDP stream, one row for each load.
@@ -144,6 +149,7 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
         per_size: rating::per_size(&goodputs, context),
         btu95: btu95::btu95(&cells, context),
         penalties: penalty::penalties(&cells, context),
+        added_time: added_time::added_time(&cells, context),
         interactive: further::interactive(&cells, context),
         cpu: cpu::cpu(&cells, context),
         expected: expected::expected(&goodputs, context),

@@ -59,6 +59,15 @@ fn a_fresh_run_shows_what_its_cells_give() {
     let cells = laboratory.json(&["show", "latest", "--cells"]);
     // Two loaded rows, two idle ones, their means, and two slowdowns.
     assert_eq!(check(&shown["result"], &cells), 8);
+    // The parts of the time that cpu adds to each of both sum to it.
+    let added = shown["result"]["added_time"].as_array().expect("added time");
+    assert_eq!(added.len(), 2, "{added:?}");
+    for one in added {
+        let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+        let parts = ["on_processor", "waiting", "blocked"].map(|part| number(&one[part]));
+        let sum: f64 = parts.iter().sum();
+        assert!((sum - number(&one["added"]["value"])).abs() < 1e-9, "{one}");
+    }
 }
 
 /// A path with delay: the check before the run measures the round trip within 0.2 ms each way, or a
