@@ -2,8 +2,8 @@
 //!
 //! One `recv` per message, which waits for all of it (`SO_RCVLOWAT`, socket(7)), so that the kernel
 //! wakes the receiver once per message, not once per packet; but for 10 ms at most, so that on a
-//! slow line the progress is seen. With a requested window it takes what is there, so that the
-//! window opens as soon as possible. The clock is read and a sample of the payload
+//! slow line the progress is seen. With a requested window, and from peers that are not near, it
+//! takes what is there, so that the window opens as soon as possible. The clock is read and a sample of the payload
 //! compared when the first bytes come, then once per 16 KiB; the clock also at the call that brings
 //! the last byte, so that its time is exact although most calls are not timed. That call follows
 //! from the volume; if the volume is not known, every call is timed.
@@ -36,6 +36,11 @@ use crate::sys::stream;
 
 const KIND: &str = "tcp-receive";
 const DOING: &str = "receive the stream";
+
+/// Peers with a shorter round trip are reached by the kernel alone, or over a cable. Farther away a part of
+/// a message that waits in the buffer would keep the offered window from growing: on 100 Mb/s and 10 ms a
+/// stream got 69 instead of 94 Mb/s.
+const NEAR: Span = Span::from_microseconds(200);
 
 /// The clock is read once per so many bytes.
 const LOOK: u64 = 16 * 1024;
@@ -99,7 +104,8 @@ impl Telling for Receiver {
         let (started, before) = (now(), cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let line = self.endpoint.meet(&self.token, &limit)?;
-        if self.window.is_none() && matches!(self.ways, Ways::Plain { .. }) {
+        let is_plain = self.window.is_none() && matches!(self.ways, Ways::Plain { .. });
+        if is_plain && line.path()?.round_trip < NEAR {
             line.wait_for_messages(self.buffer.len())?;
         }
         line.write(&self.token, &limit, "start the sender")?;
