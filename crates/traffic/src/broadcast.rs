@@ -46,7 +46,7 @@ impl Broadcasting {
 
     /// Sends until the others have finished.
     fn run(&self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
+        let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let _timers = PreciseTimers::hold();
         let offered = self.broadcasts.payload_rate();

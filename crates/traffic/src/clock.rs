@@ -37,7 +37,7 @@ pub(crate) fn computed() -> Span {
 }
 
 /// CPU time of this thread so far, and how long it waited for a processor: most activities are performed
-/// by one thread.
+/// by one thread. Reads a file, so it comes before an activity's clock starts, and after it has stopped.
 pub(crate) fn cpu() -> CpuTime {
     CpuTime { waited: waited(), ..used(UsageWho::RUSAGE_THREAD) }
 }
@@ -230,7 +230,7 @@ mod tests {
         let busy = || {
             sched_setaffinity(Pid::from_raw(0), &one).expect("one of its processors");
             together.wait();
-            let (started, before) = (now(), cpu());
+            let (before, started) = (cpu(), now());
             while now().since(started) < Span::from_milliseconds(600) {}
             (now().since(started).seconds(), cpu_since(before))
         };

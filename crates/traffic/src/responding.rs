@@ -16,7 +16,7 @@ pub(crate) fn respond(
     stop: &AtomicBool,
     serve: impl FnOnce(&mut u64, &Limit<'_>) -> Result<(), TrafficError>,
 ) -> Result<Report, TrafficError> {
-    let (started, before) = (now(), cpu());
+    let (before, started) = (cpu(), now());
     let limit = Limit::new(started, deadline, stop);
     let mut answers = 0;
     match serve(&mut answers, &limit) {

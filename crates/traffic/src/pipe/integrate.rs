@@ -36,7 +36,7 @@ impl Performance for Alone {
     }
 
     fn perform_telling(self: Box<Self>, _stop: &AtomicBool, tell: Tell<'_>) -> Performed {
-        let (started, before) = (now(), cpu());
+        let (before, started) = (cpu(), now());
         if self.1 == End::Near {
             heard(tell, |measured| drop(hint::alone(&self.0, measured)))?;
         }

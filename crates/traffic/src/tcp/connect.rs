@@ -77,7 +77,7 @@ impl Connector {
     }
 
     fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
+        let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let opened = self.open_until(started, &limit)?;
         let finished = now();

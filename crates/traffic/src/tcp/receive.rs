@@ -101,7 +101,7 @@ impl Telling for Receiver {
     }
 
     fn run(mut self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
+        let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let line = self.endpoint.meet(&self.token, &limit)?;
         let is_plain = self.window.is_none() && matches!(self.ways, Ways::Plain { .. });

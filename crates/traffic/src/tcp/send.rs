@@ -68,7 +68,7 @@ impl Telling for Sender {
     }
 
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
+        let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let line = self.endpoint.meet(&self.token, &limit)?;
         line.hear(&self.token, &limit)?;

@@ -89,7 +89,7 @@ impl Telling for Receiver {
     }
 
     fn run(mut self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
+        let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let exchange = self.post.meet(&limit)?;
         exchange.wait_at_most(std::time::Duration::from_millis(10))?;

@@ -119,7 +119,7 @@ impl Telling for Requester {
     }
 
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
+        let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let account = match self.open_loop {
             Some(open_loop) => self.ask_on_time(started, open_loop, &limit, tell)?,

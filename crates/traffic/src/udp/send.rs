@@ -72,7 +72,7 @@ impl Sender {
     }
 
     fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), cpu());
+        let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let exchange = self.post.meet(&limit)?;
         let size = Bytes::new(self.message as u64);
