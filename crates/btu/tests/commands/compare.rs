@@ -137,8 +137,9 @@ fn unlike_plans_are_refused_unless_meant() {
     let slow = plan(path(BitRate::from_bits_per_second(9_500_000)));
     let other = btu_suite::plan::Plan { volume: Some(Bytes::new(4_000_000)), ..slow.clone() };
     shelf.run(&plan(path(BitRate::from_megabits_per_second(10))), &STEADY);
-    shelf.run(&slow, &STEADY);
-    shelf.run(&other, &STEADY);
+    let slower = STEADY.map(|rate| rate * 0.95);
+    shelf.run(&slow, &slower);
+    shelf.run(&other, &slower);
     let (code, out, errors) = shelf.btu(&["compare", "r1", "r2"]);
     assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
     assert!(
@@ -146,6 +147,8 @@ fn unlike_plans_are_refused_unless_meant() {
         "{errors}"
     );
     let found = shelf.json(&["compare", "r1", "r2", "--across", "network"]);
+    let ratio = found["comparison"]["others"][0]["overall"]["ratio"]["value"].as_f64();
+    assert!(ratio.is_some_and(|ratio| (ratio - 0.95).abs() < 1e-6), "{found}");
     assert_eq!(found["comparison"]["others"][0]["plan_differences"][0]["aspect"], "network");
     let (code, _, errors) = shelf.btu(&["compare", "r1", "r3", "--across", "network"]);
     assert!(code == Some(2) && errors.contains("volume from calibrated to 4 MB"), "{errors}");
