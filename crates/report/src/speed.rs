@@ -164,11 +164,13 @@ fn limit(verdict: &SpeedVerdict) -> Option<String> {
         .map(|(name, share)| format!("{name} gets {:.0} %", share * PERCENT))
         .collect();
     let line = format!("of what the line can carry {}", each.join(", "));
-    Some(match breakdown::limit(verdict).filter(|_| least < MOST_OF_LINE) {
-        None if least >= MOST_OF_LINE => format!("the line: {line}"),
-        None => format!("something else than the line: {line}"),
-        Some(limit) => format!("{limit}; {line}"),
-    })
+    if least >= MOST_OF_LINE {
+        return Some(format!("the line: {line}"));
+    }
+    Some(breakdown::limit(verdict).map_or_else(
+        || format!("something else than the line: {line}"),
+        |limit| format!("{limit}; {line}"),
+    ))
 }
 
 /// A full queue before the line is what matters then; that TCP gets all of the line would read as if

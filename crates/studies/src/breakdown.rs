@@ -152,9 +152,9 @@ impl Breakdown {
     /// What limits the flow, and the share of the time for which it did.
     pub fn limit(&self) -> (LimitedBy, f64) {
         let (sender, receiver) = (&self.sender, &self.receiver);
-        let busiest = if sender.blocked <= receiver.blocked { sender } else { receiver };
+        let is_sender = sender.blocked <= receiver.blocked;
+        let busiest = if is_sender { sender } else { receiver };
         if busiest.blocked < LIMIT_BLOCKED {
-            let is_sender = sender.blocked <= receiver.blocked;
             let waiting = busiest.waiting.unwrap_or_default();
             return match (waiting > busiest.on_processor, is_sender) {
                 (true, true) => (LimitedBy::SenderWaiting, waiting),

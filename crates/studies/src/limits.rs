@@ -60,18 +60,15 @@ impl PathLimits {
         })
     }
 
-    /// The raw time and the line's, in seconds.
+    /// The raw time of a file and that of the line alone, in seconds.
     pub fn seconds(&self, size: Bytes) -> Option<(f64, f64)> {
         wire_seconds(size, self.rate).ok()
     }
 }
 
-/// The raw time and the time of the line alone, with headers of TCP/IP in full packets on Ethernet,
-/// in seconds.
-///
-/// # Errors
-/// When headers leave no room, which an Ethernet's never do.
-pub fn wire_seconds(size: Bytes, rate: BitRate) -> Result<(f64, f64), ModelError> {
+/// With headers of TCP/IP in full packets on Ethernet. An error when headers leave no room, which an
+/// Ethernet's never do.
+fn wire_seconds(size: Bytes, rate: BitRate) -> Result<(f64, f64), ModelError> {
     let goodput = Ethernet::new(rate).goodput(Transport::Tcp)?;
     Ok((size.bits() / rate.bits_per_second() as f64, size.bits() / goodput))
 }

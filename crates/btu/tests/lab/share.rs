@@ -69,9 +69,10 @@ impl Share {
         if once::tested_already() { None } else { Some(Self::one()) }
     }
 
-    /// Half of the shares: another test of half of them may run meanwhile, and no other.
-    pub(crate) fn half() -> Self {
-        Self::take(HALF)
+    /// Half of the shares: another test of half of them may run meanwhile, and no other. `None` if
+    /// scripts/test reports that the part has not changed, or that it ran as an ordinary user already.
+    pub(crate) fn half_if_changed() -> Option<Self> {
+        if once::is_unchanged() || once::tested_already() { None } else { Some(Self::take(HALF)) }
     }
 
     /// Every share: no other test of this program runs.

@@ -37,7 +37,7 @@ pub struct Link {
 
 impl Chain {
     /// The chain of a copy that took `contended` seconds under load and `quiet` without; a `local`
-    /// copy of that file took `local` seconds; `raw` and `line` are those of [`crate::limits::wire_seconds`].
+    /// copy of that file took `local` seconds; `raw` and `line` are those of [`crate::limits::PathLimits::seconds`].
     /// `None` unless all are positive and finite.
     pub fn of(raw: f64, line: f64, local: f64, quiet: f64, contended: f64) -> Option<Self> {
         let reach = local.max(line);

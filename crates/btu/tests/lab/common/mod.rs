@@ -59,10 +59,7 @@ impl Laboratory {
     /// Like `open_alone_if_changed`, for a test of lines so slow that the processors are idle for most of
     /// the time: one other such test may run meanwhile.
     pub(crate) fn open_slow_lines_if_changed() -> Option<Self> {
-        if once::is_unchanged() || once::tested_already() {
-            return None;
-        }
-        Self::open_with(Share::half())
+        Self::open_with(Share::half_if_changed()?)
     }
 
     /// Like `open_alone`, for a part that has another such test that runs each time.
