@@ -176,7 +176,7 @@ impl Case {
                 (Measure::CpuSecondsPerGigabyte, Some(Bound::AtMost(1.0))),
             ],
             Self::Small => &[
-                (Measure::MessagesPerSecond, Some(Bound::AtLeast(1.2))),
+                (Measure::MessagesPerSecond, Some(Bound::AtLeast(1.0))),
                 (Measure::CpuSecondsPerGigabyte, None),
             ],
             Self::TcpRequest | Self::UdpRequest => &[

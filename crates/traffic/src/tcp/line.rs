@@ -28,8 +28,8 @@ use crate::token;
 /// with an initial timeout of 1 s), so three losses in a row are borne.
 const TIMEOUT: Span = Span::from_seconds(10);
 
-/// The longest wait for all of a message: 64 KiB at 52 Mb/s.
-const LONGEST_MESSAGE: Duration = Duration::from_millis(10);
+/// The longest wait for more data than there are: 256 KiB at 210 Mb/s.
+const LONGEST_BATCH: Duration = Duration::from_millis(10);
 
 /// `POLLRDHUP`, which poll(2) has and the wrapper does not name.
 const PEER_ENDED: PollFlags = PollFlags::from_bits_retain(libc::POLLRDHUP);
@@ -214,11 +214,11 @@ impl Line {
             .map_err(TrafficError::socket("set SO_SNDTIMEO", self.peer))
     }
 
-    /// Lets a blocking `recv` of `bytes` wait for all of them, for [`LONGEST_MESSAGE`] at most.
-    pub(crate) fn wait_for_messages(&self, bytes: usize) -> Result<(), TrafficError> {
+    /// Lets a blocking `recv` that finds too little sleep until so many `bytes` have come, for [`LONGEST_BATCH`] at most.
+    pub(crate) fn wait_for(&self, bytes: usize) -> Result<(), TrafficError> {
         // The kernel lowers a number that its buffer cannot hold.
         option::receive_at_least(&self.stream, i32::try_from(bytes).unwrap_or(i32::MAX))
-            .and_then(|()| self.stream.set_read_timeout(Some(LONGEST_MESSAGE)))
+            .and_then(|()| self.stream.set_read_timeout(Some(LONGEST_BATCH)))
             .map_err(TrafficError::socket("set SO_RCVLOWAT", self.peer))
     }
 
