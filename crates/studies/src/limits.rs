@@ -4,7 +4,7 @@ use btu_model::{Ethernet, ModelError, Transport};
 use btu_network::{Direction as Line, Discipline, Drawing, Medium, Rate, StationId};
 use btu_units::{BitRate, Bytes};
 
-use btu_suite::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
+use btu_suite::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, SEGMENT, passage};
 
 /// Payload of one datagram of background traffic: its frame has 1046 octets, like those of CITI
 /// report 89-4 (mean 1047).
@@ -28,9 +28,7 @@ pub struct PathLimits {
     pub round_trip: f64,
 }
 
-/// Payload of a full packet of TCP/IP with time stamps, and what its frame occupies on an Ethernet,
-/// in octets.
-const SEGMENT: usize = 1448;
+/// What the frame of a full segment occupies on an Ethernet, in octets.
 const FULL_FRAME: f64 = 1538.0;
 
 /// Octets of a small answer over TCP: a reply to WRITE of NFS version 3.

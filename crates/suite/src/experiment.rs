@@ -32,7 +32,7 @@ use crate::script::Script;
 
 pub use any::{AnyExperiment, FindStudy, Head, any, facts};
 pub use calls::calls;
-pub use passage::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
+pub use passage::{AROUND_DATAGRAM, AROUND_SEGMENT, SEGMENT, passage};
 pub use warning::{Warning, warnings};
 
 /// A cell to be measured.

@@ -10,7 +10,7 @@ use btu_control::coordinator::{
 use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::congestion::CongestionControl;
-use btu_suite::experiment::{Experiment, Field, LeftOut, Raised};
+use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, Raised};
 use btu_suite::network::HostName;
 use btu_testbed::note;
 use btu_testbed::testbed::RuntimeDirectory;
@@ -510,8 +510,27 @@ fn line_name(rate: &str, delay: Option<Span>) -> String {
     delay.map_or_else(|| rate.to_owned(), |delay| format!("{rate}, delay {delay}"))
 }
 
+/// The frame of a plan of `E` from the options that studies share.
+pub(crate) fn frame<E: Experiment>(
+    options: &StudyOptions,
+    (blocks, budget): (u32, Span),
+    deadline: Span,
+    network: Field,
+) -> anyhow::Result<Frame> {
+    Ok(Frame {
+        version: E::VERSION,
+        seed: seed(options)?,
+        profile: options.profile.name().to_owned(),
+        blocks,
+        budget,
+        deadline,
+        left_out: Vec::new(),
+        network,
+    })
+}
+
 /// The seed that was given, or a new one that is short enough to be typed.
-pub(crate) fn seed(options: &StudyOptions) -> anyhow::Result<u64> {
+fn seed(options: &StudyOptions) -> anyhow::Result<u64> {
     options.seed.map_or_else(|| preflight::random().map(u64::from), Ok)
 }
 

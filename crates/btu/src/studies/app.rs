@@ -12,7 +12,7 @@ use btu_studies::app::{
     AppCell, AppPlan, DEADLINE, Factor, Factors, FactorsError, Lines, Questions,
 };
 use btu_suite::app::{Broadcasts, Carrier, HEIGHT, Niceness, Protocol, WIDTH, Workload};
-use btu_suite::experiment::{Experiment, Field, Frame, LeftOut};
+use btu_suite::experiment::{Field, LeftOut};
 use btu_suite::network::HostName;
 use btu_units::{BitRate, Span};
 
@@ -122,16 +122,7 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
         (None, None) => &Workload::ALL,
     };
     let plan = AppPlan {
-        frame: Frame {
-            version: AppPlan::VERSION,
-            seed: study::seed(&app.study)?,
-            profile: app.study.profile.name().to_owned(),
-            blocks,
-            budget,
-            deadline: DEADLINE,
-            left_out: Vec::new(),
-            network,
-        },
+        frame: study::frame::<AppPlan>(&app.study, (blocks, budget), DEADLINE, network)?,
         workloads: or_usual(&app.workload, pictures),
         protocols: or_usual(
             &app.protocol,

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use btu_studies::copy::{Background, CopyPlan};
 use btu_studies::limits::PathLimits;
 use btu_suite::copy::{Cache, Direction, Mode, Program, Storage};
-use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
 
@@ -100,16 +99,12 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
         ProfileName::Full => (7, Span::from_seconds(12 * 3600)),
     });
     let plan = CopyPlan {
-        frame: Frame {
-            version: CopyPlan::VERSION,
-            seed: study::seed(&copy.study)?,
-            profile: copy.study.profile.name().to_owned(),
-            blocks,
-            budget,
-            deadline: deadline(wire, &sizes),
-            left_out: Vec::new(),
-            network: chosen.field(hosts)?,
-        },
+        frame: study::frame::<CopyPlan>(
+            &copy.study,
+            (blocks, budget),
+            deadline(wire, &sizes),
+            chosen.field(hosts)?,
+        )?,
         programs,
         sizes,
         backgrounds,

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use btu_studies::lan::{DEADLINE, LARGEST_RECORD, LanPlan, MOST_FILES, MOST_STATIONS};
-use btu_suite::experiment::{Experiment, Frame};
 use btu_suite::lan::{
     FileSizes, LARGEST_SCALE, OperationTrace, Pauses, StationProgram, StationWork, Task,
 };
@@ -106,16 +105,12 @@ fn plan(lan: &Lan) -> anyhow::Result<LanPlan> {
     };
     let (blocks, budget) = lan.limit.over((blocks, budget));
     Ok(LanPlan {
-        frame: Frame {
-            version: LanPlan::VERSION,
-            seed: study::seed(&lan.study)?,
-            profile: profile.name().to_owned(),
-            blocks,
-            budget,
-            deadline: DEADLINE,
-            left_out: Vec::new(),
-            network: chosen.field(hosts)?,
-        },
+        frame: study::frame::<LanPlan>(
+            &lan.study,
+            (blocks, budget),
+            DEADLINE,
+            chosen.field(hosts)?,
+        )?,
         tasks: tasks(lan),
         levels,
         sizes: if lan.paper { FileSizes::Paper } else { FileSizes::Scaled(lan.scale) },

@@ -13,7 +13,7 @@ use btu_report::names_text;
 use btu_studies::run::{
     EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, inventory_of, read,
 };
-use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, MOST_BLOCKS, Raised};
+use btu_suite::experiment::{Field, LeftOut, MOST_BLOCKS, Raised};
 use btu_suite::program::Part;
 use btu_units::{Span, text_of_octets};
 
@@ -213,16 +213,9 @@ fn planned(
         file.rows.iter().flat_map(|row| &row.programs).filter(|step| step.part != Part::Service);
     let longest = measured.map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
     let lead = file.rows.iter().map(RunRow::longest_lead).max().unwrap_or(Span::ZERO);
-    let frame = Frame {
-        version: RunPlan::VERSION,
-        seed: study::seed(study)?,
-        profile: study.profile.name().to_owned(),
-        blocks,
-        budget: options.time.unwrap_or(file.order.at_most),
-        deadline: longest + lead + PROGRAM_MARGIN,
-        left_out: Vec::new(),
-        network,
-    };
+    let budget = options.time.unwrap_or(file.order.at_most);
+    let deadline = longest + lead + PROGRAM_MARGIN;
+    let frame = study::frame::<RunPlan>(study, (blocks, budget), deadline, network)?;
     let networks = networks.collect();
     let until = if options.blocks.is_some() { None } else { file.order.until };
     let plan = RunPlan { networks, least_blocks, until, ..RunPlan::new(frame, file) };

@@ -9,7 +9,7 @@ use btu_network::{Host, HostAddressError};
 use btu_store::{RunId, Store};
 use btu_studies::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
 use btu_suite::activity::OpenLoop;
-use btu_suite::experiment::{Experiment, Frame, Measured};
+use btu_suite::experiment::{Measured};
 use btu_suite::lead;
 use btu_testbed::note;
 use btu_units::{BitRate, Bytes, Span};
@@ -111,16 +111,12 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     let phases = phases(speed);
     let cells = u64::from(blocks) * phases.len() as u64;
     let plan = SpeedPlan {
-        frame: Frame {
-            version: SpeedPlan::VERSION,
-            seed: study::seed(&speed.study)?,
-            profile: profile.name().to_owned(),
-            blocks,
-            budget: longest * cells,
-            deadline: longest,
-            left_out: Vec::new(),
-            network: chosen.field(vec![near, far])?,
-        },
+        frame: study::frame::<SpeedPlan>(
+            &speed.study,
+            (blocks, longest * cells),
+            longest,
+            chosen.field(vec![near, far])?,
+        )?,
         phases,
         time,
         requests: Some(requests),

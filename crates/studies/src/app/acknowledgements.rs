@@ -6,8 +6,8 @@
 
 use btu_model::Passage;
 
-use super::expected::SEGMENT;
 use super::{Mix, Work};
+use btu_suite::experiment::SEGMENT;
 
 /// Seconds of all calls together, with so many requests on their way at once, or all of a call in one
 /// message.

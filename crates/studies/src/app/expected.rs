@@ -7,14 +7,11 @@ use serde::Serialize;
 
 use super::acknowledgements;
 use super::{BITMAP_PIECE, Carrier, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, TOGETHER};
-use btu_suite::experiment::{AROUND_SEGMENT, passage};
+use btu_suite::experiment::{AROUND_SEGMENT, SEGMENT, passage};
 
 /// Octets of a TLS 1.3 record in addition to its content: header, content type, authentication tag
 /// (RFC 8446, section 5.2).
 const AROUND_RECORD: usize = 5 + 1 + 16;
-
-/// Payload of a full TCP segment of Ethernet, with time stamps.
-pub(super) const SEGMENT: usize = 1448;
 
 /// Segments that TCP sends before the first acknowledgement (RFC 6928, section 2).
 pub(super) const FIRST_SEGMENTS: u16 = 10;

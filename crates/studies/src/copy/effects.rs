@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::verdict::{CopyRow, seconds};
 use super::{Background, Cache, Chain, CopyCell, CopyPlan, Direction, Program, Storage, TwoByTwo};
 use crate::limits::PathLimits;
-use btu_suite::experiment::{Experiment, Measured};
+use btu_suite::experiment::{Experiment, Measured, SEGMENT};
 
 /// The size that the report extrapolated to.
 const LARGE: Bytes = Bytes::new(100_000_000);
@@ -41,9 +41,6 @@ pub struct Fit {
     pub is_extrapolated: bool,
 }
 
-/// Octets of data in a full segment on Ethernet, with time stamps.
-const SEGMENT: f64 = 1448.0;
-
 /// All that there are sizes enough for: three of them.
 pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>], round_trip: f64) -> Vec<Fit> {
     let mut fits = Vec::new();
@@ -58,7 +55,7 @@ pub(super) fn fits(plan: &CopyPlan, cells: &[Measured<CopyCell>], round_trip: f6
         let window = |fit: &Fit| {
             let window = fit.bits_per_second / 8.0 * round_trip;
             // What waits for answers has a segment in flight at least.
-            (window >= SEGMENT && !program.is_on_one_host()).then_some(window)
+            (window >= SEGMENT as f64 && !program.is_on_one_host()).then_some(window)
         };
         fits.extend(fit(&points).map(|fit| Fit {
             program,

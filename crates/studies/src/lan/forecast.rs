@@ -10,16 +10,12 @@ use btu_network::{Attachment, Drawing, Medium, StationId};
 use serde::Serialize;
 
 use super::StationWork;
-use btu_suite::experiment::{AROUND_SEGMENT, passage};
+use btu_suite::experiment::{AROUND_SEGMENT, SEGMENT, passage};
 
 /// Octets of a call and of its answer in addition to file data (RFC 1813, RFC 5531): those of
 /// WRITE. WRITE and READ are the most frequent calls; a call of READ is 12 octets shorter.
 pub(super) const CALL: f64 = 144.0;
 pub(super) const ANSWER: f64 = 140.0;
-
-/// Octets of TCP's payload in a full frame: Ethernet's 1500 less the headers of IPv4 and of TCP
-/// with time stamps.
-const SEGMENT: usize = 1448;
 
 /// The measurement of a task without background.
 #[derive(Debug, Clone, Copy, PartialEq)]

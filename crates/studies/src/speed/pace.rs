@@ -4,7 +4,7 @@ use btu_network::{Drawing, StationId};
 use btu_units::Span;
 
 use super::plan::ASKED;
-use super::verdict::SEGMENT;
+use btu_suite::experiment::SEGMENT;
 use btu_suite::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
 
 /// The mean interval on a line that is not slow, or not known: 150 requests in three seconds, and

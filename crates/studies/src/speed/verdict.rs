@@ -17,7 +17,8 @@ use super::{Phase, SpeedCell, SpeedPlan};
 use crate::breakdown::Breakdown;
 use btu_suite::activity::Token;
 use btu_suite::experiment::{
-    AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Observation, Warning, passage, warnings,
+    AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Observation, SEGMENT, Warning, passage,
+    warnings,
 };
 use btu_suite::record::{Outcome, Report, Requested, TcpInfo};
 use btu_suite::sample::Interval;
@@ -27,10 +28,6 @@ const LEAST_OF_P99: u64 = 100;
 
 /// The number of parts in a flow's progress.
 const PARTS: usize = 20;
-
-/// Octets of an IP packet over Ethernet without its headers and those of TCP with time stamps:
-/// payload of a full segment, over IPv4; over IPv6 headers are longer by [`LONGER_HEADER`].
-pub(super) const SEGMENT: usize = 1448;
 
 /// Linux's SYN has eight octets of options more than other segments: the largest segment, the scale
 /// of windows and selective acknowledgements next to the time stamps.

@@ -10,6 +10,9 @@ use btu_units::Bytes;
 /// headers of IPv4 and of TCP with time stamps.
 pub const AROUND_SEGMENT: usize = 14 + 4 + 20 + 32;
 
+/// TCP's payload in a full frame: Ethernet's 1500 octets without the headers of IPv4 and of TCP with time stamps.
+pub const SEGMENT: usize = 1500 - 20 - 32;
+
 /// Octets of a frame in addition to UDP's payload.
 pub const AROUND_DATAGRAM: usize = 14 + 4 + 20 + 8;
 
