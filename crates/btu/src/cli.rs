@@ -408,6 +408,9 @@ pub(crate) struct Show {
     /// Show every measured cell with its faults
     #[arg(long, conflicts_with_all = ["all", "explain_variance"])]
     pub(crate) cells: bool,
+    /// Print every number as a gauge in the text format of `OpenMetrics`, for Prometheus
+    #[arg(long, conflicts_with_all = ["all", "explain_variance", "cells"])]
+    pub(crate) openmetrics: bool,
     #[command(flatten)]
     pub(crate) tables: Tables,
 }

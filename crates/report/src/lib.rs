@@ -26,6 +26,7 @@ mod model_check;
 mod names;
 mod narrow;
 mod number;
+mod openmetrics;
 mod page_text;
 mod paint;
 mod pictures;
@@ -72,6 +73,7 @@ pub use model_check::{
 };
 pub use names::names_text;
 pub use narrow::narrowed_text;
+pub use openmetrics::openmetrics;
 pub use page_text::{page_text, section_text};
 pub use pictures::svg;
 pub use pipe::{

@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use btu_report::html::Page;
-use btu_report::{RunLine, TextOptions, VARIANCE, first_screen, runs_text, section_text};
-use btu_store::{RunId, RunSummary, State, Store};
+use btu_report::{
+    RunLine, TextOptions, VARIANCE, first_screen, openmetrics, runs_text, section_text,
+};
+use btu_store::{RunId, RunRow, RunSummary, State, Store};
 use btu_units::shell_word;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,7 +66,27 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     if show.cells {
         return print(&suites::of(&row)?.cells(&store, &row, common.json)?);
     }
+    if show.openmetrics {
+        return print(&gauges(&store, &row)?);
+    }
     print_result(&store, row.summary.id, Shown::by(show.tables), Form::of(common))
+}
+
+/// A result in the text format of `OpenMetrics`.
+fn gauges(store: &Store, row: &RunRow) -> anyhow::Result<String> {
+    #[derive(Deserialize)]
+    struct Stored {
+        result: Value,
+    }
+    let suite = suites::of(row)?;
+    let Stored { result } = serde_json::from_str(&suite.json(store, row)?)?;
+    let RunSummary { id, uuid, network, label, finished, .. } = &row.summary;
+    let label = label.as_deref().map(|label| ("label", label));
+    let plan: Vec<(&str, &str)> = label.into_iter().chain([("network", &**network)]).collect();
+    let (id, finished) = (id.to_string(), finished.as_deref().unwrap_or_default());
+    let run = [("run", id.as_str()), ("uuid", uuid), ("finished", finished)];
+    let study = suite.command().strip_prefix("btu ").unwrap_or_default();
+    Ok(openmetrics(study, &plan, &run, &result))
 }
 
 /// In which form a result is printed.

@@ -1,7 +1,9 @@
 //! Stored runs of every suite: each is read, shown, reported, and exported as it was imported.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -23,6 +25,32 @@ fn results(data: &Path) -> Vec<(String, Value)> {
     all
 }
 
+/// Reads gauges by the parser of Prometheus' own client library (Debian: python3-prometheus-client), where it is installed:
+/// each must have a finite value, and no two the same name and labels.
+fn prometheus_reads(gauges: &[u8]) {
+    const READ: &str = "
+import math, sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as families
+samples = [one for family in families(sys.stdin.read()) for one in family.samples]
+seen = {(one.name, tuple(sorted(one.labels.items()))) for one in samples}
+assert len(seen) == len(samples) > 1 and all(math.isfinite(one.value) for one in samples)
+";
+    let python = |program: &str| {
+        let mut command = Command::new("/usr/bin/python3");
+        command.args(["-c", program]).stdin(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    if !python("import prometheus_client").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("LAB SKIPPED: no prometheus_client for /usr/bin/python3");
+        assert_ne!(std::env::var("BTU_LAB").as_deref(), Ok("required"), "and it is required");
+        return;
+    }
+    let mut reader = python(READ).spawn().expect("python starts");
+    reader.stdin.take().expect("piped").write_all(gauges).expect("it reads");
+    let output = reader.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn runs_of_every_suite_are_shown_reported_and_copied() {
     let (one, other) = (tempfile::tempdir().expect("new"), tempfile::tempdir().expect("new"));
@@ -39,6 +67,7 @@ fn runs_of_every_suite_are_shown_reported_and_copied() {
         for format in ["html", "markdown", "csv", "raw"] {
             btu(one.path(), &["report", &name, "--format", format, "--output", "-"]);
         }
+        prometheus_reads(&btu(one.path(), &["show", &name, "--openmetrics"]));
         let copy = one.path().join("copy.btu");
         fs::write(&copy, btu(one.path(), &["runs", "export", &name])).expect("a file");
         btu(other.path(), &["runs", "import", &copy.display().to_string()]);
