@@ -3,6 +3,7 @@
 mod effects;
 mod packets;
 
+use btu_studies::breakdown::ConnectionShares;
 use btu_studies::copy::{CopyCell, CopyPlan, CopyRow, CopyVerdict};
 use btu_suite::copy::{Cache, Direction, Program, Storage};
 
@@ -30,6 +31,7 @@ impl Reported for CopyPlan {
         let sections = vec![
             times(verdict),
             parts(verdict),
+            shares(verdict),
             chains(verdict),
             fits(verdict),
             storage(verdict),
@@ -78,17 +80,30 @@ fn figures(verdict: &CopyVerdict) -> Vec<KeyFigure> {
     ranked(verdict).into_iter().map(figure).collect()
 }
 
-/// The share of the line alone in the fastest copy's time.
+/// What takes most of the fastest copy's time, and the share of the line alone.
 fn limit(verdict: &CopyVerdict) -> String {
     let ranked = ranked(verdict);
-    let fastest =
-        ranked.first().and_then(|(row, seconds)| Some((row, row.line_seconds? / seconds)));
-    fastest.map_or_else(String::new, |(row, share)| {
-        let (program, share) = (row.cell.program_name(), share * PERCENT);
-        let limit =
-            if share >= PERCENT / 2.0 { "the line: it" } else { "programs and disks: the line" };
-        format!("{limit} alone takes {share:.0} % of the time by {program}")
-    })
+    let Some((row, seconds)) = ranked.first() else { return String::new() };
+    let program = row.cell.program_name();
+    let line = row.line_seconds.map(|line| line / seconds);
+    let largest = row.breakdown.and_then(|breakdown| breakdown.limit());
+    match (line, largest) {
+        (Some(line), _) if line >= 0.5 => {
+            format!("the line: it alone takes {:.0} % of the time by {program}", line * PERCENT)
+        }
+        (line, Some((limited_by, share))) => {
+            let line = line.map_or_else(String::new, |line| {
+                format!("; the line alone takes {:.0} %", line * PERCENT)
+            });
+            let share = share * PERCENT;
+            format!("{}: {share:.0} % of the time by {program}{line}", limited_by.words())
+        }
+        (Some(line), None) => format!(
+            "programs and disks: the line alone takes {:.0} % of the time by {program}",
+            line * PERCENT
+        ),
+        (None, None) => String::new(),
+    }
 }
 
 /// The fastest and the slowest program of the largest file on the quiet network, and what the most
@@ -272,6 +287,46 @@ fn parts(verdict: &CopyVerdict) -> Option<Section> {
     let note = "medians; the first four by the clock of who connects from the command's start, the next two by the receiver's; \
                 resent segments are told where the connection can be seen";
     Section::of("What a copy's time is made of", note, blocks)
+}
+
+/// The shares of files, processors and the connection in a copy's time.
+fn shares(verdict: &CopyVerdict) -> Option<Section> {
+    let head = [
+        "program",
+        "file",
+        "storage",
+        "background",
+        "reading the source",
+        "writing the copy",
+        "sender runs",
+        "receiver runs",
+        "nothing to send",
+        "receiver's window",
+        "send buffer",
+        "path",
+    ];
+    let mut table = Table::new("Shares of the time, %", &head, 4);
+    for row in &verdict.rows {
+        let Some(found) = row.breakdown else { continue };
+        let of_connection =
+            |part: fn(&ConnectionShares) -> f64| found.connection.as_ref().map(part);
+        let shares = [
+            found.source_file,
+            found.destination_file,
+            Some(found.sender_processor),
+            Some(found.receiver_processor),
+            of_connection(|connection| connection.nothing_to_send),
+            of_connection(|connection| connection.receiver_window),
+            of_connection(|connection| connection.send_buffer),
+            of_connection(|connection| connection.path),
+        ];
+        let shares = shares.map(|share| Cell::number(share.map(|share| share * PERCENT)));
+        table.rows.push(names(&row.cell).into_iter().chain(shares).collect());
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    let note = "of the copy with the time nearest to the median: in calls that read, write and make durable, on processors, and of the \
+                sender's connection (TCP_INFO). Ends work at once, so only the connection's four sum to 100";
+    Section::of("Where the time went", note, blocks)
 }
 
 fn background(verdict: &CopyVerdict) -> Option<Section> {

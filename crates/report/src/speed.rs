@@ -564,7 +564,12 @@ mod tests {
     }
 
     fn threads(on_processor: f64) -> ThreadShares {
-        ThreadShares { on_processor, waiting: Some(0.0), blocked: 1.0 - on_processor }
+        ThreadShares {
+            on_processor,
+            waiting: Some(0.0),
+            throttled: None,
+            blocked: 1.0 - on_processor,
+        }
     }
 
     /// On a bare network no line is known: its limit is what the time of the flow says. A full queue is

@@ -8,7 +8,7 @@
 //! it waits for. An end that is blocked for less than half of its time is the limit; else it is the largest part of the
 //! connection.
 
-use btu_suite::record::{Received, Report, Sent};
+use btu_suite::record::{Received, Report, Sent, TcpInfo};
 use btu_units::Span;
 use serde::Serialize;
 
@@ -54,6 +54,9 @@ pub struct ThreadShares {
     /// Ready, while others had the processors; `None` where the kernel does not tell, and then part of
     /// `blocked`.
     pub waiting: Option<f64>,
+    /// Ready, while its control group had used its time on the processors; `None` without such a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<f64>,
     /// Blocked in a call.
     pub blocked: f64,
 }
@@ -66,10 +69,18 @@ pub enum LimitedBy {
     SenderProcessor,
     /// Processors of the sending host that others had.
     SenderWaiting,
+    /// The limit of the sender's control group.
+    SenderQuota,
     /// The processor of the receiving thread.
     ReceiverProcessor,
     /// Processors of the receiving host that others had.
     ReceiverWaiting,
+    /// The limit of the receiver's control group.
+    ReceiverQuota,
+    /// The disk of the file that is sent, or the calls that read it.
+    SourceFile,
+    /// The disk of the file that arrives, or the calls that write it and make it durable.
+    DestinationFile,
     /// The sending program.
     NothingToSend,
     /// The receiver's window.
@@ -86,8 +97,12 @@ impl LimitedBy {
         match self {
             Self::SenderProcessor => "the sender's processor",
             Self::SenderWaiting => "other work on the sender's processors",
+            Self::SenderQuota => "the CPU quota of the sender's container",
             Self::ReceiverProcessor => "the receiver's processor",
             Self::ReceiverWaiting => "other work on the receiver's processors",
+            Self::ReceiverQuota => "the CPU quota of the receiver's container",
+            Self::SourceFile => "reading the source",
+            Self::DestinationFile => "writing the copy",
             Self::NothingToSend => "the sending program",
             Self::ReceiverWindow => "the receiver's window",
             Self::SendBuffer => "the send buffer",
@@ -103,23 +118,10 @@ impl Breakdown {
         (from, sent): (&Report, &Sent),
         (to, received): (&Report, &Received),
     ) -> Option<Self> {
-        let whole = received.last_byte.seconds();
-        if received.last_byte < SHORTEST || sent.tcp.busy_us == 0 {
-            return None;
-        }
-        let share = |microseconds: u64| (microseconds as f64 / 1e6 / whole).clamp(0.0, 1.0);
-        // Busy until the last acknowledgement, which comes after the last byte.
-        let busy = share(sent.tcp.busy_us);
-        let receiver_window = share(sent.tcp.receiver_limited_us).min(busy);
-        let send_buffer = share(sent.tcp.send_buffer_limited_us).min(busy - receiver_window);
-        let connection = ConnectionShares {
-            nothing_to_send: 1.0 - busy,
-            receiver_window,
-            send_buffer,
-            path: busy - receiver_window - send_buffer,
-        };
+        let connection = ConnectionShares::of(&sent.tcp, received.last_byte)?;
         let [of_sender, of_receiver] = [from, to].map(ThreadShares::of);
-        Some(Self { seconds: whole, connection, sender: of_sender?, receiver: of_receiver? })
+        let seconds = received.last_byte.seconds();
+        Some(Self { seconds, connection, sender: of_sender?, receiver: of_receiver? })
     }
 
     /// Of several flows together: the mean of their shares, each by its time.
@@ -128,12 +130,14 @@ impl Breakdown {
         let mean = |part: &dyn Fn(&Self) -> f64| {
             all.iter().map(|one| part(one) * one.seconds).sum::<f64>() / seconds
         };
+        let known = |part: &dyn Fn(&Self) -> Option<f64>| {
+            let is_known = all.iter().all(|one| part(one).is_some());
+            is_known.then(|| mean(&|one| part(one).unwrap_or_default()))
+        };
         let threads = |end: fn(&Self) -> &ThreadShares| ThreadShares {
             on_processor: mean(&|one| end(one).on_processor),
-            waiting: all
-                .iter()
-                .all(|one| end(one).waiting.is_some())
-                .then(|| mean(&|one| end(one).waiting.unwrap_or_default())),
+            waiting: known(&|one| end(one).waiting),
+            throttled: known(&|one| end(one).throttled),
             blocked: mean(&|one| end(one).blocked),
         };
         (seconds > 0.0).then(|| Self {
@@ -155,26 +159,61 @@ impl Breakdown {
         let is_sender = sender.blocked <= receiver.blocked;
         let busiest = if is_sender { sender } else { receiver };
         if busiest.blocked < LIMIT_BLOCKED {
-            let waiting = busiest.waiting.unwrap_or_default();
-            return match (waiting > busiest.on_processor, is_sender) {
-                (true, true) => (LimitedBy::SenderWaiting, waiting),
-                (true, false) => (LimitedBy::ReceiverWaiting, waiting),
-                (false, true) => (LimitedBy::SenderProcessor, busiest.on_processor),
-                (false, false) => (LimitedBy::ReceiverProcessor, busiest.on_processor),
+            use LimitedBy::{
+                ReceiverProcessor, ReceiverQuota, ReceiverWaiting, SenderProcessor, SenderQuota,
+                SenderWaiting,
             };
+            let [processor, waiting, quota] = if is_sender {
+                [SenderProcessor, SenderWaiting, SenderQuota]
+            } else {
+                [ReceiverProcessor, ReceiverWaiting, ReceiverQuota]
+            };
+            return largest([
+                (processor, busiest.on_processor),
+                (waiting, busiest.waiting.unwrap_or_default()),
+                (quota, busiest.throttled.unwrap_or_default()),
+            ]);
         }
-        let ConnectionShares { nothing_to_send, receiver_window, send_buffer, path } =
-            self.connection;
-        let parts = [
-            (LimitedBy::Path, path),
-            (LimitedBy::NothingToSend, nothing_to_send),
-            (LimitedBy::ReceiverWindow, receiver_window),
-            (LimitedBy::SendBuffer, send_buffer),
-        ];
-        parts
-            .into_iter()
-            .reduce(|most, one| if one.1 > most.1 { one } else { most })
-            .unwrap_or(parts[0])
+        largest(self.connection.parts())
+    }
+}
+
+/// The first of the largest parts.
+pub(crate) fn largest<const N: usize>(parts: [(LimitedBy, f64); N]) -> (LimitedBy, f64) {
+    parts
+        .into_iter()
+        .reduce(|most, one| if one.1 > most.1 { one } else { most })
+        .unwrap_or(parts[0])
+}
+
+impl ConnectionShares {
+    /// Of a flow whose data came within `whole`, by the account of its sender.
+    pub(crate) fn of(sender: &TcpInfo, whole: Span) -> Option<Self> {
+        if whole < SHORTEST || sender.busy_us == 0 {
+            return None;
+        }
+        let share =
+            |microseconds: u64| (microseconds as f64 / 1e6 / whole.seconds()).clamp(0.0, 1.0);
+        // Busy until the last acknowledgement, which comes after the last byte.
+        let busy = share(sender.busy_us);
+        let receiver_window = share(sender.receiver_limited_us).min(busy);
+        let send_buffer = share(sender.send_buffer_limited_us).min(busy - receiver_window);
+        Some(Self {
+            nothing_to_send: 1.0 - busy,
+            receiver_window,
+            send_buffer,
+            path: busy - receiver_window - send_buffer,
+        })
+    }
+
+    /// Each of them as what limits the flow.
+    pub(crate) fn parts(self) -> [(LimitedBy, f64); 4] {
+        [
+            (LimitedBy::Path, self.path),
+            (LimitedBy::NothingToSend, self.nothing_to_send),
+            (LimitedBy::ReceiverWindow, self.receiver_window),
+            (LimitedBy::SendBuffer, self.send_buffer),
+        ]
     }
 }
 
@@ -186,12 +225,19 @@ impl ThreadShares {
             return None;
         }
         let on_processor = (report.cpu.used().seconds() / whole).min(1.0);
-        let waiting =
+        let ready =
             report.cpu.waited.map(|waited| (waited.seconds() / whole).min(1.0 - on_processor));
+        // A throttled thread is ready and waits; the group's time may be that of others in it.
+        let throttled = report
+            .cpu
+            .throttled
+            .zip(ready)
+            .map(|(throttled, ready)| (throttled.seconds() / whole).min(ready));
         Some(Self {
             on_processor,
-            waiting,
-            blocked: 1.0 - on_processor - waiting.unwrap_or_default(),
+            waiting: ready.map(|ready| ready - throttled.unwrap_or_default()),
+            throttled,
+            blocked: 1.0 - on_processor - ready.unwrap_or_default(),
         })
     }
 }

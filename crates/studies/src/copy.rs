@@ -2,6 +2,7 @@
 //! copy's time consists of.
 
 mod background;
+mod breakdown;
 mod cell;
 mod chain;
 mod effects;
@@ -16,6 +17,7 @@ mod verdict;
 mod warning;
 
 pub use background::{Background, BackgroundError, BackgroundUse};
+pub use breakdown::CopyBreakdown;
 pub use cell::{CopyCell, way};
 pub use chain::{Chain, Displacement, Link};
 pub use effects::{CopyChain, Fit, StorageEffect};

@@ -57,12 +57,16 @@ pub struct CpuTime {
     /// versions.
     #[serde(rename = "waited_ns", default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<Span>,
+    /// How long the control group of the process was kept from the processors because it had used its time, of all
+    /// processors together. Absent without a limit.
+    #[serde(rename = "throttled_ns", default, skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<Span>,
 }
 
 impl CpuTime {
     /// Without a reading of the time that threads waited.
     pub const fn of(user: Span, system: Span) -> Self {
-        Self { user, system, waited: None }
+        Self { user, system, waited: None, throttled: None }
     }
 
     /// In user mode and in the kernel.
@@ -73,11 +77,12 @@ impl CpuTime {
     /// What was added since an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
-        let waited = self.waited.zip(earlier.waited);
+        let added = |now: Option<Span>, earlier: Option<Span>| Some(now?.saturating_sub(earlier?));
         Self {
             user: self.user.saturating_sub(earlier.user),
             system: self.system.saturating_sub(earlier.system),
-            waited: waited.map(|(now, earlier)| now.saturating_sub(earlier)),
+            waited: added(self.waited, earlier.waited),
+            throttled: added(self.throttled, earlier.throttled),
         }
     }
 }

@@ -13,6 +13,7 @@ use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
 
 use crate::error::TrafficError;
+use crate::quota;
 
 /// How long a blocking call waits before it looks at the deadline and at `stop`.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -36,15 +37,15 @@ pub(crate) fn computed() -> Span {
     Span::from_nanoseconds(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// CPU time of this thread so far, and how long it waited for a processor: most activities are performed
-/// by one thread. Reads a file, so it comes before an activity's clock starts, and after it has stopped.
+/// CPU time of this thread so far, and how long it waited for a processor, and why: most activities are performed
+/// by one thread. Reads files, so it comes before an activity's clock starts, and after it has stopped.
 pub(crate) fn cpu() -> CpuTime {
-    CpuTime { waited: waited(), ..used(UsageWho::RUSAGE_THREAD) }
+    CpuTime { waited: waited(), throttled: quota::throttled(), ..used(UsageWho::RUSAGE_THREAD) }
 }
 
 /// How long this thread was ready to run without a processor so far: the second number of its schedstat
 /// (Documentation/scheduler/sched-stats.rst). `None` if the kernel does not count it.
-fn waited() -> Option<Span> {
+pub fn waited() -> Option<Span> {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     counted.split_whitespace().nth(1)?.parse().ok().map(Span::from_nanoseconds)
 }
@@ -217,16 +218,22 @@ mod tests {
         assert!(own.user + own.system < Span::from_milliseconds(20), "{own:?}");
     }
 
-    /// Two threads that only compute share one processor: each of them waits for half of the time, and is on it for
-    /// the other half. More work there only makes both wait longer.
+    /// Two or three threads that only compute share one processor: each of them waits for a half or two thirds of the
+    /// time, and is on it for the rest. More work there only makes all wait longer.
     #[test]
-    fn who_shares_a_processor_waits_for_half_of_the_time() {
+    fn who_shares_a_processor_waits_for_the_others() {
+        for threads in [2, 3] {
+            shares(threads);
+        }
+    }
+
+    fn shares(threads: usize) {
         let conditions = Conditions::begin();
         let allowed = sched_getaffinity(Pid::from_raw(0)).expect("the set of processors");
         let place = (0..CpuSet::count()).find(|place| allowed.is_set(*place) == Ok(true));
         let mut one = CpuSet::new();
         one.set(place.expect("a processor")).expect("a processor");
-        let together = Barrier::new(2);
+        let together = Barrier::new(threads);
         let busy = || {
             sched_setaffinity(Pid::from_raw(0), &one).expect("one of its processors");
             together.wait();
@@ -234,12 +241,14 @@ mod tests {
             while now().since(started) < Span::from_milliseconds(600) {}
             (now().since(started).seconds(), cpu_since(before))
         };
+        let least = 1.0 - 1.0 / threads as f64 - 0.05;
         thread::scope(|scope| {
-            for thread in [scope.spawn(busy), scope.spawn(busy)] {
+            let all: Vec<_> = (0..threads).map(|_| scope.spawn(busy)).collect();
+            for thread in all {
                 let (time, cpu) = thread.join().expect("no panic");
                 let Some(waited) = cpu.waited else { continue };
                 let [waited, used] = [waited, cpu.used()].map(|part| part.seconds() / time);
-                judge!(conditions, waited > 0.45, "waited {waited}, used {used}");
+                judge!(conditions, waited > least, "{threads}: waited {waited}, used {used}");
                 judge!(conditions, (0.95..1.02).contains(&(waited + used)), "{waited}, {used}");
             }
         });

@@ -27,6 +27,7 @@ mod payload;
 mod pipe;
 pub mod probe;
 mod progress;
+mod quota;
 mod relay;
 mod responding;
 mod sampling;
@@ -41,7 +42,7 @@ use btu_suite::peers::Callers;
 
 use sampling::Told;
 
-pub use clock::Limit;
+pub use clock::{Limit, waited};
 pub use error::TrafficError;
 pub use flow::{Flow, FlowDoor, WaitingCallers};
 pub use hold::allowed_processors;

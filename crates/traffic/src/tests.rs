@@ -5,6 +5,7 @@ mod bad_peers;
 mod datagrams;
 mod requests;
 mod streams;
+mod waits;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;

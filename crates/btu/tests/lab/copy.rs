@@ -4,14 +4,17 @@ mod faults;
 mod libssh2;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use btu_conditions::judge;
 use nix::sys::signal::Signal;
+use nix::sys::stat::{major, minor};
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
+use crate::group::Group;
 use crate::support::{LONG, send, text};
 
 /// A full-duplex line of 10 Mb/s between two switches: files and background enter it by one queue.
@@ -102,6 +105,15 @@ fn a_bare_copy_takes_what_the_line_takes() {
                 .abs()
                 < 1e-4
         );
+        // From memory to memory over a slow line: the path has the time, and no file.
+        let breakdown = &bare["breakdown"];
+        let connection = breakdown["connection"].as_object().unwrap_or_else(|| panic!("{bare}"));
+        let sum: f64 = connection.values().map(number).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{breakdown}");
+        let files = ["source_file", "destination_file"].map(|end| number(&breakdown[end]));
+        assert!(files.iter().all(|share| *share > 0.0), "{breakdown}");
+        let path = number(&connection["path"]);
+        judge!(laboratory, path > 0.9 && files.iter().all(|share| *share < 0.05), "{breakdown}");
     }
     for fit in
         result["fits"].as_array().expect("fits").iter().filter(|fit| fit["program"] != "local")
@@ -126,6 +138,35 @@ fn a_bare_copy_takes_what_the_line_takes() {
     for row in result["rows"].as_array().expect("rows") {
         assert_eq!(row["invalid"], 0, "{row}");
     }
+}
+
+/// A disk that reads 5 MB in a second, and a network of gigabits: the disk is named, with its share.
+#[test]
+fn a_slow_disk_is_named_and_not_the_network() {
+    const SIZE: u64 = 10_000_000;
+    let Some(laboratory) = Laboratory::open_alone_as_root() else { return };
+    let device = fs::metadata(laboratory.directory.path()).expect("it is there").dev();
+    let device = format!("{}:{}", major(device), minor(device));
+    let limits = [format!("{device} 5000000"), format!("{device} rbps=5000000")];
+    let [first, second] = limits.each_ref().map(String::as_str);
+    let group =
+        Group::limited(("blkio", "blkio.throttle.read_bps_device"), "io.max", [first, second]);
+    let Some(group) = group else { return };
+    let arguments =
+        ["copy", "--quiet", "--program", "bare", "--storage", "disk", "--size", "10 MB"];
+    let output = group.run(
+        laboratory.command(&[&arguments[..], &["--network", "veth", "--contention", "0"]].concat()),
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    println!("{said}");
+    let result = laboratory.json(&["show"])["result"].clone();
+    let row = row(&result, "bare", SIZE, 0);
+    let seconds = number(&row["seconds"]["median"]["value"]);
+    judge!(laboratory, (1.6..3.0).contains(&seconds), "2 s of reading took {seconds} s: {row}");
+    let reading = number(&row["breakdown"]["source_file"]);
+    judge!(laboratory, reading > 0.8, "{}", row["breakdown"]);
+    judge!(laboratory, said.contains("Limited by reading the source"), "{said}");
 }
 
 /// One block of NFS at a time: each takes the round trip and its own octets there and back.

@@ -7,6 +7,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
+use crate::group::Group;
 use crate::support::{LONG, send, text};
 
 /// The tolerances of a rate, relative to the closed form, and of a round trip.
@@ -115,6 +116,31 @@ fn a_bloated_queue_is_seen_and_a_fair_one_is_not() {
     judge!(laboratory, (again / bloated - 1.0).abs() < 0.1, "{bloated} s, then {again} s");
     let fair = queue("home-fq-codel", "2 s");
     judge!(laboratory, fair < 0.02, "{fair} s");
+}
+
+/// Both ends together have half a processor: each of them is ready and stopped for most of the time.
+#[test]
+fn a_quota_is_named_and_not_other_work() {
+    let Some(laboratory) = Laboratory::open_alone_as_root() else { return };
+    let half = ["50000", "50000 100000"];
+    let group = Group::limited(("cpu", "cpu.cfs_quota_us"), "cpu.max", half);
+    let Some(group) = group else { return };
+    let arguments = ["speed", "--quiet", "-C", "reno", "--network", "veth", "-t", "3 s"];
+    let output = group.run(laboratory.command(&arguments));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    println!("{}", text(&output.stdout));
+    let result = laboratory.json(&["show"])["result"].clone();
+    for phase in ["up", "down"] {
+        let breakdown = &row(&result, phase)["flows"][0]["breakdown"];
+        println!("{phase}: {breakdown}");
+        let of = |end: &str, part: &str| number(&breakdown[end][part]);
+        let both = of("sender", "on_processor") + of("receiver", "on_processor");
+        judge!(laboratory, both < 0.6, "half a processor for both: {breakdown}");
+        let throttled = of("sender", "throttled").max(of("receiver", "throttled"));
+        judge!(laboratory, throttled > 0.4, "{breakdown}");
+    }
+    let said = text(&output.stdout).contains("the CPU quota of");
+    judge!(laboratory, said, "{}", text(&output.stdout));
 }
 
 /// On a bare network the kernel alone carries packets, and no emulator accounts for them.

@@ -6,6 +6,7 @@ use std::path::Path;
 use btu_testbed::privilege::Capabilities;
 use btu_testbed::testbed::Privilege;
 use btu_testbed::{netem, testbed};
+use btu_units::Span;
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::statvfs;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct Facts {
     /// The congestion controls that namespaces other than the host's may use.
     #[serde(default)]
     pub congestion_controls: Vec<String>,
+    /// How long the thread that looked had waited for a processor; absent where the kernel does not count it.
+    #[serde(rename = "waited_ns", default)]
+    pub waited: Option<Span>,
     /// Whether the kernel has IPv6.
     pub ipv6: bool,
     /// Whether packets pass a filter's rules.
@@ -67,6 +71,7 @@ pub fn look(executable: &Path, scratch: &Path) -> Facts {
             .split_whitespace()
             .map(str::to_owned)
             .collect(),
+        waited: btu_traffic::waited(),
         ipv6: Path::new("/proc/net/if_inet6").exists(),
         packet_filter: packet_filter(&text("/proc/net/ip_tables_names"), &text("/proc/modules")),
     }

@@ -2,7 +2,7 @@
 
 use btu_suite::doctor::{Finding, Health};
 use btu_testbed::privilege::Capabilities;
-use btu_units::Bytes;
+use btu_units::{Bytes, Span};
 
 use super::Facts;
 
@@ -33,6 +33,7 @@ pub fn judge(facts: &Facts) -> Vec<Finding> {
         sleep(facts),
         virtual_machine(facts),
         quota(processor.quota.as_deref()),
+        waits(facts.waited),
         clock(facts.environment.kernel.clock_source.as_deref()),
         busy_poll(facts),
         offloads(facts),
@@ -302,6 +303,20 @@ fn quota(quota: Option<&str>) -> Finding {
         ),
         _ => ok(TOPIC, "none"),
     }
+}
+
+/// What `btu speed` and `btu rate` divide time by, beyond what every Linux kernel counts.
+fn waits(waited: Option<Span>) -> Finding {
+    const TOPIC: &str = "causes";
+    if waited.is_some() {
+        return ok(TOPIC, "the kernel counts how long a thread waits for a processor");
+    }
+    limited(
+        TOPIC,
+        "/proc/thread-self/schedstat cannot be read",
+        "time without a processor that others had is counted as blocked where btu says where the time went",
+        Some("a kernel with CONFIG_SCHED_INFO, which distributions set"),
+    )
 }
 
 fn clock(source: Option<&str>) -> Finding {

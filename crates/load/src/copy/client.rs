@@ -57,14 +57,23 @@ impl CopyClient {
         let (marks, closed) = (over.marks(account.started()), account.close()?);
         let bytes = Bytes::new(self.file.size());
         let (program, tcp) = (self.order.program, over.tcp);
+        let file_calls = self.file.calls_by(program);
         let outcome = if let Some(digest) = self.digest {
             self.file.check(&digest)?;
             let method = format!("{program} from {}", self.file.place());
-            Outcome::FileSent(FileEnd { bytes, marks, digest, method, tcp, packets })
+            Outcome::FileSent(FileEnd { bytes, marks, digest, method, tcp, file_calls, packets })
         } else {
             let (digest, method) =
                 (self.file.digest()?, format!("{program} to {}", self.file.place()));
-            Outcome::FileReceived(FileEnd { bytes, marks, digest, method, tcp, packets })
+            Outcome::FileReceived(FileEnd {
+                bytes,
+                marks,
+                digest,
+                method,
+                tcp,
+                file_calls,
+                packets,
+            })
         };
         Ok(closed.report(outcome))
     }

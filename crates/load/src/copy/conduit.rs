@@ -1,4 +1,4 @@
-//! A pipe through which the kernel passes what arrives on a connection into a file, so that no byte
+//! A pipe through which the kernel passes a file to a connection, or what arrives on one into a file, so that no byte
 //! of it passes through this program (splice(2)).
 
 use std::io;
@@ -35,6 +35,16 @@ impl Conduit {
     /// peer has ended its half.
     pub(super) fn fill(&self, from: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
         Ok(splice(from, None, &self.begin, None, most, SpliceFFlags::SPLICE_F_MOVE)?)
+    }
+
+    /// Passes up to `most` bytes that it holds on to a connection; returns their number.
+    pub(super) fn drain(&self, to: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
+        Ok(splice(&self.end, None, to, None, most, SpliceFFlags::SPLICE_F_MOVE)?)
+    }
+
+    /// The end into which data are written.
+    pub(super) fn begin(&self) -> BorrowedFd<'_> {
+        self.begin.as_fd()
     }
 
     /// The end from which its data are read.

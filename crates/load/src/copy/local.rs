@@ -103,6 +103,7 @@ impl Performance for Copying {
             digest,
             method,
             tcp: None,
+            file_calls: None,
             packets: Vec::new(),
         };
         Ok(closed.report(Outcome::FileCopied(FileCopied { source_digest: self.digest, copy })))

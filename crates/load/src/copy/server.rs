@@ -106,7 +106,7 @@ impl CopyServer {
                 (file.explained(before, copied)?, Kept::File(file))
             }
         };
-        let closed = account.close()?;
+        let (closed, file_calls) = (account.close()?, file.calls_by(program));
         let digest = file.digest()?;
         if before.is_some_and(|before| before != digest) {
             return Err(LoadError::source_changed());
@@ -119,6 +119,7 @@ impl CopyServer {
             digest,
             method,
             tcp: over.tcp,
+            file_calls,
             packets: Vec::new(),
         };
         Ok(closed.report(if is_source {
@@ -164,6 +165,15 @@ enum Kept {
 }
 
 impl Kept {
+    /// Time in calls on the file, where the copy makes them.
+    fn calls_by(&self, program: Program) -> Option<Span> {
+        match self {
+            Self::File(file) => file.calls_by(program),
+            Self::Offered(outbox) => outbox.source().calls_by(program),
+            Self::Digest(_) => None,
+        }
+    }
+
     fn digest(&self) -> Result<String, LoadError> {
         match self {
             Self::File(file) => file.digest(),

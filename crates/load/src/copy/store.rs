@@ -2,14 +2,16 @@
 
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use btu_suite::copy::{Cache, FilePlace, Program, Storage};
 use btu_traffic::TrafficError;
-use btu_units::{Bytes, hexadecimal};
+use btu_units::{Bytes, Span, hexadecimal};
 use sha2::{Digest, Sha256};
 
 use super::BLOCK;
 use crate::LoadError;
+use crate::account::now;
 use crate::disk::write_random;
 use crate::scratch::{ScratchFile, scratch_check};
 
@@ -26,6 +28,8 @@ pub(crate) struct Stored {
     on_disk: bool,
     /// Its storage, for the record.
     place: String,
+    /// Nanoseconds in calls that read it, write it, or make it durable.
+    in_calls: AtomicU64,
 }
 
 impl Stored {
@@ -73,12 +77,31 @@ impl Stored {
     }
 
     fn in_memory(file: ScratchFile, size: u64, way: &str) -> Self {
-        Self { file, size, on_disk: false, place: format!("memory ({way})") }
+        Self::of(file, size, false, format!("memory ({way})"))
     }
 
     fn on_disk(file: ScratchFile, size: u64, filesystem: &str) -> Self {
         let place = format!("{filesystem}, page cache + fdatasync");
-        Self { file, size, on_disk: true, place }
+        Self::of(file, size, true, place)
+    }
+
+    fn of(file: ScratchFile, size: u64, on_disk: bool, place: String) -> Self {
+        Self { file, size, on_disk, place, in_calls: AtomicU64::new(0) }
+    }
+
+    /// Time that the copy has spent in calls that read it, write it, or make it durable; `None` where another
+    /// program makes them.
+    pub(crate) fn calls_by(&self, program: Program) -> Option<Span> {
+        let spent = Span::from_nanoseconds(self.in_calls.load(Ordering::Relaxed));
+        (!program.is_the_systems()).then_some(spent)
+    }
+
+    /// Makes a call for the copy, and adds its time.
+    fn timed<T>(&self, call: impl FnOnce() -> Result<T, LoadError>) -> Result<T, LoadError> {
+        let began = now()?;
+        let done = call();
+        self.in_calls.fetch_add(now()?.since(began).nanoseconds(), Ordering::Relaxed);
+        done
     }
 
     /// Fills an empty one with random bytes, on the device; returns the digest. It is in the page
@@ -113,6 +136,11 @@ impl Stored {
 
     /// Reads as much as `block` takes, less at the end only.
     pub(crate) fn read<'a>(&self, block: &'a mut [u8], offset: u64) -> Result<&'a [u8], LoadError> {
+        self.timed(|| self.look(block, offset))
+    }
+
+    /// Like [`read`](Self::read), before or after the copy.
+    fn look<'a>(&self, block: &'a mut [u8], offset: u64) -> Result<&'a [u8], LoadError> {
         let room = usize::try_from(self.size - offset).unwrap_or(usize::MAX).min(block.len());
         let length = self.file.read_some(&mut block[..room], offset)?;
         if length == 0 {
@@ -121,14 +149,14 @@ impl Stored {
         Ok(&block[..length])
     }
 
-    /// Has the kernel pass on what it holds from `offset` on, up to `length` bytes: how many went.
-    pub(crate) fn send(
+    /// Has the kernel put what it holds from `offset` on into an empty pipe, up to `length` bytes: how many.
+    pub(crate) fn give(
         &self,
-        to: BorrowedFd<'_>,
+        pipe: BorrowedFd<'_>,
         offset: u64,
         length: usize,
-    ) -> std::io::Result<usize> {
-        self.file.send(to, offset, length)
+    ) -> Result<usize, LoadError> {
+        self.timed(|| self.file.give(pipe, offset, length))
     }
 
     /// Writes the `length` bytes that a pipe holds.
@@ -138,7 +166,7 @@ impl Stored {
         length: usize,
         offset: u64,
     ) -> Result<(), LoadError> {
-        self.file.take(WRITE, pipe, length, offset)
+        self.timed(|| self.file.take(WRITE, pipe, length, offset))
     }
 
     /// The error for a source that ends too early.
@@ -148,17 +176,17 @@ impl Stored {
 
     /// Writes all of `bytes`.
     pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> Result<(), LoadError> {
-        self.file.write(WRITE, bytes, offset)
+        self.timed(|| self.file.write(WRITE, bytes, offset))
     }
 
     /// Waits until it is durable; memory is as durable as it gets.
     pub(crate) fn make_durable(&self) -> Result<(), LoadError> {
-        if self.on_disk { self.file.sync() } else { Ok(()) }
+        if self.on_disk { self.timed(|| self.file.sync()) } else { Ok(()) }
     }
 
     /// SHA-256 of its content, in hexadecimal digits.
     pub(crate) fn digest(&self) -> Result<String, LoadError> {
-        digest(self.size, |block, offset| Ok(self.read(block, offset)?.len()))
+        digest(self.size, |block, offset| Ok(self.look(block, offset)?.len()))
     }
 
     /// Whether a source still has what it had.

@@ -22,14 +22,17 @@ const RECEIVE: &str = "receive the file";
 /// the kernel has taken all.
 pub(super) fn send(flow: &Flow, source: &Stored, limit: &Limit<'_>) -> Result<Moved, LoadError> {
     source.read(&mut [0; PAGE], 0)?;
-    let (first, mut offset) = (now()?, 0);
+    let (conduit, first, mut offset) = (Conduit::open()?, now()?, 0);
     while offset < source.size() {
         let room = usize::try_from(source.size() - offset).unwrap_or(usize::MAX).min(BLOCK);
-        let sent = flow.moved(|to| source.send(to, offset, room), limit, SEND)?;
-        if sent == 0 {
+        let mut left = source.give(conduit.begin(), offset, room)?;
+        if left == 0 {
             return Err(source.ended_after(offset));
         }
-        offset += sent as u64;
+        offset += left as u64;
+        while left > 0 {
+            left -= flow.moved(|to| conduit.drain(to, left), limit, SEND)?;
+        }
     }
     Ok(Moved { first, last: now()? })
 }

@@ -14,7 +14,6 @@ use nix::fcntl::{
     FallocateFlags, OFlag, PosixFadviseAdvice, SpliceFFlags, fallocate, posix_fadvise, splice,
 };
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use nix::sys::sendfile::sendfile64;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::directory::{OwnDirectory, enter, open_in};
@@ -109,11 +108,29 @@ impl ScratchFile {
         }
     }
 
-    /// Has the kernel pass up to `length` bytes from `offset` on to a connection (sendfile(2)):
-    /// returns the number of bytes, 0 at the end.
-    pub(crate) fn send(&self, to: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<usize> {
-        let mut from = i64::try_from(offset).map_err(io::Error::other)?;
-        Ok(sendfile64(to, &self.file, Some(&mut from), length)?)
+    /// Has the kernel put up to `length` bytes from `offset` on into an empty pipe (splice(2)): returns the
+    /// number of bytes, 0 at the end.
+    pub(crate) fn give(
+        &self,
+        pipe: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+    ) -> Result<usize, LoadError> {
+        let failed = |error| self.failed("read a file", error);
+        let mut from = i64::try_from(offset).map_err(|error| failed(io::Error::other(error)))?;
+        loop {
+            match splice(
+                &self.file,
+                Some(&mut from),
+                pipe,
+                None,
+                length,
+                SpliceFFlags::SPLICE_F_MOVE,
+            ) {
+                Err(Errno::EINTR) => {}
+                moved => return moved.map_err(|errno| failed(errno.into())),
+            }
+        }
     }
 
     /// Writes `length` bytes that a pipe holds, and that the kernel passes on by itself

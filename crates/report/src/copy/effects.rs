@@ -4,9 +4,7 @@
 use btu_studies::copy::{Chain, CopyChain, CopyVerdict, Link, way};
 
 use super::{KILO, MEGA, MILLI, PERCENT, names};
-use crate::html::{
-    Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Role, Section, Series, Table,
-};
+use crate::html::{Block, Cell, Figure, Layout, Panel, Role, Section, Table};
 use crate::number::{NOTHING, three_digits};
 
 pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
@@ -78,25 +76,18 @@ fn seconds(verdict: &CopyVerdict) -> Figure {
     let first = verdict.chains.first().map(place);
     let shown = |one: &&CopyChain| Some(one.cell.size) == largest && Some(place(one)) == first;
     let bars: Vec<&CopyChain> = verdict.chains.iter().filter(shown).collect();
-    let series = ["raw", "hardware", "software", "contention"].into_iter().enumerate().map(
-        |(part, name)| Series {
-            name: name.to_owned(),
-            role: Role::Member(part),
-            mark: Drawn::Stack,
+    let parts = ["raw", "hardware", "software", "contention"].into_iter().enumerate().map(
+        |(part, name)| {
             // A factor that makes a copy faster has no height.
-            points: (0..)
-                .zip(&bars)
-                .map(|(place, one)| Point::new(f64::from(place), added(&one.chain)[part].max(0.0)))
-                .collect(),
+            let heights = bars.iter().map(|one| Some(added(&one.chain)[part].max(0.0))).collect();
+            (name.to_owned(), Role::Member(part), heights)
         },
     );
-    let series = series.collect();
     let words = bars
         .iter()
         .map(|one| format!("{} {}", one.cell.program_name(), one.cell.background))
         .collect();
-    let panel =
-        Panel { title: String::new(), x: Axis::words("", words), y: Axis::linear("s"), series };
+    let panel = Panel::stacked("", ("", words), "s", parts);
     Figure {
         name: "factors".to_owned(),
         title: "Seconds that each factor adds, largest file".to_owned(),

@@ -43,6 +43,35 @@ pub struct Panel {
     pub series: Vec<Series>,
 }
 
+/// A part of stacked bars: its name, its colour, and its height in each bar, if it has one there.
+pub(crate) type Part = (String, Role, Vec<Option<f64>>);
+
+impl Panel {
+    /// Bars of one part on top of the other, one for each of `words`; `x` and `y` are the labels of the axes.
+    pub(crate) fn stacked(
+        title: &str,
+        (x, words): (&str, Vec<String>),
+        y: &str,
+        parts: impl Iterator<Item = Part>,
+    ) -> Self {
+        let series = parts.map(|(name, role, heights)| Series {
+            name,
+            role,
+            mark: Mark::Stack,
+            points: (0..)
+                .zip(heights)
+                .filter_map(|(place, height)| Some(Point::new(f64::from(place), height?)))
+                .collect(),
+        });
+        Self {
+            title: title.to_owned(),
+            x: Axis::words(x, words),
+            y: Axis::linear(y),
+            series: series.collect(),
+        }
+    }
+}
+
 /// An axis of a panel, with its label and its scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {

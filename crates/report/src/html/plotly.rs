@@ -140,7 +140,7 @@ fn axis_name(letter: &str, place: usize) -> String {
 }
 
 fn layout(figure: &Figure) -> Value {
-    let mut layout = json!({ "barmode": "stack", "annotations": [] });
+    let mut layout = json!({ "barmode": "relative", "annotations": [] });
     if is_by_word(figure) {
         layout["scattermode"] = json!("group");
         layout["scattergap"] = json!(0.4);

@@ -5,7 +5,7 @@ use btu_stats::{Estimate, arithmetic_mean};
 use btu_studies::rate::{Cause, ExpectedRow, LoadSlowdown};
 use btu_suite::cell::Load;
 
-use super::RunReport;
+use super::{RunReport, added_time};
 use crate::number::{count, ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
 use crate::text::called;
@@ -56,8 +56,10 @@ fn of_loads(report: &RunReport) -> Vec<KeyFigure> {
     let loaded = report.verdict.per_load.iter().filter(|of| of.load != Load::Idle);
     let of_load = loaded.filter_map(|of| {
         let rating = &of.rating.as_ref()?.btu_bits_per_second;
+        let most = added_time::most(report.verdict, of.load);
+        let most = most.map_or_else(String::new, |most| format!(", {most}"));
         let note = slowdown(of.load)
-            .map(|slowdown| format!("{} times as long", three_digits(slowdown.value)));
+            .map(|slowdown| format!("{} times as long{most}", three_digits(slowdown.value)));
         Some(figure(&called(of.load), rating, note.unwrap_or_default()))
     });
     of_load.collect()

@@ -45,21 +45,13 @@ fn seconds(report: &RunReport) -> Figure {
         (format!("{load} with network"), Role::Member(4 + place), |penalty| penalty.host, load)
     });
     let parts: Vec<Part> = network.chain(host).collect();
-    let series = parts.iter().map(|(name, role, of, load)| Series {
-        name: name.clone(),
-        role: *role,
-        mark: Drawn::Stack,
-        points: (0..report.plan.messages.len())
-            .filter_map(|at| bar(report, &unit, at, *load, *of))
-            .collect(),
+    let stacked = parts.iter().map(|(name, role, of, load)| {
+        let heights = (0..report.plan.messages.len()).map(|at| bar(report, &unit, at, *load, *of));
+        (name.clone(), *role, heights.collect())
     });
     let words = report.plan.messages.iter().map(|size| size.count().to_string()).collect();
-    let panel = Panel {
-        title: String::new(),
-        x: Axis::words("message size, B", words),
-        y: Axis::linear(&format!("penalty, {}", unit.name)),
-        series: series.collect(),
-    };
+    let label = format!("penalty, {}", unit.name);
+    let panel = Panel::stacked("", ("message size, B", words), &label, stacked);
     Figure {
         name: "penalties".to_owned(),
         title: format!("Penalties by message size, {}", unit.name),
@@ -69,9 +61,9 @@ fn seconds(report: &RunReport) -> Figure {
     }
 }
 
-fn bar(report: &RunReport, unit: &Unit, at: usize, load: Load, of: Of) -> Option<Point> {
-    let side = of(find(report, at, load)?)?;
-    Some(Point::new(at as f64, side.clipped_seconds * unit.per_second))
+/// The height of a part of the bar of a message size.
+fn bar(report: &RunReport, unit: &Unit, at: usize, load: Load, of: Of) -> Option<f64> {
+    Some(of(find(report, at, load)?)?.clipped_seconds * unit.per_second)
 }
 
 fn find<'a>(report: &RunReport<'a>, at: usize, load: Load) -> Option<&'a Penalty> {
@@ -90,9 +82,8 @@ fn table(report: &RunReport, unit: &Unit, parts: &[Part]) -> Table {
     let head = [&["message size, B"], heads.as_slice(), &["total", "total with gains"]].concat();
     let mut table = Table::new(&format!("Penalties, {} (as Table 2)", unit.name), &head, 1);
     for (at, message) in report.plan.messages.iter().enumerate() {
-        let cells = parts.iter().map(|(_, _, of, load)| {
-            Cell::number(bar(report, unit, at, *load, *of).map(|bar| bar.y))
-        });
+        let cells =
+            parts.iter().map(|(_, _, of, load)| Cell::number(bar(report, unit, at, *load, *of)));
         let total = report.verdict.penalties.totals.iter().find(|total| total.message == *message);
         let totals =
             [total.map(|total| total.clipped_seconds), total.map(|total| total.signed_seconds)];

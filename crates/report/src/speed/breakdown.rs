@@ -4,7 +4,7 @@ use btu_studies::breakdown::{Breakdown, ThreadShares};
 use btu_studies::speed::SpeedVerdict;
 
 use super::{PERCENT, way};
-use crate::html::{Block, Cell, Section, Table};
+use crate::html::{Block, Cell, Figure, Layout, Panel, Role, Section, Table};
 
 /// The flows of TCP with where their time went, and their names.
 fn flows(verdict: &SpeedVerdict) -> impl Iterator<Item = (String, Breakdown)> {
@@ -30,31 +30,79 @@ pub(super) fn limit(verdict: &SpeedVerdict) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
+/// What the sender's connection did, in the order of [`of_connection`].
+const CONNECTION: [&str; 4] = ["nothing to send", "receiver's window", "send buffer", "path"];
+
+fn of_connection(breakdown: &Breakdown) -> [Option<f64>; 4] {
+    let parts = &breakdown.connection;
+    [parts.nothing_to_send, parts.receiver_window, parts.send_buffer, parts.path].map(Some)
+}
+
+/// What a thread did, in the order of [`of_thread`].
+const THREAD: [&str; 3] = ["runs", "waits", "blocked"];
+
+fn of_thread(thread: &ThreadShares) -> [Option<f64>; 3] {
+    // Whatever it waits for: `Limited by` names a quota.
+    let ready = thread.waiting.map(|waiting| waiting + thread.throttled.unwrap_or_default());
+    [Some(thread.on_processor), ready, Some(thread.blocked)]
+}
+
 /// The shares of the flows' time: of the connection, and of the threads at both ends.
 pub(super) fn section(verdict: &SpeedVerdict) -> Option<Section> {
-    let head = ["phase", "nothing to send", "receiver's window", "send buffer", "path"];
-    let mut connections = Table::new("The connection, % of its time", &head, 1);
-    let head = ["phase", "sender runs", "waits", "blocked", "receiver runs", "waits", "blocked"];
-    let mut threads = Table::new("The threads at both ends, % of their time", &head, 1);
-    for (name, Breakdown { connection, sender, receiver, .. }) in flows(verdict) {
-        let parts = [
-            connection.nothing_to_send,
-            connection.receiver_window,
-            connection.send_buffer,
-            connection.path,
-        ];
-        connections.rows.push(row(&name, parts.map(Some)));
-        let of = |thread: ThreadShares| {
-            [Some(thread.on_processor), thread.waiting, Some(thread.blocked)]
-        };
-        threads.rows.push(row(&name, of(sender).into_iter().chain(of(receiver))));
-    }
-    let note = "of the connection by TCP_INFO, of the threads by the scheduler; each row, and each end, sums to 100. The path is \
+    let flows: Vec<(String, Breakdown)> = flows(verdict).collect();
+    let note = "of the connection by TCP_INFO, of the threads by the scheduler; each bar, each row, and each end, sums to 100. The path is \
                 the line, its queues, its delay and what TCP makes of losses; a thread waits when it could run and others have \
                 the processors";
-    let is_empty = connections.rows.is_empty();
-    let blocks = vec![Block::Table(connections), Block::Table(threads)];
-    if is_empty { None } else { Section::of("Where the time went", note, blocks) }
+    let blocks = vec![Block::Figure(connections(&flows)), Block::Figure(threads(&flows))];
+    if flows.is_empty() { None } else { Section::of("Where the time went", note, blocks) }
+}
+
+fn connections(flows: &[(String, Breakdown)]) -> Figure {
+    let title = "The connection, % of its time";
+    let head = [&["phase"][..], &CONNECTION].concat();
+    let rows = flows.iter().map(|(name, breakdown)| row(name, of_connection(breakdown)));
+    Figure {
+        name: "connection".to_owned(),
+        title: title.to_owned(),
+        panels: vec![panel("", flows, CONNECTION, of_connection)],
+        layout: Layout::SideBySide,
+        table: Table { rows: rows.collect(), ..Table::new(title, &head, 1) },
+    }
+}
+
+fn threads(flows: &[(String, Breakdown)]) -> Figure {
+    let title = "The threads at both ends, % of their time";
+    let head = ["phase", "sender runs", "waits", "blocked", "receiver runs", "waits", "blocked"];
+    let rows = flows.iter().map(|(name, breakdown)| {
+        row(name, [of_thread(&breakdown.sender), of_thread(&breakdown.receiver)].concat())
+    });
+    let sender = |one: &Breakdown| of_thread(&one.sender);
+    let receiver = |one: &Breakdown| of_thread(&one.receiver);
+    Figure {
+        name: "threads".to_owned(),
+        title: title.to_owned(),
+        panels: vec![
+            panel("sender", flows, THREAD, sender),
+            panel("receiver", flows, THREAD, receiver),
+        ],
+        layout: Layout::SideBySide,
+        table: Table { rows: rows.collect(), ..Table::new(title, &head, 1) },
+    }
+}
+
+/// A bar for each flow.
+fn panel<const N: usize>(
+    title: &str,
+    flows: &[(String, Breakdown)],
+    names: [&str; N],
+    of: impl Fn(&Breakdown) -> [Option<f64>; N],
+) -> Panel {
+    let parts = names.into_iter().enumerate().map(|(part, name)| {
+        let heights = flows.iter().map(|(_, one)| of(one)[part].map(|share| share * PERCENT));
+        (name.to_owned(), Role::Member(part), heights.collect())
+    });
+    let words = flows.iter().map(|(name, _)| name.clone()).collect();
+    Panel::stacked(title, ("", words), "%", parts)
 }
 
 fn row(name: &str, shares: impl IntoIterator<Item = Option<f64>>) -> Vec<Cell> {

@@ -84,9 +84,18 @@ pub(super) struct Ends<'a> {
     pub(super) received: &'a FileEnd,
     /// The report of the end that connects and keeps the time, and its marks.
     pub(super) command: &'a Report,
+    /// Those of the sender and of the receiver, unless one host is both.
+    pub(super) reports: Option<[&'a Report; 2]>,
     pub(super) marks: Marks,
     /// SHA-256 of the source.
     pub(super) source_digest: &'a str,
+}
+
+impl<'a> Ends<'a> {
+    /// The account of the end that connects.
+    pub(super) fn command_end(&self) -> &'a FileEnd {
+        if self.marks == self.sent.marks { self.sent } else { self.received }
+    }
 }
 
 /// The accounts of the ends of a copy.
@@ -95,7 +104,8 @@ pub(super) fn ends(direction: Direction, seen: &Observation) -> Option<Ends<'_>>
     let local = reports().find_map(|command| match &command.outcome {
         Outcome::FileCopied(copied) => {
             let (copy, source_digest) = (&copied.copy, copied.source_digest.as_str());
-            Some(Ends { sent: copy, received: copy, command, marks: copy.marks, source_digest })
+            let (marks, reports) = (copy.marks, None);
+            Some(Ends { sent: copy, received: copy, command, reports, marks, source_digest })
         }
         _ => None,
     });
@@ -114,7 +124,8 @@ pub(super) fn ends(direction: Direction, seen: &Observation) -> Option<Ends<'_>>
         Direction::Put => (sending, sent.marks),
         Direction::Get => (receiving, received.marks),
     };
-    Some(Ends { sent, received, command, marks, source_digest: &sent.digest })
+    let reports = Some([sending, receiving]);
+    Some(Ends { sent, received, command, reports, marks, source_digest: &sent.digest })
 }
 
 impl CopyPlan {

@@ -12,8 +12,8 @@ use super::paper::{PaperRow, PaperTime, TIMES, compared_with_paper};
 use super::plan::{Ends, ends};
 use super::warning::copy_warnings;
 use super::{
-    BackgroundUse, CopyCell, CopyPlan, Direction, Displacement, FileEnd, Marks, Modelled, Packets,
-    Program, Summary,
+    BackgroundUse, CopyBreakdown, CopyCell, CopyPlan, Direction, Displacement, Marks, Modelled,
+    Packets, Program, Summary,
 };
 use crate::limits::PathLimits;
 use btu_suite::experiment::{Experiment, Measured, Warning};
@@ -75,6 +75,9 @@ pub struct CopyRow {
     pub modelled: Option<Modelled>,
     /// Segments that were sent again, for programs with a visible connection.
     pub retransmits: Option<f64>,
+    /// Where the time of that copy went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<CopyBreakdown>,
     /// Cells that do not count.
     pub invalid: usize,
 }
@@ -212,6 +215,7 @@ fn row(
     };
     let expected_seconds = wire.filter(is_known).and_then(|wire| wire.expected(cell, left));
     let typical = typical(&both, summary);
+    let command = typical.map(Ends::command_end);
     let retransmits: Vec<f64> =
         both.iter().filter_map(|ends| Some(f64::from(ends.sent.tcp?.total_retransmits))).collect();
     CopyRow {
@@ -225,8 +229,8 @@ fn row(
             .zip(expected_seconds)
             .map(|(summary, expected)| summary.median.value / expected - 1.0),
         background_use,
-        packets: typical.and_then(|command| Packets::of(&command.packets)),
-        modelled: typical.zip(cable).and_then(|(command, cable)| {
+        packets: command.and_then(|command| Packets::of(&command.packets)),
+        modelled: command.zip(cable).and_then(|(command, cable)| {
             let background = background_use.map_or(0.0, |used| used.arrived.during);
             let is_sent = cell.direction == Direction::Put;
             cable.modelled(
@@ -236,6 +240,7 @@ fn row(
             )
         }),
         retransmits: median(&retransmits),
+        breakdown: typical.and_then(CopyBreakdown::of),
         invalid: own.iter().filter(|measured| !measured.is_valid()).count(),
     }
 }
@@ -245,12 +250,11 @@ fn equal_share(plan: &CopyPlan) -> f64 {
     1.0 / (plan.pairs.len() as f64 + 1.0)
 }
 
-/// The data of the copy with the time nearest to the median.
-fn typical<'a>(both: &[Ends<'a>], summary: Option<Summary>) -> Option<&'a FileEnd> {
+/// The copy with the time nearest to the median.
+fn typical<'a, 'b>(both: &'b [Ends<'a>], summary: Option<Summary>) -> Option<&'b Ends<'a>> {
     let median = summary?.median.value;
     let distance = |ends: &&Ends<'_>| (ends.marks.durable.seconds() - median).abs();
-    let nearest = both.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-    Some(if nearest.marks == nearest.sent.marks { nearest.sent } else { nearest.received })
+    both.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
 /// The median of each mark.

@@ -216,6 +216,9 @@ pub struct FileEnd {
     /// The connection that carried the file, when all was over; of programs that let it be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
+    /// Time in calls that read the file, write it, or make it durable; of programs whose calls are btu's own.
+    #[serde(rename = "file_calls_ns", default, skip_serializing_if = "Option::is_none")]
+    pub file_calls: Option<Span>,
     /// The counts of the station's interfaces at each second, and at the end; of the end that
     /// measures the time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,5 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use btu_units::Span;
+
 use super::*;
 use crate::environment::{IdleState, Interface, collect};
 
@@ -26,6 +28,7 @@ fn healthy() -> Facts {
         latency_request: true,
         io_uring_disabled: Some(0),
         congestion_controls: vec!["reno".to_owned(), "bbr".to_owned()],
+        waited: Some(Span::from_milliseconds(1)),
         ipv6: true,
         packet_filter: false,
     }
@@ -55,7 +58,7 @@ type Break = (&'static str, Health, fn(&mut Facts));
 /// Each wrong fact gives one finding, with its topic, its impact, and mostly a fix.
 #[test]
 fn whatever_is_wrong_is_found_and_nothing_else() {
-    let broken: [Break; 18] = [
+    let broken: [Break; 19] = [
         ("congestion control", Health::Limited, |facts| {
             facts.environment.network.settings.remove("net.ipv4.tcp_congestion_control");
         }),
@@ -78,6 +81,7 @@ fn whatever_is_wrong_is_found_and_nothing_else() {
         ("CPU quota", Health::Limited, |facts| {
             facts.environment.processor.quota = Some("50000 100000".to_owned());
         }),
+        ("causes", Health::Limited, |facts| facts.waited = None),
         ("busy polling", Health::Limited, |facts| {
             facts.environment.network.settings.remove("net.core.busy_poll");
         }),

@@ -200,6 +200,7 @@ fn copied(cell: &CopyCell, factor: f64) -> Observation {
         digest: "d".to_owned(),
         method: String::new(),
         tcp: None,
+        file_calls: None,
         packets: Vec::new(),
     };
     let outcomes = if cell.program == Program::Local {

@@ -75,6 +75,7 @@ fn observed(
         digest: "d".to_owned(),
         method: String::new(),
         tcp: None,
+        file_calls: None,
         packets: Vec::new(),
     };
     let (mut sent, mut received) = (end.clone(), end);
