@@ -7,9 +7,11 @@ mod versus;
 pub(crate) use versus::in_times;
 
 use btu_stats::Estimate;
-use btu_studies::run::{Better, Factor, ProgramUse, RunPlan, RunVerdict, ValueVerdict};
+use btu_studies::run::{
+    Better, Factor, ProgramTime, ProgramUse, RunPlan, RunVerdict, ValueVerdict,
+};
 
-use crate::html::{Block, Cell, Page, Section, Table};
+use crate::html::{Block, Cell, Figure, Layout, Page, Panel, Role, Section, Table};
 use crate::number::three_digits;
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
@@ -21,6 +23,7 @@ impl Reported for RunPlan {
             verdict.values.iter().map(|value| result(self, verdict, value)).collect();
         sections.extend(verdict.values.iter().map(|value| effects::section(self, value)));
         sections.push(taken(self, verdict));
+        sections.push(divided(self, verdict));
         let mut page = stored
             .page(headline(self, verdict), warned(&verdict.warnings), sections)
             .limited_by(limit::limit(self, verdict));
@@ -193,6 +196,59 @@ fn loads(verdict: &RunVerdict) -> String {
             "; loads begin {first} to {last} s before, by row, or up to half of that earlier, at random"
         ),
     }
+}
+
+/// What a program's time goes to: its name, and its share.
+type Part = (&'static str, fn(&ProgramTime) -> f64);
+
+const PARTS: [Part; 6] = [
+    ("on a processor", |time| time.on_processor),
+    ("waiting for one", |time| time.waiting),
+    ("disk", |time| time.disk),
+    ("sockets", |time| time.sockets),
+    ("pauses", |time| time.sleeping),
+    ("other", |time| time.other),
+];
+
+/// Where the time of the programs went; a bar for each.
+fn divided(plan: &RunPlan, verdict: &RunVerdict) -> Option<Section> {
+    let columns: Vec<&str> =
+        ["program", "moments"].into_iter().chain(PARTS.map(|(name, _)| name)).collect();
+    let head = head(plan, &columns);
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let title = "Where the programs' time went, %";
+    let mut table = Table::new(title, &head, plan.factors.len().max(1) + 1);
+    let (mut words, mut times) = (Vec::new(), Vec::new());
+    for row in &verdict.uses {
+        for program in &row.programs {
+            let Some(time) = program.time else { continue };
+            let mut cells = first_cells(plan, &row.cell.levels);
+            cells.push(Cell::text(&program.name));
+            cells.push(Cell::number(Some(time.moments.into())));
+            cells.extend(PARTS.map(|(_, of)| Cell::number(Some(of(&time) * 1e2))));
+            table.rows.push(cells);
+            words.push(format!("{} {}", program.name, row.cell));
+            times.push(time);
+        }
+    }
+    if times.is_empty() {
+        return None;
+    }
+    let parts = PARTS.into_iter().enumerate().map(|(place, (name, of))| {
+        let heights = times.iter().map(|time| Some(of(time) * 1e2)).collect();
+        (name.to_owned(), Role::Member(place), heights)
+    });
+    let figure = Figure {
+        name: "programs".to_owned(),
+        title: title.to_owned(),
+        panels: vec![Panel::stacked("", ("", words), "%", parts)],
+        layout: Layout::SideBySide,
+        table,
+    };
+    let note = "of a program and all its processes, at moments 20 ms apart: one of its threads was on a processor, or could run and others \
+                had the processors; or none could, and one waited for a disk, at a socket, or slept for a time; or all waited for \
+                something else (a pipe, a lock). A share of 100 moments is known to 10 %, of 1000 to 3 %";
+    Section::of("Where the time went", note, vec![Block::Figure(figure)])
 }
 
 /// The resources of the programs.

@@ -22,7 +22,7 @@ pub use pattern::Pattern;
 pub use plan::{Factor, RunCell, RunPlan};
 pub use row::RunRow;
 pub use value::{Better, Stream, Value, What};
-pub use verdict::{ProgramUse, RowUse, RowVerdict, RunVerdict, ValueVerdict};
+pub use verdict::{ProgramTime, ProgramUse, RowUse, RowVerdict, RunVerdict, ValueVerdict};
 
 #[cfg(test)]
 mod tests;

@@ -167,6 +167,30 @@ pub struct Ended {
     /// Whether its own directory was full at the end.
     #[serde(default)]
     pub directory_full: bool,
+    /// What it did; absent where that cannot be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moments: Option<Moments>,
+}
+
+/// What a program and all its processes did at moments while it ran: at each of them one of the first five.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Moments {
+    /// Moments in which one of its threads could run: it was on a processor, or waited for one.
+    pub ready: u32,
+    /// None could, and one waited for a disk (uninterruptible sleep).
+    pub disk: u32,
+    /// None of these, and one waited at a socket.
+    pub sockets: u32,
+    /// None of these, and one slept for a time.
+    pub sleeping: u32,
+    /// All waited for something else: a pipe, a lock, another process.
+    pub other: u32,
+    /// How long its threads had been on processors when they were last seen (`schedstat`).
+    #[serde(rename = "ran_ns")]
+    pub ran: Span,
+    /// How long they had waited for processors that others had.
+    #[serde(rename = "waited_ns")]
+    pub waited: Span,
 }
 
 /// The end of a program.

@@ -2,7 +2,7 @@
 //! the processors of the programs, or what these wait for.
 
 use btu_stats::Estimate;
-use btu_studies::run::{ProgramUse, RunPlan, RunVerdict, ValueVerdict};
+use btu_studies::run::{ProgramTime, ProgramUse, RunPlan, RunVerdict, ValueVerdict};
 
 use super::effects::words;
 use crate::versus::{leaders, list};
@@ -57,11 +57,29 @@ fn processors(verdict: &RunVerdict) -> Option<String> {
         .max_by(|a, b| busy(a).total_cmp(&busy(b)))?;
     let (name, share) = (&program.name, busy(program));
     // Several threads use more than one processor.
-    Some(if share >= MOST {
-        format!("processors: {name} keeps {share:.1} busy all the time")
-    } else {
-        format!("what {name} waits for: it uses a processor {:.0} % of its time", share * PERCENT)
+    if share >= MOST {
+        return Some(format!("processors: {name} keeps {share:.1} busy all the time"));
+    }
+    Some(match program.time.map(most) {
+        Some((what, share)) => format!("{what}: {:.0} % of the time of {name}", share * PERCENT),
+        None => format!(
+            "what {name} waits for: it uses a processor {:.0} % of its time",
+            share * PERCENT
+        ),
     })
+}
+
+/// The largest part of a program's time, in words.
+fn most(time: ProgramTime) -> (&'static str, f64) {
+    let parts = [
+        ("its processor", time.on_processor),
+        ("other work on the processors", time.waiting),
+        ("a disk", time.disk),
+        ("the network or the other end", time.sockets),
+        ("its own pauses", time.sleeping),
+        ("pipes, locks or other processes", time.other),
+    ];
+    parts.into_iter().fold(parts[0], |most, one| if one.1 > most.1 { one } else { most })
 }
 
 /// Processors that a program uses.
@@ -85,6 +103,7 @@ mod tests {
             least_memory_bytes: 1e6,
             voluntary_switches: 1.0,
             involuntary_switches: 0.0,
+            time: None,
         }
     }
 
@@ -100,6 +119,17 @@ mod tests {
         assert_eq!(waits, "what curl waits for: it uses a processor 10 % of its time");
         let busy = limited_by(vec![of("curl", 0.2), of("make", 3.0)]).unwrap();
         assert_eq!(busy, "processors: make keeps 1.5 busy all the time");
+        let time = ProgramTime {
+            moments: 100,
+            on_processor: 0.1,
+            waiting: 0.0,
+            disk: 0.2,
+            sockets: 0.7,
+            sleeping: 0.0,
+            other: 0.0,
+        };
+        let divided = limited_by(vec![ProgramUse { time: Some(time), ..of("curl", 0.2) }]).unwrap();
+        assert_eq!(divided, "the network or the other end: 70 % of the time of curl");
         assert_eq!(limited_by(Vec::new()), None);
     }
 }

@@ -46,7 +46,6 @@ impl CopyBreakdown {
     }
 
     /// What limits the copy, and its share of the time: the largest part, unless one that is not known could be larger.
-    /// What a file is waited for shows in the connection, too: there was nothing to send, or the window was shut.
     pub fn limit(&self) -> Option<(LimitedBy, f64)> {
         let known = largest([
             (LimitedBy::SenderProcessor, self.sender_processor),
@@ -55,12 +54,33 @@ impl CopyBreakdown {
             (LimitedBy::DestinationFile, self.destination_file.unwrap_or_default()),
         ]);
         let all_are_known = self.source_file.is_some() && self.destination_file.is_some();
-        let found = match self.connection.map(|connection| largest(connection.parts())) {
-            Some(of_connection) if all_are_known => largest([known, of_connection]),
+        let found = match self.connection {
+            Some(connection) if all_are_known => largest([known, self.unexplained(connection)]),
             _ => known,
         };
         let is_known = self.connection.is_some() && all_are_known;
         (is_known || found.1 >= CERTAIN).then_some(found)
+    }
+
+    /// The largest part of the connection. While the sender reads its file there is nothing to send, and while the
+    /// receiver writes the window may be shut: what the ends explain is not the connection's.
+    fn unexplained(&self, connection: ConnectionShares) -> (LimitedBy, f64) {
+        let beyond = |share: f64, file: Option<f64>, processor: f64| {
+            (share - file.unwrap_or_default().max(processor)).max(0.0)
+        };
+        let ConnectionShares { nothing_to_send, receiver_window, .. } = connection;
+        largest(
+            ConnectionShares {
+                nothing_to_send: beyond(nothing_to_send, self.source_file, self.sender_processor),
+                receiver_window: beyond(
+                    receiver_window,
+                    self.destination_file,
+                    self.receiver_processor,
+                ),
+                ..connection
+            }
+            .parts(),
+        )
     }
 }
 
@@ -86,9 +106,14 @@ mod tests {
         let found = |files, connection| copy(files, connection).limit();
         let files = [Some(0.7), Some(0.1)];
         assert_eq!(
-            found(files, Some([0.6, 0.0, 0.0, 0.4])),
+            found(files, Some([0.99, 0.0, 0.0, 0.01])),
             Some((LimitedBy::SourceFile, 0.7)),
             "the disk, and not that there was nothing to send"
+        );
+        assert_eq!(
+            found([Some(0.25), Some(0.1)], Some([0.875, 0.0, 0.0, 0.125])),
+            Some((LimitedBy::NothingToSend, 0.625)),
+            "what the disk does not explain"
         );
         let files = [Some(0.1), Some(0.6)];
         assert_eq!(

@@ -74,6 +74,7 @@ fn seen(milliseconds: f64, code: i32) -> Observation {
         errors: Printed::default(),
         left_running: 0,
         directory_full: false,
+        moments: None,
     };
     let (name, station) = ("work".to_owned(), "test".try_into().expect("a name"));
     Observation {

@@ -88,6 +88,7 @@ mod tests {
             errors: printed(said),
             left_running: 0,
             directory_full: false,
+            moments: None,
         };
         ProgramReport { name: "get".to_owned(), station: "laptop".try_into().unwrap(), part, ended }
     }

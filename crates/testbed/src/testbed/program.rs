@@ -17,6 +17,7 @@ mod child;
 mod found;
 mod listening;
 mod memory;
+mod moments;
 mod printed;
 mod supervisor;
 mod work;

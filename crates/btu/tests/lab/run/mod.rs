@@ -136,6 +136,53 @@ blocks = 5
     assert!((got - 250_000.0).abs() < 1e-3, "{got} B");
 }
 
+/// One program of each kind: its time is where it was put, whatever the processes are called that spend it.
+#[test]
+fn a_programs_time_is_divided() {
+    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let file = r#"
+network = "10 Mb/s"
+[service.source]
+on = "active"
+run = ["perl", "-MIO::Socket::INET", "-e", "my $s = IO::Socket::INET->new(LocalPort => 5000, Listen => 5, ReuseAddr => 1); while (my $c = $s->accept) { print $c 'x' x 1500000; close $c }"]
+ready = { port = 5000 }
+[measure.work]
+on = "test"
+run = ["bash", "-c", '''
+burn() { perl -MTime::HiRes=time -e 'my $end = time + 1.3; 1 while time < $end'; }
+one=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+case {what} in
+sleeps) sleep 1.3 ;;
+fetches) cat < /dev/tcp/{active}/5000 | wc -c ;;
+computes) burn ;;
+shares) taskset -cp $one $$ && { burn & burn & wait; } ;;
+esac''']
+[factors]
+what = ["sleeps", "fetches", "computes", "shares"]
+[order]
+blocks = 2
+"#;
+    let output = experiment(&laboratory, file, &["-C", "reno"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let uses = result(&laboratory)["uses"].clone();
+    let time = |row: usize| {
+        let time = uses[row]["programs"][0]["time"].clone();
+        let shares = time.as_object().unwrap_or_else(|| panic!("{uses}"));
+        let sum: f64 =
+            shares.iter().filter(|(name, _)| *name != "moments").map(|one| number(one.1)).sum();
+        assert!((sum - 1.0).abs() < 1e-9 && number(&time["moments"]) >= 50.0, "{time}");
+        println!("{time}");
+        time
+    };
+    // A share of fifty moments is known to 0.14, and a shell and an interpreter start.
+    for (row, part) in [(0, "sleeping"), (1, "sockets"), (2, "on_processor")] {
+        let time = time(row);
+        judge!(laboratory, number(&time[part]) > 0.8, "{part}: {time}");
+    }
+    let time = time(3);
+    judge!(laboratory, (0.35..0.6).contains(&number(&time["waiting"])), "two on one: {time}");
+}
+
 /// A sleep of a product: both factors double it, do not interact, and a third one does nothing.
 #[test]
 fn effects_of_a_known_product_are_found() {

@@ -343,6 +343,7 @@ fn searched(cell: &RunCell, factor: f64) -> Observation {
         errors: Printed::default(),
         left_running: 0,
         directory_full: false,
+        moments: None,
     };
     let (name, station) = ("search".to_owned(), HostName::try_from("test").unwrap());
     Observation {

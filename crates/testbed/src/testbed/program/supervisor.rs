@@ -24,6 +24,7 @@ use super::super::sys;
 use super::child::Child;
 use super::listening::Listening;
 use super::memory::Memory;
+use super::moments::Watch;
 use super::work::Work;
 
 /// Interval of checks whether a service is ready.
@@ -133,8 +134,17 @@ impl Supervisor {
         match Child::start(order, work.as_ref(), self.before, &self.memory) {
             Err(error) => not_started(why(order, &error)),
             Ok(child) => {
-                Run { supervisor: self, order, child, before, is_ready: is_quiet, stop: None }
-                    .attend(work.as_ref())
+                let watch = is_quiet.then(|| Watch::of(child.started)).flatten();
+                Run {
+                    supervisor: self,
+                    order,
+                    child,
+                    before,
+                    is_ready: is_quiet,
+                    stop: None,
+                    watch,
+                }
+                .attend(work.as_ref())
             }
         }
     }
@@ -172,6 +182,7 @@ fn not_started(why: String) -> io::Result<Ended> {
         errors: Printed::default(),
         left_running: 0,
         directory_full: false,
+        moments: None,
     })
 }
 
@@ -186,6 +197,8 @@ struct Run<'a> {
     is_ready: bool,
     /// Why btu ends it, and the time at which it is killed.
     stop: Option<(Ending, Time)>,
+    /// What it does meanwhile.
+    watch: Option<Watch>,
 }
 
 impl Run<'_> {
@@ -217,6 +230,7 @@ impl Run<'_> {
             errors: child.errors.printed(),
             left_running,
             directory_full: work.is_some_and(Work::is_full),
+            moments: self.watch.map(|watch| watch.moments()),
         })
     }
 
@@ -311,6 +325,12 @@ impl Run<'_> {
         }
         self.child.output.read();
         self.child.errors.read();
+        if let Some(watch) = &mut self.watch {
+            let now = sys::now()?;
+            if self.child.ended.is_none() && now >= watch.next() {
+                watch.look(now, || sys::now().unwrap_or(now));
+            }
+        }
         if ready[0]
             && self.supervisor.tasks.next()?.is_none_or(|task| task == Task::Stop)
             && self.stop.is_none()
@@ -320,7 +340,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The time until the next deadline, in whole milliseconds rounded up.
+    /// The time until the next deadline or moment, in whole milliseconds rounded up.
     fn timeout(&self) -> io::Result<PollTimeout> {
         let waits_to_be_ready = !self.is_ready && self.order.ready.is_some() && self.stop.is_none();
         if waits_to_be_ready {
@@ -332,6 +352,8 @@ impl Run<'_> {
             None if self.order.ready.is_some() => return Ok(PollTimeout::NONE),
             None => self.order.deadline.saturating_sub(now.since(self.child.started)),
         };
+        let moment = self.watch.as_ref().map(|watch| watch.next().since(now));
+        let left = moment.map_or(left, |moment| left.min(moment));
         Ok(PollTimeout::try_from(left.nanoseconds().div_ceil(1_000_000))
             .unwrap_or(PollTimeout::MAX))
     }
