@@ -245,9 +245,9 @@ fn divided(plan: &RunPlan, verdict: &RunVerdict) -> Option<Section> {
         layout: Layout::SideBySide,
         table,
     };
-    let note = "of a program and all its processes, at moments 20 ms apart: one of its threads was on a processor, or could run and others \
-                had the processors; or none could, and one waited for a disk, at a socket, or slept for a time; or all waited for \
-                something else (a pipe, a lock). A share of 100 moments is known to 10 %, of 1000 to 3 %";
+    let note = "of a program and all its processes: one of its threads was on a processor, or could run and others had the processors, as \
+                the kernel counted; or none could, and, at moments 20 ms apart, one waited for a disk, at a socket, or slept for a \
+                time; or all waited for something else (a pipe, a lock). 100 moments say so to 10 %, 1000 to 3 %";
     Section::of("Where the time went", note, vec![Block::Figure(figure)])
 }
 

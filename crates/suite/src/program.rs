@@ -185,10 +185,7 @@ pub struct Moments {
     pub sleeping: u32,
     /// All waited for something else: a pipe, a lock, another process.
     pub other: u32,
-    /// How long its threads had been on processors when they were last seen (`schedstat`).
-    #[serde(rename = "ran_ns")]
-    pub ran: Span,
-    /// How long they had waited for processors that others had.
+    /// How long its threads had waited for processors that others had, when they were last seen (`schedstat`).
     #[serde(rename = "waited_ns")]
     pub waited: Span,
 }

@@ -16,7 +16,7 @@ use crate::common::Laboratory;
 use crate::support::text;
 
 /// Runs of a few seconds, of several studies.
-const RUNS: [&[&str]; 5] = [
+const RUNS: [&[&str]; 7] = [
     &[
         "rate",
         "--component",
@@ -44,6 +44,18 @@ const RUNS: [&[&str]; 5] = [
     ],
     &["app", "--factors", "protocol=stop-and-wait..batched,delay=5 ms..10 ms"],
     &["run", "--network", "10 Mb/s", "--blocks", "8", "--", "sh", "-c", "sleep 0.3 & wait"],
+    &[
+        "lan",
+        "--network",
+        "office-1988",
+        "--stations",
+        "0,1",
+        "--task",
+        "wp-load-document",
+        "--time",
+        "3 s",
+    ],
+    &["pipe", "--network", "10 Mb/s", "--sizes", "1..1KiB", "--profile", "quick", "--time", "3 s"],
 ];
 
 /// Strikes come within this time after the start, which is about how long such a run takes.

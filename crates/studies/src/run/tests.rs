@@ -9,7 +9,7 @@ use btu_units::{Bytes, Span, Time};
 use super::*;
 use crate::compare::Finding;
 use btu_suite::experiment::{Experiment, Field, Frame, Measured, Observation, Raised};
-use btu_suite::program::{Ended, Ending, Part, Printed, ProgramReport};
+use btu_suite::program::{Ended, Ending, Moments, Part, Printed, ProgramReport};
 use btu_suite::record::{CpuTime, Outcome, PlacedReport, Report, Requested};
 
 const FILE: &str = r#"
@@ -312,4 +312,33 @@ fn what_was_found_is_stored_with_the_cell() {
     silent.programs[0].ended.output = Printed::default();
     let missing = plan.record(plan.missing(0, &[]).remove(0), silent);
     assert!(missing.seen.values.is_empty() && missing.faults[0].contains("matches nothing"));
+}
+
+/// Moments find too many threads ready, since who looks has a processor: the kernel's counts decide, and moments divide the
+/// rest.
+#[test]
+fn what_the_kernel_counts_goes_before_moments() {
+    let time = |milliseconds: u64, cpu: u64, moments: Moments| {
+        let mut seen = seen(milliseconds as f64, 0);
+        let report = &mut seen.programs[0];
+        report.ended.cpu = CpuTime::of(Span::ZERO, Span::from_milliseconds(cpu));
+        report.ended.moments = Some(moments);
+        ProgramTime::of(&[&*report])
+    };
+    let waits = |ready, sockets, sleeping, waited| Moments {
+        ready,
+        sockets,
+        sleeping,
+        waited: Span::from_milliseconds(waited),
+        ..Moments::default()
+    };
+    let curl = time(2000, 60, waits(40, 45, 15, 40)).expect("a hundred moments");
+    let expected = [(curl.on_processor, 0.03), (curl.waiting, 0.02), (curl.sockets, 0.7125)];
+    assert!(expected.iter().all(|(found, known)| (found - known).abs() < 1e-9), "{curl:?}");
+    let sum = curl.on_processor + curl.waiting + curl.sockets + curl.sleeping;
+    assert!((sum - 1.0).abs() < 1e-12, "{curl:?}");
+    // Two that compute on one processor: always one of them is ready, and both together wait for half of their time.
+    let two = time(1000, 1000, waits(50, 0, 0, 1000)).expect("fifty moments");
+    assert!((two.on_processor - 0.5).abs() < 1e-9 && (two.waiting - 0.5).abs() < 1e-9, "{two:?}");
+    assert_eq!(time(900, 1, waits(9, 40, 0, 0)), None);
 }

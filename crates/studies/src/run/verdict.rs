@@ -120,7 +120,8 @@ pub struct ProgramUse {
     pub time: Option<ProgramTime>,
 }
 
-/// Where the time of a program and all its processes went: shares of it, which sum to 1, by counts of moments.
+/// Where the time of a program and all its processes went: shares of it, which sum to 1. How long they were ready to run is
+/// what the kernel counted; what they waited for otherwise, by counts of moments.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ProgramTime {
     /// The moments at which it was looked at, in all cells.
@@ -144,8 +145,10 @@ const LEAST_MOMENTS: u32 = 50;
 
 impl ProgramTime {
     /// Of all reports of a program together.
-    fn of(reports: &[&ProgramReport]) -> Option<Self> {
-        let all = || reports.iter().filter_map(|report| report.ended.moments);
+    pub(super) fn of(reports: &[&ProgramReport]) -> Option<Self> {
+        let seen =
+            || reports.iter().filter_map(|report| Some((&report.ended, report.ended.moments?)));
+        let all = || seen().map(|(_, moments)| moments);
         let count = |of: fn(&Moments) -> u32| all().map(|moments| of(&moments)).sum::<u32>();
         let [ready, disk, sockets, sleeping, other] = [
             count(|moments| moments.ready),
@@ -154,15 +157,21 @@ impl ProgramTime {
             count(|moments| moments.sleeping),
             count(|moments| moments.other),
         ];
-        let moments = ready + disk + sockets + sleeping + other;
-        let share = |count: u32| f64::from(count) / f64::from(moments);
-        let [ran, waited] = [|moments: Moments| moments.ran, |moments: Moments| moments.waited]
-            .map(|of| all().map(|moments| of(moments).seconds()).sum::<f64>());
+        let blocked = disk + sockets + sleeping + other;
+        let moments = ready + blocked;
+        let elapsed: f64 = seen().map(|(ended, _)| ended.elapsed().seconds()).sum();
+        let ran: f64 = seen().map(|(ended, _)| ended.cpu.used().seconds()).sum();
+        let waited: f64 = all().map(|moments| moments.waited.seconds()).sum();
+        // Who looks takes a processor, and finds more threads that wait for one; what the kernel counted of all threads
+        // is exact, and too much only where several were ready at once.
+        let seen_ready = f64::from(ready) / f64::from(moments);
+        let ready = if blocked == 0 { 1.0 } else { seen_ready.min((ran + waited) / elapsed) };
         let waits = if ran + waited > 0.0 { waited / (ran + waited) } else { 0.0 };
-        (moments >= LEAST_MOMENTS).then(|| Self {
+        let share = |count: u32| (1.0 - ready) * f64::from(count) / f64::from(blocked.max(1));
+        (moments >= LEAST_MOMENTS && elapsed > 0.0).then(|| Self {
             moments,
-            on_processor: share(ready) * (1.0 - waits),
-            waiting: share(ready) * waits,
+            on_processor: ready * (1.0 - waits),
+            waiting: ready * waits,
             disk: share(disk),
             sockets: share(sockets),
             sleeping: share(sleeping),

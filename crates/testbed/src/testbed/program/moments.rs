@@ -74,8 +74,8 @@ enum Doing {
 pub(super) struct Watch {
     next: Time,
     moments: Moments,
-    /// Of each thread, how long it has been on a processor and has waited for one, in nanoseconds.
-    counted: BTreeMap<u32, [u64; 2]>,
+    /// Of each thread, how long it has waited for a processor.
+    waited: BTreeMap<u32, Span>,
 }
 
 impl Watch {
@@ -85,7 +85,7 @@ impl Watch {
         is_own.then(|| Self {
             next: started + EVERY,
             moments: Moments::default(),
-            counted: BTreeMap::new(),
+            waited: BTreeMap::new(),
         })
     }
 
@@ -104,8 +104,8 @@ impl Watch {
             let task = format!("/proc/{process}/task/{thread}");
             let Some(doing) = doing(process, &task) else { continue };
             most = Some(most.map_or(doing, |most: Doing| most.min(doing)));
-            if let Some(counted) = counted(&task) {
-                self.counted.insert(thread, counted);
+            if let Some(waited) = waited(&task) {
+                self.waited.insert(thread, waited);
             }
         }
         match most {
@@ -122,11 +122,8 @@ impl Watch {
 
     /// What was seen.
     pub(super) fn moments(&self) -> Moments {
-        let sum = |place: usize| {
-            let all = self.counted.values().map(|counted| counted[place]);
-            Span::from_nanoseconds(all.fold(0, u64::saturating_add))
-        };
-        Moments { ran: sum(0), waited: sum(1), ..self.moments }
+        let waited = self.waited.values().fold(Span::ZERO, |sum, waited| sum + *waited);
+        Moments { waited, ..self.moments }
     }
 }
 
@@ -185,11 +182,10 @@ fn has_socket(process: u32) -> bool {
     descriptors.into_iter().any(|descriptor| is_socket(process, descriptor.into()))
 }
 
-/// Nanoseconds on a processor, and ready without one (`schedstat`).
-fn counted(task: &str) -> Option<[u64; 2]> {
+/// How long a thread was ready without a processor so far: the second number of its `schedstat`.
+fn waited(task: &str) -> Option<Span> {
     let text = fs::read_to_string(format!("{task}/schedstat")).ok()?;
-    let mut numbers = text.split_whitespace().map_while(|word| word.parse().ok());
-    Some([numbers.next()?, numbers.next()?])
+    text.split_whitespace().nth(1)?.parse().ok().map(Span::from_nanoseconds)
 }
 
 #[cfg(test)]
