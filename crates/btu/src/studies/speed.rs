@@ -9,7 +9,7 @@ use btu_network::{Host, HostAddressError};
 use btu_store::{RunId, Store};
 use btu_studies::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
 use btu_suite::activity::OpenLoop;
-use btu_suite::experiment::{Measured};
+use btu_suite::experiment::Measured;
 use btu_suite::lead;
 use btu_testbed::note;
 use btu_units::{BitRate, Bytes, Span};
