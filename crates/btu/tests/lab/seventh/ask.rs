@@ -5,7 +5,6 @@ mod report;
 
 use std::process::ExitCode;
 
-use btu_suite::experiment::{Experiment, Frame};
 use btu_units::{Bytes, Span};
 use clap::Args;
 
@@ -54,23 +53,18 @@ impl Ask {
         let chosen = Chosen::of(&self.study, ("10 Mb/s", Span::from_milliseconds(2)))?;
         let asking = chosen.host("asking", self.asking.as_deref(), Some(0))?;
         let answering = chosen.host("answering", self.answering.as_deref(), Some(1))?;
-        let profile = self.study.profile;
-        let (blocks, budget) = self.limit.over(match profile {
+        let (blocks, budget) = self.limit.over(match self.study.profile {
             ProfileName::Quick => (3, Span::from_seconds(60)),
             ProfileName::Standard => (10, Span::from_seconds(600)),
             ProfileName::Full => (30, Span::from_seconds(3600)),
         });
         Ok(AskPlan {
-            frame: Frame {
-                version: AskPlan::VERSION,
-                seed: study::seed(&self.study)?,
-                profile: profile.name().to_owned(),
-                blocks,
-                budget,
-                deadline: Span::from_seconds(10),
-                left_out: Vec::new(),
-                network: chosen.field(vec![asking, answering])?,
-            },
+            frame: study::frame::<AskPlan>(
+                &self.study,
+                (blocks, budget),
+                Span::from_seconds(10),
+                chosen.field(vec![asking, answering])?,
+            )?,
             messages: or_usual(&self.size, &[Bytes::new(100), Bytes::new(1000)]),
             duration: Span::from_milliseconds(200),
         })
