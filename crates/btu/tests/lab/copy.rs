@@ -105,7 +105,8 @@ fn a_bare_copy_takes_what_the_line_takes() {
                 .abs()
                 < 1e-4
         );
-        // From memory to memory over a slow line: the path has the time, and no file.
+        // From memory to memory over a slow line: the path has the time, but while the window of a young connection grows,
+        // and no file.
         let breakdown = &bare["breakdown"];
         let connection = breakdown["connection"].as_object().unwrap_or_else(|| panic!("{bare}"));
         let sum: f64 = connection.values().map(number).sum();
@@ -113,7 +114,7 @@ fn a_bare_copy_takes_what_the_line_takes() {
         let files = ["source_file", "destination_file"].map(|end| number(&breakdown[end]));
         assert!(files.iter().all(|share| *share > 0.0), "{breakdown}");
         let path = number(&connection["path"]);
-        judge!(laboratory, path > 0.9 && files.iter().all(|share| *share < 0.05), "{breakdown}");
+        judge!(laboratory, path > 0.8 && files.iter().all(|share| *share < 0.05), "{breakdown}");
     }
     for fit in
         result["fits"].as_array().expect("fits").iter().filter(|fit| fit["program"] != "local")

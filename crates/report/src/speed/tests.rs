@@ -1,0 +1,376 @@
+use std::collections::BTreeMap;
+
+use btu_stats::Interval;
+use btu_studies::speed::{Bloat, RoundTrip, SpeedCell, Wait};
+use btu_suite::activity::Receiving;
+use btu_suite::experiment::{Experiment, Field, Frame, Raised};
+use btu_suite::network::HostName;
+use btu_suite::sample::{FlowInterval, Interval as Second};
+use btu_units::Span;
+
+use super::*;
+use crate::head::{RunHead, TextOptions};
+use crate::html::figures;
+use crate::stored_page::Origin;
+use crate::{FIRST_SCREEN_LINES, first_screen, page_text};
+use btu_studies::breakdown::{Breakdown, ConnectionShares, ThreadShares};
+
+fn plan() -> SpeedPlan {
+    let stations =
+        ["laptop", "server"].map(|name| HostName::try_from(name).expect("a name")).to_vec();
+    let (name, text) = ("home-bloated".to_owned(), String::new());
+    SpeedPlan {
+        frame: Frame {
+            version: SpeedPlan::VERSION,
+            seed: 7,
+            profile: "standard".to_owned(),
+            blocks: 5,
+            budget: Span::from_seconds(60),
+            deadline: Span::from_seconds(60),
+            left_out: Vec::new(),
+            network: Field::Drawing(Raised {
+                name,
+                text,
+                stations,
+                congestion_control: None,
+                ipv6: false,
+            }),
+        },
+        phases: vec![Phase::Idle, Phase::Up, Phase::Both, Phase::DatagramsDown],
+        time: Span::from_seconds(10),
+        requests: None,
+        idle: Span::from_seconds(1),
+        streams: 1,
+        offered: None,
+        dscp: None,
+        receiving: Receiving::Plain,
+    }
+}
+
+fn estimate(value: f64) -> Estimate {
+    Estimate { value, interval: Some(Interval { low: value * 0.99, high: value * 1.01 }) }
+}
+
+fn row(phase: Phase, median: f64, flows: Vec<FlowSpeed>) -> SpeedRow {
+    let round_trip = RoundTrip {
+        count: 150,
+        sent: 150,
+        lost: 0,
+        is_weighted: false,
+        least_seconds: median * 0.9,
+        median: estimate(median),
+        median_uncertainty_seconds: median * 0.01,
+        p99_seconds: Some(median * 1.5),
+        mean_seconds: median,
+    };
+    let is_loaded = phase != Phase::Idle;
+    SpeedRow {
+        cell: SpeedCell { phase },
+        round_trip: Some(round_trip),
+        queue_seconds: is_loaded.then_some(median - 0.037),
+        queue_uncertainty_seconds: is_loaded.then_some(median * 0.01),
+        buffer_delay: is_loaded.then_some(median / 0.033 - 1.0),
+        flows,
+        connects: None,
+        near_processors: Some(0.0123),
+        far_processors: Some(0.00456),
+        invalid: 0,
+        course: Vec::new(),
+    }
+}
+
+fn flow(direction: Direction, rate: f64) -> FlowSpeed {
+    FlowSpeed {
+        direction,
+        goodput: Some(estimate(rate)),
+        seconds: 10.0,
+        course_bits_per_second: (0..20).map(|part| rate * (0.9 + 0.01 * f64::from(part))).collect(),
+        expected_bits_per_second: Some(1e6),
+        transfer_time_ratio: Some(1e6 / rate),
+        sent_again: Some(0.0123),
+        sent_bits_per_second: None,
+        lost: None,
+        overtaken: None,
+        jitter_seconds: None,
+        breakdown: None,
+    }
+}
+
+fn verdict() -> SpeedVerdict {
+    let datagrams = FlowSpeed {
+        expected_bits_per_second: None,
+        transfer_time_ratio: None,
+        sent_again: None,
+        sent_bits_per_second: Some(5e6),
+        lost: Some(0.0004),
+        overtaken: Some(2),
+        jitter_seconds: Some(0.000_123),
+        ..flow(Direction::Down, 4.998e6)
+    };
+    let waits = [(Phase::Up, 1.833), (Phase::Both, 1.863)];
+    let waits = waits.map(|(phase, seconds)| Wait { phase, seconds, uncertainty_seconds: 0.02 });
+    let word = BloatWord::Bloated;
+    SpeedVerdict {
+        bloat: Some(Bloat { word, bound_seconds: 0.02, waits: waits.to_vec() }),
+        rows: vec![
+            row(Phase::Idle, 0.037, Vec::new()),
+            row(Phase::Up, 1.87, vec![flow(Direction::Up, 0.938e6)]),
+            row(Phase::Both, 1.9, vec![flow(Direction::Up, 0.9e6), flow(Direction::Down, 13.2e6)]),
+            row(Phase::DatagramsDown, 0.04, vec![datagrams]),
+        ],
+        expected_round_trip_seconds: Some(0.0368),
+        warnings: Vec::new(),
+    }
+}
+
+fn told(verdict: &SpeedVerdict, width: usize) -> String {
+    page_text(&paged(verdict), &TextOptions { colour: false, width })
+}
+
+fn paged(verdict: &SpeedVerdict) -> Page {
+    let origin = Origin {
+        uuid: "u".to_owned(),
+        label: None,
+        version: "0".to_owned(),
+        plan_hash: "h".to_owned(),
+        plan_is_known: true,
+    };
+    let head = RunHead {
+        id: "r7".to_owned(),
+        started: "2026-01-01T00:00:00Z".to_owned(),
+        network: "home-bloated".to_owned(),
+        profile: "standard".to_owned(),
+        machine: "2 x a processor".to_owned(),
+        ..RunHead::default()
+    };
+    let settings = BTreeMap::new();
+    let stored = StoredRun { run: &head, origin: &origin, settings: &settings, changes: &[] };
+    plan().page(verdict, &stored)
+}
+
+/// Each flow on a line with the times of requests meanwhile, at most twelve lines.
+#[test]
+fn the_first_screen() {
+    let page = paged(&verdict());
+    let screens = [80, 120].map(|width| {
+        let text = first_screen(&page, &TextOptions { colour: false, width });
+        assert!(text.lines().count() <= FIRST_SCREEN_LINES, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        format!("{width} columns\n{text}")
+    });
+    insta::assert_snapshot!(screens.join("\n"));
+}
+
+/// The answer with its intervals is on the first lines, and no line is wider than the limit.
+#[test]
+fn the_answer_comes_first() {
+    let text = told(&verdict(), 100);
+    insta::assert_snapshot!(text);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn one_block_has_no_interval_and_that_is_said() {
+    let mut once = verdict();
+    for row in &mut once.rows {
+        row.round_trip.iter_mut().for_each(|trip| trip.median.interval = None);
+        row.flows
+            .iter_mut()
+            .filter_map(|flow| flow.goodput.as_mut())
+            .for_each(|rate| rate.interval = None);
+    }
+    // Wherever lines end.
+    let told = |verdict: &SpeedVerdict| told(verdict, 100).replace('\n', " ");
+    assert!(told(&once).contains("measured once, so no number has an interval"));
+    assert!(!told(&verdict()).contains("measured once"));
+}
+
+fn threads(on_processor: f64) -> ThreadShares {
+    ThreadShares { on_processor, waiting: Some(0.0), throttled: None, blocked: 1.0 - on_processor }
+}
+
+/// On a bare network no line is known: its limit is what the time of the flow says. A full queue is
+/// the headline.
+#[test]
+fn without_a_known_line_the_time_of_the_flow_says_the_limit() {
+    let limit = |sender: f64, expected: Option<f64>, word: BloatWord| {
+        let mut verdict = verdict();
+        verdict.rows.truncate(2);
+        verdict.bloat.iter_mut().for_each(|bloat| bloat.word = word);
+        let flow = &mut verdict.rows[1].flows[0];
+        flow.expected_bits_per_second = expected;
+        flow.breakdown = Some(Breakdown {
+            seconds: 10.0,
+            connection: ConnectionShares {
+                nothing_to_send: 0.0,
+                receiver_window: 0.6,
+                send_buffer: 0.1,
+                path: 0.3,
+            },
+            sender: threads(sender),
+            receiver: threads(0.2),
+        });
+        let page = paged(&verdict);
+        assert!(told(&verdict, 100).contains("Where the time went"));
+        page.summary.limit
+    };
+    assert_eq!(
+        limit(0.95, None, BloatWord::Fine),
+        "the sender's processor: 95 % of the time of TCP up"
+    );
+    assert_eq!(
+        limit(0.1, Some(1e7), BloatWord::Fine),
+        "the receiver's window: 60 % of the time of TCP up; TCP up gets 9 % of the line"
+    );
+    assert_eq!(limit(0.1, Some(1e6), BloatWord::Fine), "the line: TCP up gets 94 % of it");
+    assert_eq!(limit(0.95, None, BloatWord::Bloated), "");
+}
+
+#[test]
+fn connections_have_a_line_and_a_table_of_their_own() {
+    let mut verdict = verdict();
+    let mut row = row(Phase::Connects, 0.0754, Vec::new());
+    (row.queue_seconds, row.queue_uncertainty_seconds, row.buffer_delay) = (None, None, None);
+    row.connects = Some(Connects {
+        per_second: estimate(13.31),
+        expected_per_second: Some(13.5),
+        idle_round_trips: Some(2.04),
+        refused: 2,
+    });
+    verdict.rows.push(row);
+    let page = paged(&verdict);
+    let text = page_text(&page, &TextOptions { colour: false, width: 100 });
+    assert!(!page.headline.contains("75.4"), "{}", page.headline);
+    let figure = page.summary.figures.last().expect("a figure");
+    assert_eq!(
+        (&*figure.value, &*figure.note),
+        ("13.3 /s", "75.4 ms each, 2.04 idle round trips, 2 refused")
+    );
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("connections ")).collect();
+    let [of_its_own, of_hosts] = &lines[..] else { panic!("{text}") };
+    assert!(of_its_own.contains("13.5") && of_its_own.ends_with(" 2"), "{of_its_own}");
+    assert!(of_hosts.contains("0.0123"), "{of_hosts}");
+}
+
+/// The difference of two medians may be below zero; a queue may not.
+#[test]
+fn a_queue_within_its_uncertainty_is_none() {
+    let with = |queue: f64| {
+        let mut verdict = verdict();
+        verdict.rows.truncate(2);
+        verdict.rows[1].queue_seconds = Some(queue);
+        verdict.rows[1].queue_uncertainty_seconds = Some(0.001);
+        told(&verdict, 120)
+    };
+    let why = "processors that are awake";
+    let shown = with(-0.002);
+    assert!(shown.contains(" none ") && shown.replace('\n', " ").contains("awake"), "{shown}");
+    let shown = with(0.000_9);
+    assert!(shown.contains(" none ") && !shown.contains(why), "{shown}");
+    let shown = with(0.0011);
+    assert!(shown.contains(" 1.10 ") && !shown.contains("none"), "{shown}");
+}
+
+/// A second of a cell, with one flow or none.
+fn second(number: u32, flow: Option<(&str, &str)>) -> Second {
+    let host = |name: &str| HostName::try_from(name).expect("a name");
+    let flow = flow.map(|(from, to)| FlowInterval {
+        from: host(from),
+        to: host(to),
+        goodput_bits_per_second: 0.9e6,
+        segments_sent_again: Some(number.into()),
+        congestion_window_bytes: Some(2048 * u64::from(number)),
+        round_trip_seconds: Some(0.5),
+        missed: None,
+    });
+    Second {
+        from_seconds: f64::from(number - 1),
+        to_seconds: f64::from(number),
+        request_seconds: Some(0.04 * f64::from(number)),
+        requests: Some(50),
+        flows: flow.into_iter().collect(),
+    }
+}
+
+/// Rate, resent segments, window and round trip, with the same seconds below each other; in
+/// CSV and SVG, too.
+#[test]
+fn seconds_are_drawn_one_below_the_other() {
+    assert!(!told(&verdict(), 100).contains("Second by second"));
+    let mut verdict = verdict();
+    verdict.rows[0].course = (1..=2).map(|number| second(number, None)).collect();
+    let up = |number| second(number, Some(("laptop", "server")));
+    verdict.rows[1].course = (1..=4).map(up).collect();
+    let page = paged(&verdict);
+    let figure = figures(&page).find(|figure| figure.name == "seconds").expect("a figure");
+    let drawn: Vec<(&str, Vec<(&str, usize)>)> = figure
+        .panels
+        .iter()
+        .map(|panel| {
+            let series = panel.series.iter();
+            (&*panel.title, series.map(|one| (&*one.name, one.points.len())).collect())
+        })
+        .collect();
+    let up = vec![("TCP up", 4)];
+    assert_eq!(
+        drawn,
+        [
+            ("Rate", up.clone()),
+            ("Resent", up.clone()),
+            ("Congestion window", up.clone()),
+            ("Round trip of TCP", up),
+            ("Round trip of requests", vec![("idle", 2), ("TCP up", 4)]),
+        ]
+    );
+    let csv = crate::csv(&page);
+    for line in [
+        "Second by second,TCP up 3,resent,3,,,3",
+        "Second by second,TCP up 3,\"window, KiB\",6,,,6.00",
+        "Second by second,idle 2,\"of requests, ms\",80,,,80.0",
+    ] {
+        assert!(csv.contains(line), "{line}: {csv}");
+    }
+    let svg = crate::svg(&page).expect("a picture");
+    assert!(svg.contains("Congestion window: seconds") && svg.contains("Resent: seconds"));
+}
+
+/// Without a wait that is above its uncertainty nothing is longer.
+#[test]
+fn a_network_without_a_queue_is_fine() {
+    let mut verdict = verdict();
+    let wait = |phase, seconds| Wait { phase, seconds, uncertainty_seconds: 0.001 };
+    let waits = vec![wait(Phase::Up, 0.000_5), wait(Phase::Down, 0.0031)];
+    verdict.bloat = Some(Bloat { word: BloatWord::Fine, bound_seconds: 0.02, waits });
+    assert_eq!(
+        paged(&verdict).headline,
+        "Fine: requests wait no longer while you upload, 3.10 ms while you download; calls suffer above 20 ms"
+    );
+}
+
+/// A name has one colour in all charts of the page.
+#[test]
+fn a_series_has_one_colour_on_the_page() {
+    let mut verdict = verdict();
+    verdict.rows[0].course = vec![second(1, None)];
+    let up = |number| second(number, Some(("laptop", "server")));
+    verdict.rows[1].course = (1..=2).map(up).collect();
+    let page = paged(&verdict);
+    let mut colours = BTreeMap::new();
+    let panels = figures(&page).flat_map(|figure| &figure.panels);
+    for series in panels.flat_map(|panel| &panel.series) {
+        let colour = *colours.entry(&series.name).or_insert(series.role);
+        assert_eq!(colour, series.role, "{}", series.name);
+    }
+    assert_eq!(colours.len(), 2, "{colours:?}");
+}
+
+#[test]
+fn where_nothing_came_through_that_is_said() {
+    let nothing = SpeedVerdict {
+        bloat: None,
+        rows: Vec::new(),
+        expected_round_trip_seconds: None,
+        warnings: Vec::new(),
+    };
+    assert!(told(&nothing, 80).starts_with("Nothing came through between laptop and server\n"));
+}
