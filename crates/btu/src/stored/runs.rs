@@ -85,7 +85,7 @@ fn gauges(store: &Store, row: &RunRow) -> anyhow::Result<String> {
     let plan: Vec<(&str, &str)> = label.into_iter().chain([("network", &**network)]).collect();
     let (id, finished) = (id.to_string(), finished.as_deref().unwrap_or_default());
     let run = [("run", id.as_str()), ("uuid", uuid), ("finished", finished)];
-    let study = suite.command().strip_prefix("btu ").unwrap_or_default();
+    let study = suite.command().trim_start_matches("btu ");
     Ok(openmetrics(study, &plan, &run, &result))
 }
 

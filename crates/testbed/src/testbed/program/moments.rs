@@ -178,8 +178,9 @@ fn is_socket(process: u32, descriptor: u64) -> bool {
 }
 
 fn has_socket(process: u32) -> bool {
-    let descriptors = numbered(&format!("/proc/{process}/fd")).take(MOST_DESCRIPTORS);
-    descriptors.into_iter().any(|descriptor| is_socket(process, descriptor.into()))
+    numbered(&format!("/proc/{process}/fd"))
+        .take(MOST_DESCRIPTORS)
+        .any(|descriptor| is_socket(process, descriptor.into()))
 }
 
 /// How long a thread was ready without a processor so far: the second number of its `schedstat`.
