@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use btu_conditions::judge;
 
-use crate::common::once;
 use crate::drawn::finish;
 use crate::hosts_lab::{Hosts, RATED, ended, events};
 use crate::support::{memory, text};
@@ -35,10 +34,7 @@ fn crowd_part() {
 
 #[test]
 fn ten_thousand_strangers_in_a_minute_spoil_no_measurement() {
-    if once::tested_already() {
-        return;
-    }
-    let Some(hosts) = Hosts::raise(4) else { return };
+    let Some(hosts) = Hosts::raise_once_if_changed(4) else { return };
     for name in RATED {
         hosts.start_agent(name);
         hosts.await_agent(name);

@@ -27,7 +27,7 @@ fn three_hosts_are_rated() {
 
 #[test]
 fn agents_that_end_or_stop_are_survived() {
-    let Some(hosts) = Hosts::raise_once(3) else { return };
+    let Some(hosts) = Hosts::raise_once_if_changed(3) else { return };
     hosts.start_agents();
     an_agent_started_again(&hosts);
     an_agent_that_never_comes_back(&hosts);
@@ -37,7 +37,7 @@ fn agents_that_end_or_stop_are_survived() {
 
 #[test]
 fn a_bad_control_network_and_a_killed_controller_are_survived() {
-    let Some(hosts) = Hosts::raise_once(3) else { return };
+    let Some(hosts) = Hosts::raise_once_if_changed(3) else { return };
     hosts.start_agents();
     a_partition(&hosts, Duration::from_secs(7));
     losses_on_the_control_network(&hosts);
@@ -316,7 +316,7 @@ fn a_killed_controller(hosts: &Hosts) {
 
 #[test]
 fn fifty_hosts_start_together() {
-    let Some(hosts) = Hosts::raise_once(50) else { return };
+    let Some(hosts) = Hosts::raise_once_if_changed(50) else { return };
     let began = Instant::now();
     hosts.start_agents();
     println!("50 agents up after {:?}", began.elapsed());

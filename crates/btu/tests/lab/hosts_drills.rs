@@ -31,7 +31,7 @@ const REBOOT: Duration = Duration::from_secs(10);
 #[test]
 fn bad_days_side_by_side() {
     let can = is_there("unshare") && is_there("cc");
-    let Some(hosts) = can.then(|| Hosts::raise_trios(3)).flatten() else { return };
+    let Some(hosts) = can.then(|| Hosts::raise_trios_if_changed(3)).flatten() else { return };
     hosts.start_agents();
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -11,7 +11,7 @@ use crate::support::text;
 
 #[test]
 fn studies_are_measured_between_hosts_and_survive_a_lost_one() {
-    let Some(hosts) = Hosts::raise_trios(1) else { return };
+    let Some(hosts) = Hosts::raise_trios_if_changed(1) else { return };
     hosts.start_agents();
     let trio = hosts.trio(0);
     an_application_draws_from_host_to_host(&trio);

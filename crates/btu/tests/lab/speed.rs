@@ -164,7 +164,7 @@ fn a_bare_network_has_a_speed_too() {
 /// one connection take 0.66 ms of a line of 10 Mb/s (`connect_seconds` has them one by one).
 #[test]
 fn a_connection_takes_two_round_trips() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
     let line = ["--network", "10 Mb/s", "--delay", "10 ms", "-t", "2 s", "-R", "--connects"];
     let result = speed(&laboratory, &line);
     let row = row(&result, "connects");
@@ -296,7 +296,7 @@ fn runs_of_a_study_are_compared() {
 /// When one process dies, all processes end, and the run can be resumed.
 #[test]
 fn a_killed_run_is_resumed_and_a_killed_worker_is_told() {
-    let Some(laboratory) = Laboratory::open_once() else { return };
+    let Some(laboratory) = Laboratory::open_once_if_changed() else { return };
     let line = ["--network", "10 Mb/s", "--profile", "standard", "-t", "400 ms"];
     let always = ["speed", "--quiet"];
     let start = |arguments: &[&str], cells: u64| {

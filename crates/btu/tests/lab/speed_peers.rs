@@ -446,7 +446,7 @@ fn packets_carry_the_mark_that_was_asked_for() {
 /// If either end dies, both are free again within two seconds.
 #[test]
 fn a_killed_end_frees_both_within_two_seconds() {
-    let Some(lab) = Lab::open_once() else { return };
+    let Some(lab) = Lab::open_once_if_changed() else { return };
     let pair = Pair::of(lab, "client", "server");
     pair.lab.up(&line(10, ""));
     for (who, victim) in [("near", "speed --ssh"), ("far", "agent --stdio")] {

@@ -54,6 +54,12 @@ impl Lab {
         if once::tested_already() { None } else { Self::open() }
     }
 
+    /// Like `open_once`, for a part that other tests look at each time: `None` if scripts/test reports
+    /// that the part has not changed.
+    pub(crate) fn open_once_if_changed() -> Option<Self> {
+        if once::is_unchanged() { None } else { Self::open_once() }
+    }
+
     /// Like `open_once`, for a test that holds measured numbers against bounds: no other test of
     /// this program runs meanwhile.
     pub(crate) fn open_alone() -> Option<Self> {

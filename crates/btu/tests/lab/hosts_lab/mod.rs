@@ -42,16 +42,16 @@ impl Hosts {
         Self::raise_in(Lab::open(), count, RATED.len())
     }
 
-    /// Like `raise`, for a long test with a result that does not depend on root.
-    pub(crate) fn raise_once(count: usize) -> Option<Self> {
-        Self::raise_in(Lab::open_once(), count, RATED.len())
+    /// Like `raise`, for a long test with a result that does not depend on root: see
+    /// [`Lab::open_once_if_changed`].
+    pub(crate) fn raise_once_if_changed(count: usize) -> Option<Self> {
+        Self::raise_in(Lab::open_once_if_changed(), count, RATED.len())
     }
 
-    /// Raises this number of trios, all on the measured network, for a long test with a result that
-    /// does not depend on root.
-    pub(crate) fn raise_trios(trios: usize) -> Option<Self> {
+    /// Like `raise_once_if_changed`, for this number of trios, all on the measured network.
+    pub(crate) fn raise_trios_if_changed(trios: usize) -> Option<Self> {
         let count = trios * RATED.len();
-        Self::raise_in(Lab::open_once(), count, count)
+        Self::raise_in(Lab::open_once_if_changed(), count, count)
     }
 
     fn raise_in(lab: Option<Lab>, count: usize, measured: usize) -> Option<Self> {

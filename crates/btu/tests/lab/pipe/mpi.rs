@@ -9,9 +9,8 @@ use super::drills::{KILLED, drill, worker};
 use crate::common::Laboratory;
 use crate::support::{send, text};
 
-/// A laboratory, if the MPI library of this btu can be used.
-fn laboratory() -> Option<Laboratory> {
-    let laboratory = Laboratory::open_once()?;
+/// The laboratory, if the MPI library of this btu can be used.
+fn with_mpi(laboratory: Laboratory) -> Option<Laboratory> {
     let quick =
         ["pipe", "--transport", "mpi", "--local", "--sizes", "1", "--trials", "1", "--quiet"];
     let output = laboratory.command(&quick).output().expect("btu runs");
@@ -28,7 +27,7 @@ fn laboratory() -> Option<Laboratory> {
 /// ms; a library that detects that both stations are on one machine takes microseconds.
 #[test]
 fn messages_between_stations_go_over_their_network() {
-    let Some(laboratory) = laboratory() else { return };
+    let Some(laboratory) = Laboratory::open_once_if_changed().and_then(with_mpi) else { return };
     let quick = ["pipe", "--precision", "quick", "--quiet"];
     let asked = ["--transport", "mpi", "--network", "10 Mb/s", "--sizes", "1,65536"];
     let result = laboratory.json(&[&quick[..], &asked].concat());
@@ -51,7 +50,7 @@ fn messages_between_stations_go_over_their_network() {
 
 #[test]
 fn a_killed_end_ends_the_run() {
-    let Some(laboratory) = laboratory() else { return };
+    let Some(laboratory) = Laboratory::open_once().and_then(with_mpi) else { return };
     for end in ["near", "far"] {
         drill(
             &laboratory,
