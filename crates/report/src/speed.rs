@@ -41,7 +41,8 @@ impl Reported for SpeedPlan {
             further(verdict, &hosts),
         ];
         let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
-        let limit = limit(verdict).filter(|_| !is_bloated(verdict)).unwrap_or_default();
+        let limit = if is_bloated(verdict) { queue(verdict) } else { limit(verdict) };
+        let limit = limit.unwrap_or_default();
         Page { summary: stored.summary(figures(verdict), limit), ..page }
     }
 }
@@ -173,6 +174,27 @@ fn limit(verdict: &SpeedVerdict) -> Option<String> {
     let limit = breakdown::limit(verdict);
     let limit = limit.unwrap_or_else(|| "something else than the line".to_owned());
     Some(format!("{limit}; {}", gets("of the line")))
+}
+
+/// The share of a request's time that it waits in queues: `the queue of a full line: 98 % of a request during TCP up, 64 %
+/// during TCP down`.
+fn queue(verdict: &SpeedVerdict) -> Option<String> {
+    let waits = verdict.bloat.iter().flat_map(|bloat| &bloat.waits);
+    let each = waits.filter(|wait| wait.is_seen()).filter_map(|wait| {
+        let row = verdict.rows.iter().find(|row| row.cell.phase == wait.phase)?;
+        Some((name(wait.phase), wait.seconds / row.round_trip?.median.value))
+    });
+    let each = shares(each, "of a request during");
+    (!each.is_empty()).then(|| format!("the queue of a full line: {each}"))
+}
+
+/// `98 % of the time of TCP up, 64 % of TCP down`, where the words are `of the time of`: only the last of them are said again.
+fn shares<'a>(each: impl Iterator<Item = (&'a str, f64)>, words: &str) -> String {
+    let again = words.rsplit(' ').next().unwrap_or_default();
+    let said = each.enumerate().map(|(place, (name, share))| {
+        format!("{:.0} % {} {name}", share * PERCENT, if place == 0 { words } else { again })
+    });
+    said.collect::<Vec<_>>().join(", ")
 }
 
 /// A full queue before the line is what matters then; that TCP gets all of the line would read as if

@@ -8,13 +8,19 @@
 //! it waits for. An end that is blocked for less than half of its time is the limit; else it is the largest part of the
 //! connection.
 
-use btu_suite::record::{Received, Report, Sent, TcpInfo};
+use btu_suite::record::{PathMoments, Received, Report, Sent, TcpInfo};
 use btu_units::Span;
 use serde::Serialize;
 
 /// The kernel keeps the connection's times in its ticks, of 4 ms mostly (commit efd901741675): a flow shorter than 25 of
 /// them is not divided.
 const SHORTEST: Span = Span::from_milliseconds(100);
+
+/// Fewer moments divide nothing: one of 25 is 4 %.
+const LEAST_MOMENTS: u32 = 25;
+
+/// Losses are what keeps a window small if TCP sent more than this share of its octets again.
+const LEAST_LOSSES: f64 = 1e-3;
 
 /// A thread that is blocked for less of its time than this is what the others wait for.
 const LIMIT_BLOCKED: f64 = 0.5;
@@ -44,6 +50,22 @@ pub struct ConnectionShares {
     pub send_buffer: f64,
     /// Data was on its way: queues, the line, propagation, congestion control, recovery.
     pub path: f64,
+    /// What limited TCP meanwhile; `None` where nobody looked often enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_parts: Option<PathShares>,
+}
+
+/// Shares of the flows' time, which sum to that of the path.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PathShares {
+    /// All that the program had given was on its way.
+    pub nothing_more_to_send: f64,
+    /// A line was full: packets waited in a queue, or were paced by TCP's estimate of the line.
+    pub full_line: f64,
+    /// The congestion window was small after losses.
+    pub losses: f64,
+    /// The congestion window still grew.
+    pub growing: f64,
 }
 
 /// Shares of threads' time, which sum to 1.
@@ -89,6 +111,12 @@ pub enum LimitedBy {
     SendBuffer,
     /// The path.
     Path,
+    /// A line of the path that is full.
+    FullLine,
+    /// Losses on the path.
+    Losses,
+    /// TCP's start.
+    Growing,
 }
 
 impl LimitedBy {
@@ -107,6 +135,9 @@ impl LimitedBy {
             Self::ReceiverWindow => "the receiver's window",
             Self::SendBuffer => "the send buffer",
             Self::Path => "the path",
+            Self::FullLine => "a full line on the path",
+            Self::Losses => "losses on the path",
+            Self::Growing => "TCP, which has not found the path's rate yet",
         }
     }
 }
@@ -120,8 +151,9 @@ impl Breakdown {
     ) -> Option<Self> {
         let connection = ConnectionShares::of(&sent.tcp, received.last_byte)?;
         let [of_sender, of_receiver] = [from, to].map(ThreadShares::of);
-        let seconds = received.last_byte.seconds();
-        Some(Self { seconds, connection, sender: of_sender?, receiver: of_receiver? })
+        let (seconds, sender) = (received.last_byte.seconds(), of_sender?);
+        let connection = connection.with_path_parts(sent, 1.0 - sender.blocked);
+        Some(Self { seconds, connection, sender, receiver: of_receiver? })
     }
 
     /// Of several flows together: the mean of their shares, each by its time.
@@ -130,7 +162,7 @@ impl Breakdown {
         let mean = |part: &dyn Fn(&Self) -> f64| {
             all.iter().map(|one| part(one) * one.seconds).sum::<f64>() / seconds
         };
-        let known = |part: &dyn Fn(&Self) -> Option<f64>| {
+        let known = &|part: &dyn Fn(&Self) -> Option<f64>| {
             let is_known = all.iter().all(|one| part(one).is_some());
             is_known.then(|| mean(&|one| part(one).unwrap_or_default()))
         };
@@ -147,6 +179,7 @@ impl Breakdown {
                 receiver_window: mean(&|one| one.connection.receiver_window),
                 send_buffer: mean(&|one| one.connection.send_buffer),
                 path: mean(&|one| one.connection.path),
+                path_parts: PathShares::mean(known),
             },
             sender: threads(|one| &one.sender),
             receiver: threads(|one| &one.receiver),
@@ -203,17 +236,74 @@ impl ConnectionShares {
             receiver_window,
             send_buffer,
             path: busy - receiver_window - send_buffer,
+            path_parts: None,
         })
     }
 
+    /// Divides the path by the moments at which the sender's connection was looked at. The sender blocks in `send` only: so what
+    /// it gives nothing for longer than for `not_blocked` of the time is a full send buffer, which Linux tells of in a few
+    /// cases only (`tcp_cwnd_validate`).
+    fn with_path_parts(self, sent: &Sent, not_blocked: f64) -> Self {
+        let Some(moments) = sent.moments.filter(|moments| moments.count >= LEAST_MOMENTS) else {
+            return self;
+        };
+        let mut parts = PathShares::of(&moments, &self, &sent.tcp);
+        let full_buffer = (parts.nothing_more_to_send - not_blocked).max(0.0);
+        parts.nothing_more_to_send -= full_buffer;
+        Self {
+            send_buffer: self.send_buffer + full_buffer,
+            path: self.path - full_buffer,
+            path_parts: Some(parts),
+            ..self
+        }
+    }
+
     /// Each of them as what limits the flow.
-    pub(crate) fn parts(self) -> [(LimitedBy, f64); 4] {
+    pub(crate) fn parts(self) -> [(LimitedBy, f64); 7] {
+        let of_path = |part: fn(&PathShares) -> f64| self.path_parts.as_ref().map_or(0.0, part);
+        let nothing_more = of_path(|parts| parts.nothing_more_to_send);
         [
-            (LimitedBy::Path, self.path),
-            (LimitedBy::NothingToSend, self.nothing_to_send),
+            (LimitedBy::Path, if self.path_parts.is_some() { 0.0 } else { self.path }),
+            (LimitedBy::NothingToSend, self.nothing_to_send + nothing_more),
             (LimitedBy::ReceiverWindow, self.receiver_window),
             (LimitedBy::SendBuffer, self.send_buffer),
+            (LimitedBy::FullLine, of_path(|parts| parts.full_line)),
+            (LimitedBy::Losses, of_path(|parts| parts.losses)),
+            (LimitedBy::Growing, of_path(|parts| parts.growing)),
         ]
+    }
+}
+
+impl PathShares {
+    /// Of a flow by moments at which it was looked at. While the send buffer is full, too, all of it may be on its way: those
+    /// moments are not the path's.
+    fn of(moments: &PathMoments, whole: &ConnectionShares, tcp: &TcpInfo) -> Self {
+        let looked_at = whole.path + whole.send_buffer;
+        let share = |count: u32| f64::from(count) / f64::from(moments.count) * looked_at;
+        let unfilled = (share(moments.unfilled) - whole.send_buffer).max(0.0);
+        let full = share(moments.full);
+        let window = share(moments.count.saturating_sub(moments.unfilled + moments.full));
+        let each = whole.path / (unfilled + full + window).max(f64::MIN_POSITIVE);
+        let is_lossy = tcp.bytes_retransmitted as f64 > LEAST_LOSSES * tcp.bytes_sent as f64;
+        let (after_losses, growing) = if is_lossy { (window, 0.0) } else { (0.0, window) };
+        Self {
+            nothing_more_to_send: unfilled * each,
+            full_line: full * each,
+            losses: after_losses * each,
+            growing: growing * each,
+        }
+    }
+
+    /// The mean of several flows, by the mean of a share that is known of each.
+    fn mean(known: &dyn Fn(&dyn Fn(&Breakdown) -> Option<f64>) -> Option<f64>) -> Option<Self> {
+        let mean =
+            |part: fn(&Self) -> f64| known(&|one| one.connection.path_parts.as_ref().map(part));
+        Some(Self {
+            nothing_more_to_send: mean(|one| one.nothing_more_to_send)?,
+            full_line: mean(|one| one.full_line)?,
+            losses: mean(|one| one.losses)?,
+            growing: mean(|one| one.growing)?,
+        })
     }
 }
 
@@ -255,6 +345,17 @@ mod tests {
         sender: [u64; 2],
         receiver: [u64; 2],
     ) -> Option<Breakdown> {
+        looked_at([busy, window, buffer], sender, receiver, None, 0)
+    }
+
+    /// Like `flow`, looked at in moments, with octets of a million that were sent again.
+    fn looked_at(
+        [busy, window, buffer]: [u64; 3],
+        sender: [u64; 2],
+        receiver: [u64; 2],
+        moments: Option<PathMoments>,
+        bytes_retransmitted: u64,
+    ) -> Option<Breakdown> {
         let report = |[used, waited]: [u64; 2]| Report {
             started: Time::ZERO,
             finished: Time::ZERO + Span::from_seconds(1),
@@ -268,9 +369,11 @@ mod tests {
             busy_us: busy * 1000,
             receiver_limited_us: window * 1000,
             send_buffer_limited_us: buffer * 1000,
+            bytes_sent: 1_000_000,
+            bytes_retransmitted,
             ..TcpInfo::default()
         };
-        let sent = Sent { bytes: Bytes::new(1), messages: 1, tcp };
+        let sent = Sent { bytes: Bytes::new(1), messages: 1, tcp, moments };
         let arrived = Received {
             bytes: Bytes::new(1),
             messages: 1,
@@ -293,7 +396,8 @@ mod tests {
     fn parts_sum_to_the_whole() {
         let Breakdown { connection, sender, receiver, .. } =
             flow([900, 500, 100], [300, 100], [200, 0]).unwrap();
-        let ConnectionShares { nothing_to_send, receiver_window, send_buffer, path } = connection;
+        let ConnectionShares { nothing_to_send, receiver_window, send_buffer, path, .. } =
+            connection;
         assert!((nothing_to_send + receiver_window + send_buffer + path - 1.0).abs() < 1e-12);
         assert!((path - 0.3).abs() < 1e-12 && (nothing_to_send - 0.1).abs() < 1e-12);
         for thread in [sender, receiver] {
@@ -315,6 +419,40 @@ mod tests {
         assert_eq!(limit([1000, 700, 0], [10, 0], [10, 0]), (LimitedBy::ReceiverWindow, 0.7));
         assert_eq!(limit([1000, 0, 800], [10, 0], [10, 0]), (LimitedBy::SendBuffer, 0.8));
         assert_eq!(limit([300, 0, 0], [10, 0], [10, 0]), (LimitedBy::NothingToSend, 0.7));
+    }
+
+    /// Of 80 moments: a sender blocked for all the time, on a path for `busy` less the other two.
+    fn path(connection: [u64; 3], unfilled: u32, full: u32, again: u64) -> Breakdown {
+        let moments = PathMoments { count: 80, unfilled, full };
+        looked_at(connection, [10, 0], [10, 0], Some(moments), again).unwrap()
+    }
+
+    #[test]
+    fn the_path_is_divided_by_what_was_seen_at_moments() {
+        let full = path([1000, 0, 0], 0, 80, 20_000);
+        assert_eq!(full.limit(), (LimitedBy::FullLine, 1.0), "losses of a queue that overflows");
+        assert_eq!(path([1000, 0, 0], 0, 20, 20_000).limit(), (LimitedBy::Losses, 0.75));
+        assert_eq!(path([1000, 0, 0], 0, 20, 100).limit(), (LimitedBy::Growing, 0.75));
+        // All that was given is on its way, and the sender, who blocks in `send` only, gives no more.
+        let unfilled = path([800, 0, 0], 70, 0, 0);
+        let (limited_by, share) = unfilled.limit();
+        assert!(limited_by == LimitedBy::SendBuffer && (share - 0.69).abs() < 1e-12);
+        let nothing_more = unfilled.connection.path_parts.unwrap().nothing_more_to_send;
+        assert!((nothing_more - 0.01).abs() < 1e-12, "while it is not blocked");
+        // What is in a small send buffer is on its way, all of it, and no pause.
+        let small = path([1000, 0, 800], 80, 0, 0);
+        let (limited_by, share) = small.limit();
+        assert!(limited_by == LimitedBy::SendBuffer && (share - 0.99).abs() < 1e-12);
+        for one in [full, small, path([900, 300, 100], 30, 20, 20_000)] {
+            let parts = one.connection.parts().map(|(_, share)| share);
+            assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{one:?}");
+        }
+        let few = PathMoments { count: 24, unfilled: 0, full: 24 };
+        let flow = looked_at([1000, 0, 0], [10, 0], [10, 0], Some(few), 0).unwrap();
+        assert_eq!(flow.limit(), (LimitedBy::Path, 1.0), "too few moments");
+        let mean = Breakdown::mean(&[full, full]).unwrap().connection.path_parts.unwrap();
+        assert!((mean.full_line - 1.0).abs() < 1e-12);
+        assert_eq!(Breakdown::mean(&[full, flow]).unwrap().connection.path_parts, None);
     }
 
     #[test]

@@ -82,6 +82,8 @@ pub(crate) struct Seen {
 /// The times of samples, and their receiver.
 pub(crate) struct Sampling<'a> {
     pub(crate) every: Option<Span>,
+    /// How often to look between two samples, where looks have another use.
+    pub(crate) look_every: Option<Span>,
     pub(crate) started: Time,
     pub(crate) tell: Tell<'a>,
 }
@@ -94,13 +96,14 @@ impl Sampling<'_> {
         look: impl Fn() -> io::Result<Seen> + Send + Sync,
         work: impl FnOnce() -> T,
     ) -> T {
-        let Self { every, started, tell } = self;
+        let Self { every, look_every, started, tell } = self;
         let Some(every) = every.filter(|every| *every > Span::ZERO) else { return work() };
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
             let teller = thread::Builder::new().name("samples".to_owned());
-            let teller =
-                teller.spawn_scoped(scope, || tell_all(every, started, tell, &look, &is_done));
+            let teller = teller.spawn_scoped(scope, || {
+                tell_all(every, look_every.unwrap_or(every), started, tell, &look, &is_done);
+            });
             let result = work();
             is_done.store(true, Ordering::Relaxed);
             if let Ok(teller) = teller {
@@ -111,9 +114,10 @@ impl Sampling<'_> {
     }
 }
 
-/// Sends samples until the work is done or no receiver listens.
+/// Looks, and sends those samples that are due, until the work is done or no receiver listens.
 fn tell_all(
     every: Span,
+    look_every: Span,
     started: Time,
     tell: Tell<'_>,
     look: &dyn Fn() -> io::Result<Seen>,
@@ -122,9 +126,14 @@ fn tell_all(
     // A table of open files of its own: see the worker's `own_files`: a shared table would be
     // slower.
     let _ = unshare(CloneFlags::CLONE_FILES);
-    while wait_for_next(every, started, is_done) {
+    let mut told = 0;
+    while wait_for_next(look_every.min(every), started, is_done) {
         let Ok(Seen { bytes, missing, tcp, requests }) = look() else { return };
         let (at, bytes) = (now().since(started), Bytes::new(bytes));
+        let due = at.nanoseconds() / every.nanoseconds();
+        if std::mem::replace(&mut told, due) == due {
+            continue;
+        }
         let sample = Sample { at, bytes, missing, tcp, requests };
         if tell(Word::Sample(Box::new(sample))).is_err() {
             return;
@@ -161,7 +170,7 @@ mod tests {
             Ok(())
         };
         let arrived = Arrived::default();
-        let sampling = Sampling { every, started: now(), tell: &mut tell };
+        let sampling = Sampling { every, look_every: None, started: now(), tell: &mut tell };
         let look = || {
             Ok(Seen { bytes: arrived.bytes(), missing: Some(arrived.missing()), ..Seen::default() })
         };

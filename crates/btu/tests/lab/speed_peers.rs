@@ -16,6 +16,24 @@ use serde_json::Value;
 use crate::drawn::{Lab, is_there};
 use crate::support::{LONG, send, text};
 
+/// Shares of the time of a direction: by the limit's name, as the sender's connection gives it.
+fn shares(told: &Told, phase: &str) -> BTreeMap<String, f64> {
+    let rows = told.result["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["phase"] == phase).expect("the phase");
+    let connection = &row["flows"][0]["breakdown"]["connection"];
+    let parts = |of: &Value| -> Vec<(String, f64)> {
+        let parts = of.as_object().unwrap_or_else(|| panic!("not divided: {row}"));
+        parts.iter().filter_map(|(name, share)| Some((name.clone(), share.as_f64()?))).collect()
+    };
+    let mut shares: BTreeMap<String, f64> =
+        parts(connection).into_iter().chain(parts(&connection["path_parts"])).collect();
+    let path = shares.remove("path").expect("the path");
+    let of_path: f64 = parts(&connection["path_parts"]).iter().map(|(_, share)| share).sum();
+    assert!((path - of_path).abs() < 1e-9, "{connection}");
+    assert!((shares.values().sum::<f64>() - 1.0).abs() < 1e-9, "{connection}");
+    shares
+}
+
 /// Of iperf3's rate, and of ping's round trips.
 const RATE: f64 = 0.02;
 const TRIP: f64 = 0.03;
@@ -375,6 +393,32 @@ fn on_a_bare_cable_it_is_as_fast() {
     // ends (docs/speed.md: 0.97 to 1.09) and by `scripts/bench`.
     judge!(pair.lab, told >= seen * 0.7, "{told} b/s, iperf3 {seen} b/s");
     assert!(pair.lab.output(&["net", "down"]).status.success());
+    pair.lab.assert_gone();
+}
+
+/// Three causes, each on a line of 100 Mb/s and 20 ms of round trip, which 170 segments fill: a send buffer of 4 KiB has room for
+/// three; after losses of 2 % Reno's window is some nine (1.22 over the square root of the losses: Mathis and others, CCR 1997);
+/// without either the line's queue is full. The cause has at least four fifths of the time, and the parts sum to all of it.
+#[test]
+fn a_small_buffer_losses_and_a_full_line_are_told_apart() {
+    let Some(lab) = Lab::open_alone_if_changed() else { return };
+    let pair = Pair::of(lab, "client", "server");
+    let reno = ["-C", "reno"];
+    for (more, way, cause) in
+        [("", "up", "send_buffer"), ("", "down", "full_line"), ("loss = \"2 %\"", "down", "losses")]
+    {
+        pair.lab.up_with(&line(100, &format!("delay = \"10 ms\"\n{more}")), &reno);
+        // Of the client's network namespace: the far host's senders are not affected.
+        let small = "echo 4096 4096 4096 > /proc/sys/net/ipv4/tcp_wmem";
+        let output = pair.lab.exec("client", &["sh", "-c", small]).output().expect("btu runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let reverse = if way == "down" { &["-R"][..] } else { &[] };
+        let told = pair.told(&[&["-t", "2 s"], reverse].concat());
+        let shares = shares(&told, way);
+        println!("{cause}: {shares:.3?}");
+        judge!(pair.lab, shares[cause] >= 0.8, "{cause}: {shares:?}");
+        assert!(pair.lab.output(&["net", "down"]).status.success());
+    }
     pair.lab.assert_gone();
 }
 

@@ -3,7 +3,7 @@
 use btu_studies::breakdown::{Breakdown, ThreadShares};
 use btu_studies::speed::SpeedVerdict;
 
-use super::{PERCENT, way};
+use super::{PERCENT, shares, way};
 use crate::html::{Block, Cell, Figure, Layout, Panel, Role, Section, Table};
 
 /// The flows of TCP with where their time went, and their names.
@@ -13,29 +13,50 @@ fn flows(verdict: &SpeedVerdict) -> impl Iterator<Item = (String, Breakdown)> {
     })
 }
 
-/// What limits the flows: `the path, for 99 % of the time of TCP up; the receiver's window, for 60 % of
+/// What limits the flows: `losses on the path: 99 % of the time of TCP up; the receiver's window: 60 % of
 /// the time of TCP down`.
 pub(super) fn limit(verdict: &SpeedVerdict) -> Option<String> {
-    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
-    for (name, breakdown) in flows(verdict) {
+    let flows: Vec<(String, Breakdown)> = flows(verdict).collect();
+    let mut all: Vec<(&str, Vec<(&str, f64)>)> = Vec::new();
+    for (name, breakdown) in &flows {
         let (limited_by, share) = breakdown.limit();
-        let part = format!("{:.0} % of the time of {name}", share * PERCENT);
         match all.iter_mut().find(|(words, _)| *words == limited_by.words()) {
-            Some((_, parts)) => parts.push(part),
-            None => all.push((limited_by.words(), vec![part])),
+            Some((_, parts)) => parts.push((name, share)),
+            None => all.push((limited_by.words(), vec![(name, share)])),
         }
     }
-    let said: Vec<String> =
-        all.iter().map(|(words, parts)| format!("{words}: {}", parts.join(", "))).collect();
+    let said: Vec<String> = all
+        .into_iter()
+        .map(|(words, parts)| format!("{words}: {}", shares(parts.into_iter(), "of the time of")))
+        .collect();
     (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// What the sender's connection did, in the order of [`of_connection`].
-const CONNECTION: [&str; 4] = ["nothing to send", "receiver's window", "send buffer", "path"];
+const CONNECTION: [&str; 7] = [
+    "nothing to send",
+    "receiver's window",
+    "send buffer",
+    "full line",
+    "losses",
+    "start of TCP",
+    "path, not divided",
+];
 
-fn of_connection(breakdown: &Breakdown) -> [Option<f64>; 4] {
-    let parts = &breakdown.connection;
-    [parts.nothing_to_send, parts.receiver_window, parts.send_buffer, parts.path].map(Some)
+fn of_connection(breakdown: &Breakdown) -> [Option<f64>; 7] {
+    let all = &breakdown.connection;
+    let parts = all.path_parts;
+    let undivided = parts.is_none().then_some(all.path);
+    let nothing_more = parts.map_or(0.0, |parts| parts.nothing_more_to_send);
+    [
+        Some(all.nothing_to_send + nothing_more),
+        Some(all.receiver_window),
+        Some(all.send_buffer),
+        parts.map(|parts| parts.full_line),
+        parts.map(|parts| parts.losses),
+        parts.map(|parts| parts.growing),
+        undivided,
+    ]
 }
 
 /// What a thread did, in the order of [`of_thread`].
@@ -50,8 +71,8 @@ fn of_thread(thread: &ThreadShares) -> [Option<f64>; 3] {
 /// The shares of the flows' time: of the connection, and of the threads at both ends.
 pub(super) fn section(verdict: &SpeedVerdict) -> Option<Section> {
     let flows: Vec<(String, Breakdown)> = flows(verdict).collect();
-    let note = "of the connection by TCP_INFO, of the threads by the scheduler; each bar, each row, and each end, sums to 100. The path is \
-                the line, its queues, its delay and what TCP makes of losses; a thread waits when it could run and others have \
+    let note = "of the connection by TCP_INFO, of the threads by the scheduler; each bar, each row, and each end, sums to 100. A line is \
+                full while packets wait in a queue or TCP paces them; losses are the time with a small window after them; a thread waits when it could run and others have \
                 the processors";
     let blocks = vec![Block::Figure(connections(&flows)), Block::Figure(threads(&flows))];
     if flows.is_empty() { None } else { Section::of("Where the time went", note, blocks) }

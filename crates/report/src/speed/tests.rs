@@ -205,6 +205,7 @@ fn without_a_known_line_the_time_of_the_flow_says_the_limit() {
                 nothing_to_send: 0.0,
                 receiver_window: 0.6,
                 send_buffer: 0.1,
+                path_parts: None,
                 path: 0.3,
             },
             sender: threads(sender),
@@ -223,7 +224,10 @@ fn without_a_known_line_the_time_of_the_flow_says_the_limit() {
         "the receiver's window: 60 % of the time of TCP up; TCP up gets 9 % of the line"
     );
     assert_eq!(limit(0.1, Some(1e6), BloatWord::Fine), "the line: TCP up gets 94 % of it");
-    assert_eq!(limit(0.95, None, BloatWord::Bloated), "");
+    assert_eq!(
+        limit(0.95, None, BloatWord::Bloated),
+        "the queue of a full line: 98 % of a request during TCP up"
+    );
 }
 
 #[test]

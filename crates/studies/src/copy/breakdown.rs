@@ -96,7 +96,13 @@ mod tests {
             sender_processor: 0.1,
             receiver_processor: 0.2,
             connection: connection.map(|[nothing_to_send, receiver_window, send_buffer, path]| {
-                ConnectionShares { nothing_to_send, receiver_window, send_buffer, path }
+                ConnectionShares {
+                    nothing_to_send,
+                    receiver_window,
+                    send_buffer,
+                    path,
+                    path_parts: None,
+                }
             }),
         }
     }

@@ -90,7 +90,12 @@ fn report(role: HostRole, activity: &str, seconds: f64, outcome: Outcome) -> Pla
 
 fn sent(bytes: Bytes, seconds: f64) -> PlacedReport {
     let tcp = TcpInfo { bytes_sent: bytes.count(), busy_us: 1000, ..TcpInfo::default() };
-    report(HostRole::Test, "tcp-send", seconds, Outcome::Sent(Sent { bytes, messages: 1, tcp }))
+    report(
+        HostRole::Test,
+        "tcp-send",
+        seconds,
+        Outcome::Sent(Sent { bytes, messages: 1, tcp, moments: None }),
+    )
 }
 
 fn received(bytes: Bytes, seconds: f64) -> PlacedReport {

@@ -4,19 +4,20 @@
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
 use btu_suite::activity::Token;
 use btu_suite::dscp::Dscp;
 use btu_suite::pipe::SocketOptions;
-use btu_suite::record::TcpInfo;
+use btu_suite::record::{PathMoments, TcpInfo};
 use btu_units::{Bytes, Span};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::info;
+use super::info::{self, PathLimit};
 use super::rest::Path;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
@@ -265,10 +266,25 @@ impl Line {
 
     /// The progress data of an outgoing stream.
     pub(crate) fn seen(&self) -> io::Result<Seen> {
-        let tcp = info::of(&self.stream)?;
+        info::of(&self.stream).map(Self::progress)
+    }
+
+    /// Like `seen`; counts what limits the stream at this moment.
+    pub(crate) fn seen_sending(&self, moments: &Mutex<PathMoments>) -> io::Result<Seen> {
+        let (tcp, limit) = info::at_this_moment(&self.stream)?;
+        if let Some(limit) = limit {
+            let mut moments = moments.lock().unwrap_or_else(PoisonError::into_inner);
+            moments.count += 1;
+            moments.unfilled += u32::from(limit == PathLimit::Unfilled);
+            moments.full += u32::from(limit == PathLimit::Full);
+        }
+        Ok(Self::progress(tcp))
+    }
+
+    fn progress(tcp: TcpInfo) -> Seen {
         // The token was acknowledged, too.
         let bytes = tcp.bytes_acked.saturating_sub(Token::default().len() as u64);
-        Ok(Seen { bytes, tcp: Some(tcp), ..Seen::default() })
+        Seen { bytes, tcp: Some(tcp), ..Seen::default() }
     }
 
     /// The path as a receiver sees it.

@@ -115,7 +115,7 @@ impl Telling for Receiver {
         line.write(&self.token, &limit, "start the sender")?;
         let arrived = Arrived::default();
         let mut flow = Inflow::new(&line, &self.payload, self.progress, started, &arrived);
-        let sampling = Sampling { every: self.sample_every, started, tell };
+        let sampling = Sampling { every: self.sample_every, look_every: None, started, tell };
         let look = || Ok(Seen { bytes: arrived.bytes(), ..line.seen()? });
         match sampling.during(look, || flow.run(&mut self.buffer, self.ways, &limit)) {
             Err(TrafficError::Stopped { .. }) => {}

@@ -82,7 +82,7 @@ impl Requester {
             unsent: VecDeque::new(),
             asked: VecDeque::new(),
         };
-        let sampling = Sampling { every: self.sample_every, started, tell };
+        let sampling = Sampling { every: self.sample_every, look_every: None, started, tell };
         let look = || Ok(Seen { requests: recent.take(), ..Seen::default() });
         let (draw, time) = ((open_loop, self.seed), (started, self.duration));
         sampling.during(look, || open_loop::run(&mut carrier, draw, time, ledger, limit))

@@ -3,11 +3,12 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use btu_suite::activity::{Order, TcpSend, Tell, Token, Work};
 use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report, Sent};
+use btu_suite::record::{Outcome, PathMoments, Report, Sent};
 use btu_units::{Bytes, Span, Time};
 
 use super::acceptor::Endpoint;
@@ -25,6 +26,9 @@ const DOING: &str = "send the stream";
 /// The clock is read once per so many bytes: at 100-byte messages once in 164 calls, at 64 KiB in
 /// each.
 const LOOK: u64 = 16 * 1024;
+
+/// How often the connection is looked at where its progress is reported.
+const LOOK_AT_PATH: Option<Span> = Some(Span::from_milliseconds(10));
 
 /// How long one `send` of a stream that has no volume may wait.
 const LONGEST_SEND: Duration = Duration::from_secs(1);
@@ -86,9 +90,11 @@ impl Telling for Sender {
             bytes: 0,
             messages: 0,
         };
-        let sampling = Sampling { every: self.sample_every, started, tell };
+        let sampling =
+            Sampling { every: self.sample_every, look_every: LOOK_AT_PATH, started, tell };
+        let moments = Mutex::new(PathMoments::default());
         sampling.during(
-            || line.seen(),
+            || line.seen_sending(&moments),
             || {
                 if flow.run(self.work, &limit)? {
                     // It was stopped, and its data in flight would disturb the next measurement.
@@ -98,8 +104,13 @@ impl Telling for Sender {
                 wait_for_close(&line, &limit)
             },
         )?;
-        let sent =
-            Sent { bytes: Bytes::new(flow.bytes), messages: flow.messages, tcp: line.info()? };
+        let moments = moments.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let sent = Sent {
+            bytes: Bytes::new(flow.bytes),
+            messages: flow.messages,
+            tcp: line.info()?,
+            moments: self.sample_every.is_some().then_some(moments),
+        };
         Ok(Report {
             started,
             finished: now(),

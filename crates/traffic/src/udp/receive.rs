@@ -112,7 +112,7 @@ impl Telling for Receiver {
             tell_at: None,
             tells: self.tells,
         };
-        let sampling = Sampling { every: self.sample_every, started, tell };
+        let sampling = Sampling { every: self.sample_every, look_every: None, started, tell };
         let look = || {
             Ok(sampling::Seen {
                 bytes: arrived.bytes(),

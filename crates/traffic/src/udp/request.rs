@@ -80,7 +80,7 @@ impl Requester {
         let ledger = Ledger::new(started + open_loop.lead, &recent);
         let mut carrier =
             Datagrams { exchange: &exchange, request: &mut self.request, room: &mut self.room };
-        let sampling = Sampling { every: self.sample_every, started, tell };
+        let sampling = Sampling { every: self.sample_every, look_every: None, started, tell };
         let look = || Ok(Seen { requests: recent.take(), ..Seen::default() });
         let (draw, time) = ((open_loop, self.seed), (started, self.duration));
         let account =

@@ -133,7 +133,12 @@ impl Lab {
 
     /// A network that is up.
     pub(crate) fn up(&self, file: &str) {
-        let output = self.output(&["net", "up", self.file(file).to_str().unwrap()]);
+        self.up_with(file, &[]);
+    }
+
+    pub(crate) fn up_with(&self, file: &str, more: &[&str]) {
+        let file = self.file(file);
+        let output = self.output(&[&["net", "up", file.to_str().unwrap()], more].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
 

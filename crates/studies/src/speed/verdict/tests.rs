@@ -108,7 +108,7 @@ fn stream(milliseconds: u64) -> [Outcome; 2] {
         progress: vec![(half, MEGABYTE / 4), (half * 2, MEGABYTE)],
         tcp: TcpInfo::default(),
     };
-    [Outcome::Sent(Sent { bytes, messages: 8, tcp }), Outcome::Received(received)]
+    [Outcome::Sent(Sent { bytes, messages: 8, tcp, moments: None }), Outcome::Received(received)]
 }
 
 fn turned([sender, receiver]: [Outcome; 2]) -> [Outcome; 2] {
