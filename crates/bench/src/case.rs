@@ -11,6 +11,8 @@ use crate::signature;
 pub(crate) enum Case {
     /// One TCP stream, 64 KiB per system call.
     Bulk,
+    /// Like `Bulk`, by btu with looks at the connection for its causes, and without.
+    Causes,
     /// One TCP stream, 100 bytes per system call.
     Small,
     /// Request and response of 100 bytes over TCP.
@@ -58,6 +60,8 @@ pub(crate) enum Case {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Tool {
     Btu,
+    /// btu's workers that do not look at their connection meanwhile.
+    Unwatched,
     Iperf3,
     Nuttcp,
     Sockperf,
@@ -154,6 +158,7 @@ impl Case {
     pub(crate) fn tools(self) -> &'static [Tool] {
         match self {
             Self::Bulk | Self::Small => &[Tool::Btu, Tool::Iperf3, Tool::Nuttcp],
+            Self::Causes => &[Tool::Btu, Tool::Unwatched],
             Self::TcpRequest | Self::UdpRequest => &[Tool::Btu, Tool::Sockperf],
             Self::PipeLatency => &[Tool::Btu, Tool::Nptcp, Tool::Sockperf],
             _ if signature::is_one(self) => &[Tool::Btu, Tool::Nptcp],
@@ -174,6 +179,10 @@ impl Case {
             Self::Bulk => &[
                 (Measure::MegabitsPerSecond, Some(Bound::AtLeast(1.0))),
                 (Measure::CpuSecondsPerGigabyte, Some(Bound::AtMost(1.0))),
+            ],
+            Self::Causes => &[
+                (Measure::MegabitsPerSecond, Some(Bound::AtLeast(0.99))),
+                (Measure::CpuSecondsPerGigabyte, Some(Bound::AtMost(1.01))),
             ],
             Self::Small => &[
                 (Measure::MessagesPerSecond, Some(Bound::AtLeast(1.0))),
@@ -204,7 +213,7 @@ impl Case {
 
     /// Whether bytes go one way, in btu's own traffic; otherwise requests are answered.
     pub(crate) fn is_stream(self) -> bool {
-        matches!(self, Self::Bulk | Self::Small)
+        matches!(self, Self::Bulk | Self::Causes | Self::Small)
     }
 
     /// The load of full frames while the delay of datagrams is measured, in 10^6 frame bits per
@@ -220,13 +229,14 @@ impl Case {
 
     /// The size of a message in bytes.
     pub(crate) fn message_bytes(self) -> u64 {
-        if self == Self::Bulk { 65_536 } else { 100 }
+        if matches!(self, Self::Bulk | Self::Causes) { 65_536 } else { 100 }
     }
 
     /// A description in one line.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Bulk => "bulk TCP, 64 KiB messages",
+            Self::Causes => "bulk TCP with looks at the connection, and without",
             Self::Small => "TCP, 100-byte messages",
             Self::TcpRequest => "request/response, TCP, 100 bytes",
             Self::UdpRequest => "request/response, UDP, 100 bytes",
@@ -293,6 +303,7 @@ impl Tool {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Btu => "btu",
+            Self::Unwatched => "without",
             Self::Iperf3 => "iperf3",
             Self::Nuttcp => "nuttcp",
             Self::Sockperf => "sockperf",

@@ -162,7 +162,7 @@ impl Breakdown {
         let mean = |part: &dyn Fn(&Self) -> f64| {
             all.iter().map(|one| part(one) * one.seconds).sum::<f64>() / seconds
         };
-        let known = &|part: &dyn Fn(&Self) -> Option<f64>| {
+        let known = |part: &dyn Fn(&Self) -> Option<f64>| {
             let is_known = all.iter().all(|one| part(one).is_some());
             is_known.then(|| mean(&|one| part(one).unwrap_or_default()))
         };
@@ -179,7 +179,9 @@ impl Breakdown {
                 receiver_window: mean(&|one| one.connection.receiver_window),
                 send_buffer: mean(&|one| one.connection.send_buffer),
                 path: mean(&|one| one.connection.path),
-                path_parts: PathShares::mean(known),
+                path_parts: PathShares::mean(|part| {
+                    known(&|one| one.connection.path_parts.as_ref().map(part))
+                }),
             },
             sender: threads(|one| &one.sender),
             receiver: threads(|one| &one.receiver),
@@ -294,10 +296,8 @@ impl PathShares {
         }
     }
 
-    /// The mean of several flows, by the mean of a share that is known of each.
-    fn mean(known: &dyn Fn(&dyn Fn(&Breakdown) -> Option<f64>) -> Option<f64>) -> Option<Self> {
-        let mean =
-            |part: fn(&Self) -> f64| known(&|one| one.connection.path_parts.as_ref().map(part));
+    /// Of several flows, by the mean of each share; `None` if one of them is not known.
+    fn mean(mean: impl Fn(fn(&Self) -> f64) -> Option<f64>) -> Option<Self> {
         Some(Self {
             nothing_more_to_send: mean(|one| one.nothing_more_to_send)?,
             full_line: mean(|one| one.full_line)?,

@@ -31,9 +31,15 @@ pub(crate) fn find(btu: Option<&Path>) -> Result<PathBuf> {
     bail!("{} is not a program: build btu, or name it with --btu", path.display())
 }
 
-pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
+/// `watched`: with looks at the sender's connection, as in `btu speed`.
+pub(super) fn run(
+    bench: &Bench<'_>,
+    case: Case,
+    ends: &Ends<'_>,
+    watched: bool,
+) -> Result<Outcome> {
     let before = pinning::children_cpu_seconds()?;
-    let (serving, calling) = perform(bench, case, ends)?;
+    let (serving, calling) = perform(bench, case, ends, watched)?;
     let cpu_seconds = pinning::children_cpu_seconds()? - before;
     match (serving.outcome, calling.outcome) {
         (record::Outcome::Received(received), record::Outcome::Sent(sent)) => {
@@ -68,9 +74,11 @@ fn perform(
     bench: &Bench<'_>,
     case: Case,
     ends: &Ends<'_>,
+    watched: bool,
 ) -> Result<(record::Report, record::Report)> {
     let deadline = Span::from_seconds(u64::from(bench.seconds) + 20);
-    let order = |activity| Order::new(bench.seed, deadline, activity);
+    let sample_every = watched.then_some(Span::from_seconds(1));
+    let order = |activity| Order { sample_every, ..Order::new(bench.seed, deadline, activity) };
     let mut far = Worker::start(bench, ends.far)?;
     let endpoint = far.prepare(&order(serving(case)))?.context("the far worker does not listen")?;
     let mut near = Worker::start(bench, ends.near)?;
@@ -196,6 +204,7 @@ impl Worker {
         let report = loop {
             match self.hear()? {
                 Word::Point(point) => tell(&point),
+                Word::Sample(_) => {}
                 Word::Done(report) => break *report,
                 word => bail!("a worker said {word:?} instead of done"),
             }

@@ -46,17 +46,17 @@ fn shares(parts: &'static [Part]) -> ([f64; 2], Vec<f64>) {
     let (began, octets) = (Instant::now(), vec![0; WRITE]);
     let mut took = Vec::new();
     for part in parts {
-        let before = began.elapsed();
+        let before = Instant::now();
         for _ in 0..WRITES {
             thread::sleep(part.pause);
             flow.write(&octets, &limit, "send").unwrap();
         }
-        took.push((began.elapsed() - before).as_micros() as f64);
+        took.push(before.elapsed().as_micros() as f64);
     }
     let (whole, tcp) = (began.elapsed().as_micros() as f64, flow.info().unwrap());
     drop(flow);
     reader.join().unwrap();
-    took.iter_mut().for_each(|took| *took /= whole);
+    let took = took.into_iter().map(|took| took / whole).collect();
     ([1.0 - tcp.busy_us as f64 / whole, tcp.receiver_limited_us as f64 / whole], took)
 }
 
