@@ -340,5 +340,7 @@ fn what_the_kernel_counts_goes_before_moments() {
     // Two that compute on one processor: always one of them is ready, and both together wait for half of their time.
     let two = time(1000, 1000, waits(50, 0, 0, 1000)).expect("fifty moments");
     assert!((two.on_processor - 0.5).abs() < 1e-9 && (two.waiting - 0.5).abs() < 1e-9, "{two:?}");
-    assert_eq!(time(900, 1, waits(9, 40, 0, 0)), None);
+    assert_eq!(time(900, 1, waits(9, 40, 0, 0)), None, "what it waited for is not known to 0.14");
+    assert!(time(600, 600, waits(10, 0, 0, 600)).is_some(), "no moment has anything to divide");
+    assert_eq!(time(600, 600, waits(9, 0, 0, 600)), None);
 }

@@ -140,8 +140,13 @@ pub struct ProgramTime {
     pub other: f64,
 }
 
-/// Below this number of moments a share is not known to 0.14 (two standard deviations of a half: 1 / sqrt(50)).
-const LEAST_MOMENTS: u32 = 50;
+/// Below this number of moments a share of all of the time is not known to 0.14 (two standard deviations of a half:
+/// 1 / sqrt(50)).
+const LEAST_MOMENTS: f64 = 50.0;
+
+/// Below this number of moments the last one, at which the waits of threads are read, is more than a tenth of the time before
+/// the end.
+const LEAST_READINGS: u32 = 10;
 
 impl ProgramTime {
     /// Of all reports of a program together.
@@ -167,8 +172,12 @@ impl ProgramTime {
         let seen_ready = f64::from(ready) / f64::from(moments);
         let ready = if blocked == 0 { 1.0 } else { seen_ready.min((ran + waited) / elapsed) };
         let waits = if ran + waited > 0.0 { waited / (ran + waited) } else { 0.0 };
-        let share = |count: u32| (1.0 - ready) * f64::from(count) / f64::from(blocked.max(1));
-        (moments >= LEAST_MOMENTS && elapsed > 0.0).then(|| Self {
+        let rest = 1.0 - ready;
+        let share = |count: u32| rest * f64::from(count) / f64::from(blocked.max(1));
+        // Moments divide the rest only: a share of half of the time is known as well by a quarter of them.
+        let is_enough =
+            moments >= LEAST_READINGS && f64::from(moments) >= LEAST_MOMENTS * rest * rest;
+        (is_enough && elapsed > 0.0).then(|| Self {
             moments,
             on_processor: ready * (1.0 - waits),
             waiting: ready * waits,
