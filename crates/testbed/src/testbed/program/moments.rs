@@ -141,6 +141,10 @@ fn doing(process: u32, task: &str) -> Option<Doing> {
         'D' => Some(Doing::Disk),
         'S' => {
             let call = fs::read_to_string(format!("{task}/syscall")).unwrap_or_default();
+            // It was woken since its state was read.
+            if call.trim_end() == "running" {
+                return Some(Doing::Ready);
+            }
             Some(waits(&call, |descriptor| is_socket(process, descriptor), || has_socket(process)))
         }
         // Stopped, traced, ended, idle.
@@ -210,7 +214,7 @@ mod tests {
         assert_eq!(of(libc::SYS_ppoll, false, true), Doing::Sockets);
         assert_eq!(of(libc::SYS_ppoll, true, false), Doing::Other);
         assert_eq!(of(libc::SYS_clock_nanosleep, true, true), Doing::Sleeping);
-        for odd in ["", "running", "-1 0x7ff 0x0", "0", "0 zz"] {
+        for odd in ["", "-1 0x7ff 0x0", "0", "0 zz"] {
             assert_eq!(waits(odd, |_| true, || true), Doing::Other, "{odd}");
         }
     }
