@@ -628,7 +628,7 @@ fn orders() -> Vec<Order> {
         window: None,
         unsent: None,
     };
-    [Activity::Null, Activity::TcpSend(send), Activity::Cpu(Cpu { rounds: Rounds::Count(3) })]
+    [Activity::Null, Activity::TcpSend(send), Activity::Cpu(Cpu::of(Rounds::Count(3)))]
         .map(|activity| Order::new(1, Span::from_seconds(9), activity))
         .to_vec()
 }

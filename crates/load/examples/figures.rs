@@ -95,7 +95,7 @@ fn transfers(directories: &[&Path]) -> Result<()> {
 fn main() -> Result<()> {
     let directory = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     println!("{}: {:?}", directory.display(), scratch_check(&directory, FILE * 2)?);
-    run("cpu", "rounds/s", 1.0, Activity::Cpu(Cpu { rounds: Rounds::For(Span::from_seconds(1)) }))?;
+    run("cpu", "rounds/s", 1.0, Activity::Cpu(Cpu::of(Rounds::For(Span::from_seconds(1)))))?;
     run("disk", "MB/s", 1e6, disk(&directory, None, Work::Bytes(VOLUME)))?;
     let kept = DiskSource::make(&directory, FILE, 7)?;
     for work in [Work::Bytes(VOLUME), Work::For(Span::from_milliseconds(300))] {

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::ops::{Add, Mul};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{Performance, Performed, Rounds};
+use btu_suite::activity::{Cpu, Performance, Performed, Rounds};
 use btu_suite::record::{Host, Outcome};
 use rand_pcg::rand_core::Rng;
 
@@ -31,6 +31,9 @@ const PASSES: usize = 2;
 /// is freed, but never beyond 32 MiB (`DEFAULT_MMAP_THRESHOLD_MAX`, mallopt(3)); above it, every
 /// block is mapped and unmapped. Only the part that is written takes memory.
 const RESERVED: usize = (64 << 20) / size_of::<Complex>();
+
+/// The nice value of a load that gives way: the kernel weighs it 15 where others weigh 1024 (`sched_prio_to_weight`).
+const LOWEST: u8 = 19;
 
 /// A complex number of the CPU load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,21 +63,22 @@ impl Add for Complex {
 #[derive(Debug)]
 pub(crate) struct CpuLoad {
     rounds: Rounds,
+    gives_way: bool,
     numbers: Vec<Complex>,
     turn: Complex,
     push: Complex,
 }
 
 impl CpuLoad {
-    /// Numbers drawn from `seed`, for so many `rounds`.
-    pub(crate) fn new(seed: u64, rounds: Rounds) -> Self {
+    /// Numbers drawn from `seed`, for so many rounds.
+    pub(crate) fn new(seed: u64, Cpu { rounds, gives_way }: Cpu) -> Self {
         let mut random = content::generator(seed);
         let mut unit = || f64::from(random.next_u32()) / f64::from(u32::MAX) * 2.0 - 1.0;
         let mut number = || Complex { re: unit(), im: unit() };
         let push = number();
         let numbers = (0..NUMBERS).map(|_| number()).collect();
         // 0.48 (cos 1 + i sin 1)
-        Self { rounds, numbers, turn: Complex { re: 0.259_345, im: 0.403_906 }, push }
+        Self { rounds, gives_way, numbers, turn: Complex { re: 0.259_345, im: 0.403_906 }, push }
     }
 
     /// Does one round: arithmetic, then memory.
@@ -127,6 +131,10 @@ impl CpuLoad {
 impl Performance for CpuLoad {
     fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
         let account = Account::open()?;
+        if self.gives_way {
+            let refused = |source| LoadError::Kernel { operation: "lower the priority", source };
+            btu_traffic::give_way(LOWEST).map_err(refused)?;
+        }
         let work = self.work(&account, stop)?;
         let closed = account.close()?;
         let method = format!(
@@ -153,7 +161,7 @@ mod tests {
     }
 
     fn after(seed: u64, rounds: u64) -> CpuLoad {
-        let mut cpu_load = CpuLoad::new(seed, Rounds::Count(rounds));
+        let mut cpu_load = CpuLoad::new(seed, Cpu::of(Rounds::Count(rounds)));
         (0..rounds).for_each(|_| cpu_load.round());
         cpu_load
     }
@@ -188,7 +196,8 @@ mod tests {
     #[test]
     fn counts_and_times_are_kept() {
         let never = AtomicBool::new(false);
-        let report = Box::new(CpuLoad::new(1, Rounds::Count(37))).perform(&never).expect("rounds");
+        let report =
+            Box::new(CpuLoad::new(1, Cpu::of(Rounds::Count(37)))).perform(&never).expect("rounds");
         assert!(
             matches!(report.outcome, Outcome::Host(Host { work: 37, .. })),
             "{:?}",
@@ -196,7 +205,7 @@ mod tests {
         );
 
         let stopped = AtomicBool::new(true);
-        let report = Box::new(CpuLoad::new(1, Rounds::For(Span::from_seconds(60))))
+        let report = Box::new(CpuLoad::new(1, Cpu::of(Rounds::For(Span::from_seconds(60)))))
             .perform(&stopped)
             .expect("no rounds");
         assert!(
@@ -206,7 +215,8 @@ mod tests {
         );
 
         let time = Span::from_milliseconds(50);
-        let report = Box::new(CpuLoad::new(1, Rounds::For(time))).perform(&never).expect("rounds");
+        let report =
+            Box::new(CpuLoad::new(1, Cpu::of(Rounds::For(time)))).perform(&never).expect("rounds");
         assert!(report.duration() >= time, "{}", report.duration());
         assert!(
             matches!(report.outcome, Outcome::Host(Host { work: 1.., .. })),

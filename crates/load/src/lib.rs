@@ -62,7 +62,7 @@ pub fn prepare(
     callers: &Callers,
 ) -> Result<Option<Box<dyn Performance>>, LoadError> {
     Ok(match &order.activity {
-        Activity::Cpu(cpu) => Some(Box::new(cpu::CpuLoad::new(order.seed, cpu.rounds))),
+        Activity::Cpu(cpu) => Some(Box::new(cpu::CpuLoad::new(order.seed, *cpu))),
         Activity::Disk(disk) => Some(Box::new(disk::Copying::prepare(order.seed, disk)?)),
         Activity::FtpServe(serve) => Some(Box::new(ftp::Serving::prepare(serve, callers)?)),
         Activity::FtpFetch(fetch) => Some(Box::new(ftp::Fetching::prepare(fetch)?)),

@@ -13,6 +13,7 @@ mod rules;
 mod sizes;
 mod standing;
 mod variance;
+mod verified;
 mod warnings;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ pub(crate) use added_time::section as added_time_section;
 pub use rules::{RuleFacts, RunMark, run_marks};
 pub use variance::VARIANCE;
 pub(crate) use variance::section as variance_section;
+pub(crate) use verified::section as verified_section;
 
 use crate::head::RunHead;
 use crate::html::{Cell, Mark, Page, Role};
@@ -87,6 +89,7 @@ pub fn run_page(report: &RunReport) -> Page {
         sizes::section(report),
         penalties::section(report),
         added_time::section(report.verdict),
+        verified::section(report.verdict),
         appendix::goodput(report),
         expected::section(report),
         latency::section(report),

@@ -21,7 +21,7 @@ use crate::head::{RunHead, TextOptions};
 use crate::html::Section;
 use crate::page_text::part;
 use crate::paint::Paint;
-use crate::run_page::{added_time_section, variance_section};
+use crate::run_page::{added_time_section, variance_section, verified_section};
 
 /// The whole result; lines end with `\n`.
 pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> String {
@@ -33,6 +33,7 @@ pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> Str
         expected::lines(&page),
         penalties::slowdowns(&page),
         of_section(added_time_section(verdict), options),
+        of_section(verified_section(verdict), options),
         penalties::seconds(&page),
         further::interactive(&page),
         further::udp(&page),

@@ -26,6 +26,7 @@ mod so_far;
 mod tests;
 mod title;
 mod variance;
+mod verified;
 mod warning;
 
 use btu_stats::Level;
@@ -46,6 +47,7 @@ pub use rating::{LoadRating, Rating, SizeRating};
 pub use so_far::so_far;
 pub use title::{Obstacle, Title};
 pub use variance::Variance;
+pub use verified::{Verified, predicted};
 pub use warning::{
     BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing,
     LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart,
@@ -98,6 +100,9 @@ pub struct Verdict {
     /// Where the time goes that loads add to network activities; empty in runs of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added_time: Vec<AddedTime>,
+    /// What a load that gives way leaves, next to the prediction of an earlier run; empty unless the run is for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verified: Vec<Verified>,
     /// The results of request and response, one row for each transport and load.
     pub interactive: Vec<InteractiveRow>,
     /// The results of the paced UDP stream, one row for each load.
@@ -128,6 +133,7 @@ impl Verdict {
 /// Judges a run by its cells.
 pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
     let cells = Cells::new(records);
+    let added_time = added_time::added_time(&cells, context);
     let goodputs = Goodputs::of(cells.readings());
     let rates = rates::rates(&cells, &goodputs, context);
     let udp = further::udp(&cells, context);
@@ -149,7 +155,8 @@ pub fn judge(records: &[CellRecord], context: &Context) -> Verdict {
         per_size: rating::per_size(&goodputs, context),
         btu95: btu95::btu95(&cells, context),
         penalties: penalty::penalties(&cells, context),
-        added_time: added_time::added_time(&cells, context),
+        verified: verified::verified(&added_time, context),
+        added_time,
         interactive: further::interactive(&cells, context),
         cpu: cpu::cpu(&cells, context),
         expected: expected::expected(&goodputs, context),

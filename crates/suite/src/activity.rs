@@ -338,10 +338,20 @@ pub struct UdpReceive {
 }
 
 /// The CPU activity: rounds of arithmetic and memory work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
     /// How many rounds of arithmetic and memory.
     pub rounds: Rounds,
+    /// Whether it gives way to everything else that can run (nice value 19).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gives_way: bool,
+}
+
+impl Cpu {
+    /// Rounds at the priority of every other activity.
+    pub const fn of(rounds: Rounds) -> Self {
+        Self { rounds, gives_way: false }
+    }
 }
 
 /// How many rounds of a host activity.

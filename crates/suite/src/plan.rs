@@ -81,6 +81,30 @@ pub struct Plan {
     /// When receivers of bulk streams read; in plans that are older than this field, in batches.
     #[serde(default = "Receiving::of_older_plans", skip_serializing_if = "Receiving::is_batched")]
     pub receiving: Receiving,
+    /// What another run says of waiting for processors, if this one takes the waits away: then the CPU load gives way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verifies: Option<Verifies>,
+}
+
+/// The prediction that a run puts to the test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verifies {
+    /// The number of the run that makes it, in the store of that time.
+    pub run: u64,
+    /// One for each component.
+    #[serde(deserialize_with = "border::once")]
+    pub predicted: Vec<Predicted>,
+}
+
+/// The time of a component under the CPU load, over its time alone.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// The component.
+    pub component: Component,
+    /// As it was measured.
+    pub found: f64,
+    /// Without the part in which the load had the processor.
+    pub without_waiting: f64,
 }
 
 /// The length and the number of repetitions.
@@ -210,6 +234,7 @@ impl Plan {
             kept_awake: false,
             congestion_control: None,
             receiving: Receiving::Plain,
+            verifies: None,
         }
     }
 

@@ -315,7 +315,10 @@ fn host_steps(plan: &Plan, load: Load, setting: &Setting, first: usize) -> Vec<S
     let test = |peer, activity| step(HostRole::Test, Role::Host, peer, activity, setting);
     match load {
         Load::Idle => Vec::new(),
-        Load::Cpu => vec![test(None, Activity::Cpu(Cpu { rounds: rounds(setting) }))],
+        Load::Cpu => vec![test(
+            None,
+            Activity::Cpu(Cpu { rounds: rounds(setting), gives_way: plan.verifies.is_some() }),
+        )],
         Load::Disk => vec![test(
             None,
             Activity::Disk(Disk {
@@ -727,7 +730,7 @@ mod tests {
         let played = |component| {
             let row = Row::Network { component, message: Bytes::new(1024), load: Load::Cpu };
             let mut steps = script(&plan, &row, &fixed).steps;
-            let Activity::Cpu(Cpu { rounds }) = steps.pop().unwrap().order.activity else {
+            let Activity::Cpu(Cpu { rounds, .. }) = steps.pop().unwrap().order.activity else {
                 panic!("the load is last")
             };
             (rounds, steps.swap_remove(0).order)

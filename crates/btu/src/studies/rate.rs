@@ -11,9 +11,10 @@ use btu_control::awake::Wakefulness;
 use btu_control::coordinator::{Ground, Observer, Phase, Processors, Rating, Testbed};
 use btu_control::environment;
 use btu_store::{NewRun, RunLock, RunRow, Store};
-use btu_studies::rate::so_far;
+use btu_studies::rate::{predicted, so_far};
+use btu_suite::cell::Load;
 use btu_suite::network::{HostRole, Network, Topology};
-use btu_suite::plan::{Plan, Profile, SUITE};
+use btu_suite::plan::{Plan, Profile, SUITE, Verifies};
 use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::protocol_work::ProtocolWork;
 
@@ -25,7 +26,7 @@ use crate::start::progress::{Bar, Watch};
 use crate::start::study::{Prepared, Resumed, Session};
 use crate::start::wall_clock;
 use crate::stored::runs::{Form, Shown};
-use crate::stored::{resume, runs};
+use crate::stored::{Stored, resume, runs};
 use crate::suites::{self, Measure, Suite};
 use arguments::ProcessorsOption;
 
@@ -43,6 +44,11 @@ impl Measure for Rate {
 fn run(rate: &Rate, common: &Common) -> anyhow::Result<ExitCode> {
     room::sizes(rate)?;
     match &rate.resuming.resume {
+        None if rate.verify.is_some() => {
+            let store = preflight::store(common)?;
+            let plan = verifying(rate, &store)?;
+            carry_out(rate, store, plan, None, common)
+        }
         None => {
             let plan = plan(rate, network::named(rate)?)?;
             carry_out(rate, preflight::store(common)?, plan, None, common)
@@ -133,15 +139,40 @@ fn testbed(plan: &Plan, topology: Topology) -> Testbed {
     }
 }
 
+/// The plan of a run again, for its activities that wait under the CPU load, with a load that gives way.
+fn verifying(rate: &Rate, store: &Store) -> anyhow::Result<Plan> {
+    let name = rate.verify.as_deref().unwrap_or_default();
+    let run = store.run(name)?.summary.id;
+    let Stored { plan, verdict, plan_is_known, .. } = Stored::read(store, run)?;
+    let predicted = predicted(&verdict.added_time);
+    if predicted.is_empty() || !plan_is_known || plan.verifies.is_some() {
+        let problem = format!(
+            "run {run} has no activity that waits for a processor under the CPU load beyond chance: there is nothing to take away"
+        );
+        return Err(Refusal::Usage(problem).into());
+    }
+    let number = run.to_string().trim_start_matches('r').parse()?;
+    Ok(Plan {
+        seed: seed(rate)?,
+        components: predicted.iter().map(|one| one.component).collect(),
+        loads: vec![Load::Idle, Load::Cpu],
+        verifies: Some(Verifies { run: number, predicted }),
+        ..plan
+    })
+}
+
+/// The seed that was asked for, or a new one that is short enough to be typed.
+fn seed(rate: &Rate) -> anyhow::Result<u64> {
+    Ok(match rate.seed {
+        Some(seed) => seed,
+        None => u64::from(preflight::random()?),
+    })
+}
+
 fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
     let mut profile = Profile::named(rate.profile.name()).context("this profile has no numbers")?;
     (profile.most_blocks, profile.budget) = rate.limit.over((profile.most_blocks, profile.budget));
-    let seed = match rate.seed {
-        Some(seed) => seed,
-        // Short enough to be typed.
-        None => u64::from(preflight::random()?),
-    };
-    let mut plan = Plan::whole(seed, profile, network);
+    let mut plan = Plan::whole(seed(rate)?, profile, network);
     if matches!(plan.network, Network::Machines(_)) {
         rate.congestion.refused()?;
     }

@@ -121,7 +121,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 fn crunch(seconds: u64) -> Json {
     let rounds = Rounds::For(Span::from_seconds(seconds));
-    let order = Order::new(1, Span::from_seconds(seconds + 5), Activity::Cpu(Cpu { rounds }));
+    let order = Order::new(1, Span::from_seconds(seconds + 5), Activity::Cpu(Cpu::of(rounds)));
     Json::of(&order).unwrap()
 }
 

@@ -73,6 +73,23 @@ fn a_fresh_run_shows_what_its_cells_give() {
 
 /// A path with delay: the check before the run measures the round trip within 0.2 ms each way, or a
 /// warning is stored.
+/// What a run says of waiting for a processor is what goes if the load gives way: most of the predicted gain, and none beyond the
+/// intervals.
+#[test]
+fn a_cause_that_is_taken_away_takes_its_loss_along() {
+    let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
+    let plan = ["rate", "--component", "SEND", "--message", "65536", "--load", "idle,cpu"];
+    let found = laboratory.json(&[&plan[..], &["--quiet"]].concat());
+    let verified = laboratory.json(&["rate", "--verify", "latest", "--quiet"]);
+    let one = &verified["result"]["verified"][0];
+    println!("{} and {one}", found["result"]["added_time"]);
+    let number = |name: &str| one[name].as_f64().unwrap_or_else(|| panic!("no {name}: {one}"));
+    let seen = one["seen"]["value"].as_f64().expect("it was measured");
+    let gained = (number("found") - seen) / (number("found") - number("without_waiting"));
+    judge!(laboratory, (0.7..1.3).contains(&gained), "{gained} of the gain: {one}");
+    laboratory.assert_down();
+}
+
 #[test]
 fn delay_is_as_asked() {
     let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };

@@ -5,7 +5,7 @@ use btu_stats::{Estimate, arithmetic_mean};
 use btu_studies::rate::{Cause, ExpectedRow, LoadSlowdown};
 use btu_suite::cell::Load;
 
-use super::{RunReport, added_time};
+use super::{RunReport, added_time, verified};
 use crate::number::{count, ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
 use crate::text::called;
@@ -20,7 +20,11 @@ const NEARLY_ALL: f64 = 0.9;
 
 pub(super) fn summary(report: &RunReport) -> Summary {
     let figures = match report.verdict.rating {
-        Some(_) => of_loads(report).into_iter().chain(of_machine(report)).collect(),
+        Some(_) => of_loads(report)
+            .into_iter()
+            .chain(verified::figures(report.verdict))
+            .chain(of_machine(report))
+            .collect(),
         None => unrated(report).collect(),
     };
     let mut summary =

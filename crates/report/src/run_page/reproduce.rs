@@ -42,6 +42,9 @@ const INVENTORY: &str = "hosts.toml";
 
 /// The options that make the same plan.
 fn command(plan: &Plan) -> String {
+    if let Some(verifies) = &plan.verifies {
+        return format!("btu rate --verify r{} --seed {}", verifies.run, plan.seed);
+    }
     let mut words =
         vec![format!("btu rate --profile {} --seed {}", shell_word(&plan.profile.name), plan.seed)];
     if let Network::Path(path) = &plan.network {

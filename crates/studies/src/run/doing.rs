@@ -168,7 +168,7 @@ impl ActivityStep {
             Doing::Cpu { rounds } => {
                 let rounds =
                     if is_load { Rounds::For(setting.deadline) } else { Rounds::Count(*rounds) };
-                (None, Activity::Cpu(Cpu { rounds }))
+                (None, Activity::Cpu(Cpu::of(rounds)))
             }
             Doing::Disk { file, amount } => {
                 let (directory, work) = (setting.scratch.clone(), lasting(Work::Bytes(*amount)));

@@ -5,7 +5,10 @@ use std::io;
 
 /// Sets the nice value of the calling thread to `nice`, 0 to 19; never lower than now, which needs
 /// a privilege.
-pub(crate) fn give_way(nice: u8) -> io::Result<()> {
+///
+/// # Errors
+/// If the system refuses.
+pub fn give_way(nice: u8) -> io::Result<()> {
     // SAFETY: both calls take numbers only; 0 is the calling thread (setpriority(2), "C
     // library/kernel differences").
     let own = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };

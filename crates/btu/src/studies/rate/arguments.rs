@@ -24,6 +24,7 @@ Examples:
   btu rate --component SEND --message 65536 --load idle,cpu
   btu rate --hosts lab.toml --identity me.pem     on three real hosts with agents
   btu rate --ssh alpha,beta,gamma                 on three hosts, by ssh
+  btu rate --verify latest                        take the waiting away that it found
   btu rate --resume latest                        finish an interrupted run
 
 Sizes are written with their unit: 4KB is 4000 bytes, 4KiB is 4096.";
@@ -87,6 +88,10 @@ pub(crate) struct Rate {
     /// Only these loads: idle, cpu, disk, transfer
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = load)]
     pub(crate) load: Vec<Load>,
+    /// Take the largest cause that a run found away: measure its activities that wait under the CPU load again, with a
+    /// load that gives way, next to what the run predicts
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["resume", "network", "component", "message", "load", "profile", "volume", "window", "processors"])]
+    pub(crate) verify: Option<String>,
     /// Seed of order, payload and loss [default: a new one, printed]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,

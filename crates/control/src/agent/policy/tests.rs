@@ -114,7 +114,7 @@ fn a_refusal_names_the_rule_and_its_line() {
     );
     let long = Order {
         deadline: Span::from_seconds(31),
-        ..order(Activity::Cpu(Cpu { rounds: Rounds::Count(1) }))
+        ..order(Activity::Cpu(Cpu::of(Rounds::Count(1))))
     };
     assert!(refusal(&policy, long).contains("`limits.duration` in line 10"));
     assert!(refusal(&policy, datagrams(2, 1)).contains("`limits.rate` in line 8"));

@@ -91,7 +91,7 @@ impl Loads {
         let directory = self.scratch.clone();
         Ok(Some(match load {
             Load::Idle => return Ok(None),
-            Load::Cpu => Activity::Cpu(Cpu { rounds: Rounds::For(LONGEST) }),
+            Load::Cpu => Activity::Cpu(Cpu::of(Rounds::For(LONGEST))),
             Load::Disk => {
                 let source = Some(self.source(stage, hosts).await?);
                 let work = Work::For(LONGEST);
