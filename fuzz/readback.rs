@@ -8,6 +8,7 @@ use btu_network::{Drawing, HostName};
 use btu_store::{RunRow, Store};
 use btu_studies::app::AppPlan;
 use btu_studies::copy::CopyPlan;
+use btu_studies::fleet::FleetPlan;
 use btu_studies::lan::LanPlan;
 use btu_studies::pipe::judge_set;
 use btu_studies::rate::{Context, judge, rating_of};
@@ -30,8 +31,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The studies of the suite's crate.
-pub static STUDIES: [&dyn AnyExperiment; 5] =
-    [any::<AppPlan>(), any::<CopyPlan>(), any::<LanPlan>(), any::<RunPlan>(), any::<SpeedPlan>()];
+pub static STUDIES: [&dyn AnyExperiment; 6] = [
+    any::<AppPlan>(),
+    any::<CopyPlan>(),
+    any::<FleetPlan>(),
+    any::<LanPlan>(),
+    any::<RunPlan>(),
+    any::<SpeedPlan>(),
+];
 
 /// The one of this name in the store.
 pub fn study(suite: &str) -> Option<&'static dyn AnyExperiment> {

@@ -238,6 +238,7 @@ pub fn studies() -> Vec<StudySeed> {
         "programs": ["local", "bare", "nfs-16-sync"], "size_bytes": [1000, 1_000_000], "background_thousandths": [0, 600],
         "storages": ["disk", "memory"], "pairs": [["test", "passive"]], "full_bits_per_second": 9_000_000, "lead_ns": 1,
     });
+    let fleet = serde_json::json!({"time_ns": 1_000_000, "each_alone": true});
     let pauses =
         serde_json::json!({"normal": {"mean_ns": 100_000_000, "deviation_ns": 25_000_000}});
     let lan = serde_json::json!({
@@ -274,11 +275,12 @@ pub fn studies() -> Vec<StudySeed> {
     let cells = [
         serde_json::json!({"workload": "text", "protocol": "window-4", "carrier": "tcp"}),
         serde_json::json!({"program": "bare", "size_bytes": 1000, "storage": "disk", "background_thousandths": 0}),
+        serde_json::json!({"kind": "pair", "from": "test", "to": "active"}),
         serde_json::json!({"level": {"stations": 1}, "task": "fm-sort"}),
         serde_json::json!({"levels": [1], "name": "load=cpu"}),
         serde_json::json!({"phase": "up"}),
     ];
-    let plans = STUDIES.into_iter().zip([app, copy, lan, run, speed]).zip(cells);
+    let plans = STUDIES.into_iter().zip([app, copy, fleet, lan, run, speed]).zip(cells);
     plans
         .map(|((study, rest), cell)| StudySeed { study, plan: merged(&frame, &rest), cell })
         .collect()

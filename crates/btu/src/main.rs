@@ -34,6 +34,7 @@ suites::table! {
     app::App,
     copy::Copy,
     lan::Lan,
+    fleet::Fleet,
     run::RunStudy,
 }
 

@@ -11,6 +11,7 @@ mod copy;
 mod course;
 mod csv;
 mod doctor;
+mod fleet;
 mod head;
 mod hint;
 mod history;

@@ -50,7 +50,7 @@ pub struct ConnectionShares {
     pub send_buffer: f64,
     /// Data was on its way: queues, the line, propagation, congestion control, recovery.
     pub path: f64,
-    /// What limited TCP meanwhile; `None` where nobody looked often enough.
+    /// What limited TCP meanwhile; `None` of flows that were looked at too seldom.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_parts: Option<PathShares>,
 }

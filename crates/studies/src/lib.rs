@@ -7,6 +7,7 @@ pub mod app;
 pub mod breakdown;
 pub mod compare;
 pub mod copy;
+pub mod fleet;
 pub mod lan;
 pub mod limits;
 pub mod papers;

@@ -21,6 +21,7 @@ const GROUPS: [(&str, &[Line]); 5] = [
             ("rate", "what an application gets while this machine also works"),
             ("run", "your own program, on any network, under any load"),
             ("pipe", "the time of messages of every size"),
+            ("fleet", "which of many hosts, or which link between them, is slow"),
         ],
     ),
     (
@@ -54,18 +55,19 @@ const GROUPS: [(&str, &[Line]); 5] = [
 ];
 
 /// The options of `-h`, besides those of all commands; `--help` has the others, too.
-const SHORT: [(&str, &str); 7] = [
+const SHORT: [(&str, &str); 8] = [
     ("speed", "host ssh network from to time streams udp bidirectional congestion_control all"),
     ("rate", "profile time network delay component load ssh hosts tag resume all"),
     ("run", "file command network delay load service blocks time example congestion_control all"),
     ("pipe", "ssh network transport sizes load precision time congestion_control all"),
+    ("fleet", "ssh hosts network per_pair at_once profile time resume all"),
     ("app", "protocol workload network delay ssh profile time watch all"),
     ("copy", "program size contention network delay ssh at profile time all"),
     ("lan", "at pattern stations task most network ssh profile time all"),
 ];
 
 /// How long each profile of a command takes.
-const PROFILES: [(&str, [&str; 3]); 6] = [
+const PROFILES: [(&str, [&str; 3]); 7] = [
     (
         "speed",
         [
@@ -83,6 +85,7 @@ const PROFILES: [(&str, [&str; 3]); 6] = [
         ],
     ),
     ("run", ["5 repetitions of each row", "15 repetitions", "50 repetitions"]),
+    ("fleet", ["each pair once", "each pair three times", "each pair ten times"]),
     ("app", ["up to three minutes", "up to 45 minutes", "up to eight hours"]),
     ("copy", ["four to five minutes", "up to an hour", "up to twelve hours"]),
     ("lan", ["up to four minutes", "up to 45 minutes", "up to eight hours"]),

@@ -37,7 +37,7 @@ fn is_quick(written: &Written) -> bool {
 }
 
 /// Why no test runs a command as it is written, by the words with which it begins or that it has.
-const MARKED: [(&[&str], &str); 26] = [
+const MARKED: [(&[&str], &str); 27] = [
     (&["--to"], "another host: lab/hosts_pipe.rs has its own"),
     (&["--ssh"], "another host: lab/hosts_ssh.rs has its own"),
     (&["--hosts"], "hosts with agents: lab/hosts.rs has its own"),
@@ -49,6 +49,7 @@ const MARKED: [(&[&str], &str); 26] = [
     (&["--at"], "a share that is mounted"),
     (&["--trace"], "a file of the reader"),
     (&["--resume"], "a run that was interrupted: lab/resume.rs"),
+    (&["--verify"], "a run that found a cause: lab/truth.rs"),
     (&["--watch"], "a terminal"),
     (&["--ui"], "a terminal: commands/model_ui.rs"),
     (&["--open"], "a browser"),

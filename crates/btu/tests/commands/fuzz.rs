@@ -36,8 +36,8 @@ fn targets_are_sorted_and_seeds_are_good() {
     for (name, known) in [
         ("calibration", 1),
         ("app_requests", 8),
-        ("import_and_show", 10),
-        ("plan", 12),
+        ("import_and_show", 11),
+        ("plan", 13),
         ("stored_network", 4),
         ("trace_file", 1),
     ] {

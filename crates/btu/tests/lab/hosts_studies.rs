@@ -17,6 +17,7 @@ fn studies_are_measured_between_hosts_and_survive_a_lost_one() {
     an_application_draws_from_host_to_host(&trio);
     a_file_is_copied_from_host_to_host(&trio);
     ssh_of_the_system_copies_where_policies_name_it(&trio);
+    each_host_sends_to_each(&trio);
     this_machine_takes_part_itself(&trio);
     a_server_is_lost_and_the_run_goes_on_later(&trio);
     what_makes_no_sense_begins_no_run(&trio);
@@ -47,6 +48,13 @@ fn measured(trio: &Trio<'_>, study: &str, arguments: &[&str]) -> Value {
         .flat_map(|times| times.values());
     assert!(counted.filter_map(Value::as_u64).sum::<u64>() > 0, "{}", cells[0]["machine"]);
     result
+}
+
+fn each_host_sends_to_each(trio: &Trio<'_>) {
+    let result = measured(trio, "fleet", &["--per-pair", "100 ms"])["result"].clone();
+    let pairs = result["pairs"].as_array().expect("pairs");
+    assert_eq!((result["hosts"].as_array().map(Vec::len), pairs.len()), (Some(3), 6));
+    assert!(pairs.iter().all(|pair| pair["goodput_bits_per_second"]["value"].is_f64()), "{result}");
 }
 
 fn an_application_draws_from_host_to_host(trio: &Trio<'_>) {

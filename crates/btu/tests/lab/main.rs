@@ -24,6 +24,7 @@ mod drawn;
 mod drills;
 mod field;
 mod file_capabilities;
+mod fleet;
 mod group;
 mod hostile;
 mod hosts;

@@ -100,12 +100,14 @@ pub(crate) fn measures_here(written: &Written) -> bool {
     let is_pair = words.contains(&"--network") && words.contains(&"--from");
     let suite = words.first().copied().unwrap_or_default();
     let others = words.iter().filter(|word| !(is_pair && **word == "--to")).any(is_elsewhere);
-    written.is_whole && !others && ["rate", "pipe", "app", "copy", "lan", "speed"].contains(&suite)
+    written.is_whole
+        && !others
+        && ["rate", "pipe", "fleet", "app", "copy", "lan", "speed"].contains(&suite)
 }
 
 /// What these tests cannot have: other hosts, mounted shares, a terminal, a reader's own files and
 /// programs, an earlier run.
-const ELSEWHERE: [&str; 10] = [
+const ELSEWHERE: [&str; 11] = [
     "--ssh",
     "--hosts",
     "--identity",
@@ -115,6 +117,7 @@ const ELSEWHERE: [&str; 10] = [
     "--watch",
     "--x11",
     "--resume",
+    "--verify",
     "--",
 ];
 

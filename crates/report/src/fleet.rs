@@ -1,0 +1,190 @@
+//! The result of `btu fleet` as a report.
+
+use btu_studies::fleet::{FALSE_MARKS, Fleet, FleetPlan, FleetVerdict};
+use btu_units::written_rate;
+
+use crate::html::{Block, Cell, Page, Section, Table};
+use crate::stored_page::{StoredRun, warned};
+use crate::study::Reported;
+use crate::summary::KeyFigure;
+
+const MEGA: f64 = 1e6;
+const MILLI: f64 = 1e-3;
+const PERCENT: f64 = 100.0;
+
+/// Wider tables than this are for files only.
+const MOST_COLUMNS: usize = 16;
+
+impl Reported for FleetPlan {
+    fn page(&self, verdict: &FleetVerdict, stored: &StoredRun<'_>) -> Page {
+        let sections = vec![matrix(verdict), parts(verdict), slow(verdict), pairs(verdict)];
+        let page = stored.page(headline(verdict), warned(&verdict.warnings), sections);
+        Page { summary: stored.summary(figures(verdict), String::new()), ..page }
+    }
+}
+
+/// The usual rate, and all pairs at once.
+fn figures(verdict: &FleetVerdict) -> Vec<KeyFigure> {
+    let figure = |name: &str, value: f64, note: String| KeyFigure {
+        name: name.to_owned(),
+        value: written_rate(value),
+        interval: String::new(),
+        note,
+    };
+    let usual = verdict.model.as_ref().map(|model| {
+        figure("usual", model.usual_bits_per_second, "from one host to another".to_owned())
+    });
+    let at_once = verdict.at_once.as_ref().map(|of| {
+        let pairs = verdict.hosts.len() / 2;
+        let share = of.alone_bits_per_second.map(|alone| of.sum_bits_per_second / alone);
+        let share = share.map_or_else(String::new, |share| {
+            format!(", {:.0} % of what they get alone", PERCENT * share)
+        });
+        figure("at once", of.sum_bits_per_second, format!("{pairs} pairs together{share}"))
+    });
+    usual.into_iter().chain(at_once).collect()
+}
+
+/// What is slow, or that nothing is.
+fn headline(verdict: &FleetVerdict) -> String {
+    let Some(model) = &verdict.model else { return "No pair of hosts was measured".to_owned() };
+    let found = [links(verdict, model), hosts(verdict, model), slow_pairs(verdict, model)].concat();
+    if found.is_empty() {
+        return format!("None of {} hosts is slow, and no pair of them", verdict.hosts.len());
+    }
+    found.join("; ")
+}
+
+fn links(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
+    let link = |group: &Vec<usize>| {
+        let names: Vec<&str> = group.iter().map(|host| verdict.hosts[*host].as_str()).collect();
+        let share = group.iter().map(|host| share_of(model, *host)).fold(1.0, f64::min);
+        format!(
+            "The link of {} is slow: {:.0} % of the usual rate to others, and all of it among themselves",
+            names.join(" and "),
+            PERCENT * share
+        )
+    };
+    model.behind_a_slow_link.iter().map(link).collect()
+}
+
+/// The smaller one of a host's two shares.
+fn share_of(model: &Fleet, host: usize) -> f64 {
+    model.senders[host].share.min(model.receivers[host].share)
+}
+
+fn hosts(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
+    let host = |place: usize| {
+        let (sender, receiver) = (&model.senders[place], &model.receivers[place]);
+        let (ways, share) = match (sender.is_slow, receiver.is_slow) {
+            (true, false) => ("sends", sender.share),
+            (false, true) => ("receives", receiver.share),
+            _ => ("has", share_of(model, place)),
+        };
+        format!(
+            "{} is slow: {ways} {:.0} % of the usual rate",
+            verdict.hosts[place],
+            PERCENT * share
+        )
+    };
+    (0..verdict.hosts.len()).filter(|place| model.is_slow(*place)).map(host).collect()
+}
+
+fn slow_pairs(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
+    let pair = model.slow_pairs.first().map(|pair| {
+        let more = model.slow_pairs.len() - 1;
+        let others = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!(
+            "{} to {} is slow: {:.0} % of what these hosts have with others{others}",
+            verdict.hosts[pair.from],
+            verdict.hosts[pair.to],
+            PERCENT * pair.share
+        )
+    });
+    pair.into_iter().collect()
+}
+
+/// The rates from each host, by line, to each host, by column.
+fn matrix(verdict: &FleetVerdict) -> Option<Section> {
+    if verdict.hosts.len() > MOST_COLUMNS {
+        return None;
+    }
+    let head: Vec<&str> =
+        ["from \\ to"].into_iter().chain(verdict.hosts.iter().map(String::as_str)).collect();
+    let mut table = Table::new("Mb/s from host to host", &head, 1);
+    for from in &verdict.hosts {
+        let cells = verdict.hosts.iter().map(|to| {
+            let pair = verdict
+                .pairs
+                .iter()
+                .find(|pair| pair.from.as_str() == from && pair.to.as_str() == to);
+            Cell::number(pair.and_then(|pair| Some(pair.goodput_bits_per_second?.value / MEGA)))
+        });
+        table.rows.push(std::iter::once(Cell::text(from)).chain(cells).collect());
+    }
+    let note =
+        "payload at the receiver; each line is what a host sends, each column what it receives";
+    Section::of("From host to host", note, vec![Block::Table(table)])
+}
+
+/// What each host has of the usual rate.
+fn parts(verdict: &FleetVerdict) -> Option<Section> {
+    let model = verdict.model.as_ref()?;
+    let head = ["host", "sends, %", "score", "receives, %", "score", "slow"];
+    let mut table = Table::new("Hosts, % of the usual rate", &head, 1);
+    for (place, host) in verdict.hosts.iter().enumerate() {
+        let (sender, receiver) = (&model.senders[place], &model.receivers[place]);
+        let is_behind = model.behind_a_slow_link.iter().flatten().any(|one| *one == place);
+        let mark = match (model.is_slow(place), is_behind) {
+            (true, _) => "host",
+            (_, true) => "its link",
+            _ => "",
+        };
+        table.rows.push(vec![
+            Cell::text(host),
+            Cell::number(Some(PERCENT * sender.share)),
+            Cell::number(Some(sender.score)),
+            Cell::number(Some(PERCENT * receiver.share)),
+            Cell::number(Some(receiver.score)),
+            Cell::text(mark),
+        ]);
+    }
+    let note = format!(
+        "by median polish of the rates' logarithms; a score is in deviations of the other hosts; a part is slow where chance would mark {FALSE_MARKS} \
+         in a run of this size, in the mean, and where it has less than 90 %"
+    );
+    Section::of("Hosts", &note, vec![Block::Table(table)])
+}
+
+/// Pairs that are slower than their hosts.
+fn slow(verdict: &FleetVerdict) -> Option<Section> {
+    let model = verdict.model.as_ref().filter(|model| !model.slow_pairs.is_empty())?;
+    let mut table = Table::new("Slow pairs", &["from", "to", "share, %", "score"], 2);
+    for pair in &model.slow_pairs {
+        table.rows.push(vec![
+            Cell::text(&verdict.hosts[pair.from]),
+            Cell::text(&verdict.hosts[pair.to]),
+            Cell::number(Some(PERCENT * pair.share)),
+            Cell::number(Some(pair.score)),
+        ]);
+    }
+    let note = "of the rate that the two hosts have with others";
+    Section::of("Slow pairs", note, vec![Block::Table(table)])
+}
+
+/// Everything of each pair.
+fn pairs(verdict: &FleetVerdict) -> Option<Section> {
+    let head = ["from", "to", "Mb/s", "round trip, ms", "resent, %"];
+    let mut table = Table::new("Pairs", &head, 2);
+    for pair in &verdict.pairs {
+        table.rows.push(vec![
+            Cell::text(pair.from.as_str()),
+            Cell::text(pair.to.as_str()),
+            Cell::estimate(pair.goodput_bits_per_second.as_ref(), MEGA),
+            Cell::number(pair.round_trip_seconds.map(|seconds| seconds / MILLI)),
+            Cell::number(pair.sent_again.map(|share| PERCENT * share)),
+        ]);
+    }
+    let note = "goodput: geometric mean of the blocks, 95 %; round trip: the shortest that TCP saw";
+    Section::of("Pairs", note, vec![Block::Table(table)])
+}

@@ -1,0 +1,7 @@
+//! `btu fleet`: which of many hosts, or which link between them, is slow.
+
+mod model;
+mod plan;
+
+pub use model::{FALSE_MARKS, Fleet, Part, SlowPair};
+pub use plan::{AtOnce, FleetCell, FleetPlan, FleetVerdict, MOST_HOSTS, PairResult};

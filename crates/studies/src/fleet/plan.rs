@@ -1,0 +1,428 @@
+//! What is measured: a TCP stream from every host to every other one, and all hosts at once in pairs.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use btu_stats::{Estimate, Level, arithmetic_mean, geometric_interval, median};
+use btu_suite::accounting::flow_faults;
+use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
+use btu_suite::experiment::{
+    CellSetting, Experiment, Facts, Frame, Measured, Observation, Warning, warnings,
+};
+use btu_suite::network::{HostName, Impairments};
+use btu_suite::plan::stream;
+use btu_suite::record::{Outcome, Received, Sent};
+use btu_suite::script::{Role, Script, Step};
+use btu_suite::text::count;
+use btu_units::{Bytes, Span};
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+
+use super::model::Fleet;
+
+/// More hosts than this are no fleet of one run: their pairs grow with the square.
+pub const MOST_HOSTS: usize = 256;
+
+/// One call of a stream.
+const MESSAGE: Bytes = Bytes::new(65_536);
+
+/// With so many blocks a median leaves one disturbed measurement out.
+const LEAST_BLOCKS: u32 = 3;
+
+/// What a cell takes in addition to its streams.
+const AROUND_A_CELL: Span = Span::from_milliseconds(200);
+
+/// The random stream of the tournament's order.
+const TOURNAMENT: u64 = 1 << 41;
+
+/// All settings of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FleetPlan {
+    /// The common part of all plans; its hosts are the fleet.
+    #[serde(flatten)]
+    pub frame: Frame,
+    /// How long a stream sends.
+    #[serde(rename = "time_ns")]
+    pub time: Span,
+    /// Whether every ordered pair is measured alone; otherwise its rate is that in its round.
+    pub each_alone: bool,
+}
+
+/// The key of a cell.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum FleetCell {
+    /// One host sends to another, and no other pair is at work.
+    Pair {
+        /// Who sends.
+        from: HostName,
+        /// Who receives.
+        to: HostName,
+    },
+    /// All pairs of a round of the tournament at once.
+    Round {
+        /// Its number, from 0.
+        round: u32,
+        /// Whether who received in the round sends.
+        back: bool,
+    },
+}
+
+impl fmt::Display for FleetCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pair { from, to } => write!(f, "{from} to {to}"),
+            Self::Round { round, back } => {
+                write!(f, "round {} {}", round + 1, if *back { "back" } else { "forth" })
+            }
+        }
+    }
+}
+
+/// The verdict over a run. Rows and columns are the plan's hosts, in its order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FleetVerdict {
+    /// Their names.
+    pub hosts: Vec<String>,
+    /// Every ordered pair.
+    pub pairs: Vec<PairResult>,
+    /// The rates taken apart; `None` if nothing was measured.
+    pub model: Option<Fleet>,
+    /// All pairs at once; `None` if no round was measured.
+    pub at_once: Option<AtOnce>,
+    /// The warnings about the result.
+    pub warnings: Vec<Warning>,
+}
+
+/// What one host gets through to another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PairResult {
+    /// Who sends.
+    pub from: HostName,
+    /// Who receives.
+    pub to: HostName,
+    /// Payload that arrived over time, in bits per second: the geometric mean of the blocks (95 %).
+    pub goodput_bits_per_second: Option<Estimate>,
+    /// The shortest round trip that TCP saw.
+    pub round_trip_seconds: Option<f64>,
+    /// Octets that were sent again, of all that were sent.
+    pub sent_again: Option<f64>,
+}
+
+/// Half of the hosts send to the other half.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AtOnce {
+    /// All pairs of a round together, the mean of the rounds, in bits per second.
+    pub sum_bits_per_second: f64,
+    /// The same pairs alone, added up; `None` if they were not measured alone.
+    pub alone_bits_per_second: Option<f64>,
+}
+
+/// One stream of a cell: the places of its hosts.
+struct Flow<'a> {
+    from: usize,
+    to: usize,
+    sent: &'a Sent,
+    received: &'a Received,
+}
+
+impl Flow<'_> {
+    fn bits_per_second(&self) -> f64 {
+        self.received.bytes.bits() / self.received.last_byte.seconds()
+    }
+}
+
+impl FleetPlan {
+    /// No more than [`MOST_HOSTS`], whatever a file of others holds.
+    fn hosts(&self) -> Vec<&HostName> {
+        let mut hosts = self.frame.network.hosts();
+        hosts.truncate(MOST_HOSTS);
+        hosts
+    }
+
+    /// The number of rounds in which each pair of hosts meets once.
+    fn rounds(&self) -> u32 {
+        let hosts = self.hosts().len() as u32;
+        (hosts + hosts % 2).saturating_sub(1)
+    }
+
+    /// A round of disjoint pairs, with hosts in an order drawn from the seed: all but the first move by a place from round to round
+    /// (the circle method). One host rests where their number is odd.
+    fn round(&self, number: u32) -> Vec<[usize; 2]> {
+        if number >= self.rounds() {
+            return Vec::new();
+        }
+        let count = self.hosts().len();
+        let mut seats: Vec<Option<usize>> = (0..count).map(Some).collect();
+        seats.shuffle(&mut stream(self.frame.seed, TOURNAMENT));
+        seats.extend((count % 2 == 1).then_some(None));
+        seats[1..].rotate_right(number as usize);
+        let last = seats.len() - 1;
+        let meets = |place: usize| Some([seats[place]?, seats[last - place]?]);
+        (0..seats.len() / 2).filter_map(meets).collect()
+    }
+
+    /// The ordered pairs of a cell, by the hosts' places.
+    fn pairs(&self, cell: &FleetCell) -> Vec<[usize; 2]> {
+        match cell {
+            FleetCell::Pair { from, to } => {
+                let place = |name| self.hosts().iter().position(|host| *host == name);
+                place(from).zip(place(to)).map(|(from, to)| [from, to]).into_iter().collect()
+            }
+            FleetCell::Round { round, back } => {
+                let mut pairs = self.round(*round);
+                if *back {
+                    for pair in &mut pairs {
+                        pair.reverse();
+                    }
+                }
+                pairs
+            }
+        }
+    }
+
+    /// The streams of a cell; a receiver and its sender follow each other in the script.
+    fn flows<'a>(&self, cell: &FleetCell, seen: &'a Observation) -> Vec<Flow<'a>> {
+        let outcome = |place: usize| Some(&seen.reports.get(place)?.result.as_ref().ok()?.outcome);
+        let flow = |(number, [from, to]): (usize, [usize; 2])| match (
+            outcome(2 * number)?,
+            outcome(2 * number + 1)?,
+        ) {
+            (Outcome::Received(received), Outcome::Sent(sent)) => {
+                Some(Flow { from, to, sent, received })
+            }
+            _ => None,
+        };
+        self.pairs(cell).into_iter().enumerate().filter_map(flow).collect()
+    }
+
+    /// The streams of all cells that count and are of this kind.
+    fn all_flows<'a>(&self, cells: &'a [Measured<FleetCell>], is_round: bool) -> Vec<Flow<'a>> {
+        let own = cells.iter().filter(|one| {
+            one.is_valid() && matches!(one.cell, FleetCell::Round { .. }) == is_round
+        });
+        own.flat_map(|one| self.flows(&one.cell, &one.seen)).collect()
+    }
+
+    fn pair(&self, flows: &[&Flow<'_>], [from, to]: [usize; 2]) -> PairResult {
+        let hosts = self.hosts();
+        let rates: Vec<f64> = flows.iter().map(|flow| flow.bits_per_second()).collect();
+        let sent: u64 = flows.iter().map(|flow| flow.sent.tcp.bytes_sent).sum();
+        let again: u64 = flows.iter().map(|flow| flow.sent.tcp.bytes_retransmitted).sum();
+        let trips = flows.iter().map(|flow| flow.sent.tcp.min_rtt_us).filter(|trip| *trip > 0);
+        PairResult {
+            from: hosts[from].clone(),
+            to: hosts[to].clone(),
+            goodput_bits_per_second: geometric_interval(&rates, Level::P95),
+            round_trip_seconds: trips.min().map(|trip| f64::from(trip) * 1e-6),
+            sent_again: (sent > 0).then(|| again as f64 / sent as f64),
+        }
+    }
+
+    /// What happened once may have had another cause.
+    fn seen_once(&self, model: &Fleet) -> Option<Warning> {
+        let slow = model.slow_pairs.len();
+        (slow > 0 && self.frame.blocks < LEAST_BLOCKS).then(|| Warning {
+            cause: "few repetitions",
+            observed: format!("{}, measured once each", count(slow as u64, "slow pair")),
+            advice: "what disturbs a single measurement looks like a slow pair: measure with --profile standard",
+        })
+    }
+
+    /// All pairs of a round together, next to the same pairs alone.
+    fn at_once(&self, cells: &[Measured<FleetCell>], alone: &[Vec<Option<f64>>]) -> Option<AtOnce> {
+        let rounds = cells
+            .iter()
+            .filter(|one| one.is_valid() && matches!(one.cell, FleetCell::Round { .. }));
+        let sums = |of: &dyn Fn(&Flow<'_>) -> Option<f64>| -> Option<Vec<f64>> {
+            let sum = |one: &Measured<FleetCell>| {
+                self.flows(&one.cell, &one.seen).iter().map(of).sum::<Option<f64>>()
+            };
+            rounds.clone().map(sum).collect()
+        };
+        let alone = self.each_alone.then(|| sums(&|flow| alone[flow.from][flow.to])).flatten();
+        Some(AtOnce {
+            sum_bits_per_second: arithmetic_mean(&sums(&|flow| Some(flow.bits_per_second()))?)?,
+            alone_bits_per_second: alone.and_then(|sums| arithmetic_mean(&sums)),
+        })
+    }
+}
+
+impl Experiment for FleetPlan {
+    const SUITE: &'static str = "fleet";
+    const COMMAND: &'static str = "btu fleet";
+    const VERSION: u32 = 1;
+
+    type Cell = FleetCell;
+    type Verdict = FleetVerdict;
+
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame {
+        &mut self.frame
+    }
+
+    fn forecast(&self) -> Span {
+        self.time + AROUND_A_CELL
+    }
+
+    /// Every ordered pair alone, and the rounds forth; where pairs are not measured alone, back too.
+    fn cells(&self) -> Vec<FleetCell> {
+        let hosts = self.hosts();
+        let pairs = hosts.iter().filter(|_| self.each_alone).flat_map(|from| {
+            let others = hosts.iter().filter(move |to| *to != from);
+            others.map(|to| FleetCell::Pair { from: (*from).clone(), to: (*to).clone() })
+        });
+        let ways: &[bool] = if self.each_alone { &[false] } else { &[false, true] };
+        let rounds = (0..self.rounds())
+            .flat_map(|round| ways.iter().map(move |back| FleetCell::Round { round, back: *back }));
+        pairs.chain(rounds).collect()
+    }
+
+    fn script(&self, cell: &FleetCell, setting: &CellSetting) -> Script {
+        let unset = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let (token, message) = (setting.token, MESSAGE);
+        let receive = Activity::TcpReceive(TcpReceive {
+            meeting: Rendezvous::Listen(unset),
+            token,
+            message,
+            window: None,
+            volume: None,
+            receiving: Receiving::Plain,
+        });
+        let send = Activity::TcpSend(TcpSend {
+            meeting: Rendezvous::Connect(SocketAddr::new(unset, 0)),
+            token,
+            message,
+            work: Work::For(self.time),
+            window: None,
+            unsent: None,
+        });
+        let hosts = self.hosts();
+        let step = |host: usize, peer, activity: &Activity| Step {
+            host: hosts[host].clone(),
+            role: Role::Network,
+            peer,
+            order: Order::new(setting.seed, setting.deadline, activity.clone()),
+        };
+        let pair = |(number, [from, to]): (usize, [usize; 2])| {
+            [step(to, None, &receive), step(from, Some(2 * number), &send)]
+        };
+        let steps = self.pairs(cell).into_iter().enumerate().flat_map(pair).collect();
+        Script { impairments: Impairments::new(), steps }
+    }
+
+    fn faults(&self, cell: &FleetCell, seen: &Observation) -> Vec<String> {
+        flow_faults(&self.script(cell, &CellSetting::unplayed(&self.frame)), &seen.reports)
+    }
+
+    fn facts(&self, cell: &FleetCell, seen: &Observation) -> Facts {
+        let flows = self.flows(cell, seen);
+        let sum = flows.iter().map(Flow::bits_per_second).reduce(|sum, rate| sum + rate);
+        Facts { message: MESSAGE, goodput_bits_per_second: sum, ..Facts::default() }
+    }
+
+    fn judge(&self, cells: &[Measured<FleetCell>]) -> FleetVerdict {
+        let hosts = self.hosts();
+        let flows = self.all_flows(cells, !self.each_alone);
+        let mut by_pair: Vec<Vec<Vec<&Flow<'_>>>> =
+            vec![vec![Vec::new(); hosts.len()]; hosts.len()];
+        for flow in &flows {
+            by_pair[flow.from][flow.to].push(flow);
+        }
+        let typical = |flows: &Vec<&Flow<'_>>| {
+            median(&flows.iter().map(|flow| flow.bits_per_second()).collect::<Vec<_>>())
+        };
+        let rates: Vec<Vec<Option<f64>>> =
+            by_pair.iter().map(|row| row.iter().map(typical).collect()).collect();
+        let places = 0..hosts.len();
+        let ordered = places.clone().flat_map(|from| places.clone().map(move |to| [from, to]));
+        let model = Fleet::of(&rates);
+        let once = model.as_ref().and_then(|model| self.seen_once(model));
+        FleetVerdict {
+            hosts: hosts.iter().map(ToString::to_string).collect(),
+            pairs: ordered
+                .filter(|[from, to]| from != to)
+                .map(|[from, to]| self.pair(&by_pair[from][to], [from, to]))
+                .collect(),
+            model,
+            at_once: self.at_once(cells, &rates),
+            warnings: warnings(cells).into_iter().chain(once).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use btu_suite::experiment::{Field, Raised};
+
+    use super::*;
+
+    fn plan(count: usize) -> FleetPlan {
+        let stations =
+            (0..count).map(|one| HostName::try_from(format!("h{one}").as_str()).unwrap());
+        let network = Field::Drawing(Raised {
+            name: "drawn".to_owned(),
+            text: String::new(),
+            stations: stations.collect(),
+            congestion_control: None,
+            ipv6: false,
+        });
+        let seconds = Span::from_seconds;
+        let frame = Frame {
+            version: FleetPlan::VERSION,
+            seed: 7,
+            profile: "quick".to_owned(),
+            blocks: 1,
+            budget: seconds(9),
+            deadline: seconds(9),
+            left_out: Vec::new(),
+            network,
+        };
+        FleetPlan { frame, time: seconds(1), each_alone: true }
+    }
+
+    #[test]
+    fn each_pair_meets_once_and_no_host_is_twice_in_a_round() {
+        for count in [2, 3, 8, 9, 16] {
+            let mut met = BTreeSet::new();
+            let plan = plan(count);
+            for round in (0..plan.rounds()).map(|number| plan.round(number)) {
+                let at_work: BTreeSet<usize> = round.iter().flatten().copied().collect();
+                assert_eq!(at_work.len(), 2 * round.len(), "{round:?}");
+                assert_eq!(round.len(), count / 2);
+                for [one, other] in round {
+                    assert!(met.insert([one.min(other), one.max(other)]));
+                }
+            }
+            assert_eq!(met.len(), count * (count - 1) / 2);
+        }
+    }
+
+    #[test]
+    fn every_ordered_pair_is_measured_and_rounds_only_where_that_takes_too_long() {
+        assert_eq!(plan(8).cells().len(), 56 + 7);
+        let rounds = FleetPlan { each_alone: false, ..plan(9) };
+        assert_eq!(rounds.cells().len(), 2 * 9);
+        let setting = CellSetting::unplayed(&rounds.frame);
+        let ordered: BTreeSet<(HostName, HostName)> = rounds
+            .cells()
+            .iter()
+            .flat_map(|cell| {
+                rounds
+                    .script(cell, &setting)
+                    .steps
+                    .chunks(2)
+                    .map(|pair| (pair[1].host.clone(), pair[0].host.clone()))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(ordered.len(), 9 * 8);
+        let names: BTreeSet<String> = plan(8).cells().iter().map(ToString::to_string).collect();
+        assert_eq!(names.len(), 63, "names are unique");
+    }
+}
