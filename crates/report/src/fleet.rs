@@ -111,7 +111,7 @@ fn matrix(verdict: &FleetVerdict) -> Option<Section> {
     }
     let head: Vec<&str> =
         ["from \\ to"].into_iter().chain(verdict.hosts.iter().map(String::as_str)).collect();
-    let mut table = Table::new("Mb/s from host to host", &head, 1);
+    let mut table = Table { shaded: true, ..Table::new("Mb/s from host to host", &head, 1) };
     for from in &verdict.hosts {
         let cells = verdict.hosts.iter().map(|to| {
             let pair = verdict
