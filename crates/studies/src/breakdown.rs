@@ -16,8 +16,8 @@ use serde::Serialize;
 /// them is not divided.
 const SHORTEST: Span = Span::from_milliseconds(100);
 
-/// Fewer moments divide nothing: one of 25 is 4 %.
-const LEAST_MOMENTS: u32 = 25;
+/// Fewer moments divide nothing: one of 20 is 5 %.
+const LEAST_MOMENTS: u32 = 20;
 
 /// Losses are what keeps a window small if TCP sent more than this share of its octets again.
 const LEAST_LOSSES: f64 = 1e-3;
@@ -447,7 +447,7 @@ mod tests {
             let parts = one.connection.parts().map(|(_, share)| share);
             assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{one:?}");
         }
-        let few = PathMoments { count: 24, unfilled: 0, full: 24 };
+        let few = PathMoments { count: 19, unfilled: 0, full: 19 };
         let flow = looked_at([1000, 0, 0], [10, 0], [10, 0], Some(few), 0).unwrap();
         assert_eq!(flow.limit(), (LimitedBy::Path, 1.0), "too few moments");
         let mean = Breakdown::mean(&[full, full]).unwrap().connection.path_parts.unwrap();
