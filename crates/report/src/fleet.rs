@@ -4,6 +4,7 @@ use btu_studies::fleet::{FALSE_MARKS, Fleet, FleetPlan, FleetVerdict};
 use btu_units::written_rate;
 
 use crate::html::{Block, Cell, Page, Section, Table};
+use crate::number::count;
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
@@ -11,6 +12,9 @@ use crate::summary::KeyFigure;
 const MEGA: f64 = 1e6;
 const MILLI: f64 = 1e-3;
 const PERCENT: f64 = 100.0;
+
+/// Of more slow hosts the headline names the slowest.
+const MOST_NAMED: usize = 3;
 
 /// Wider tables than this are for files only.
 const MOST_COLUMNS: usize = 16;
@@ -87,7 +91,13 @@ fn hosts(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
             PERCENT * share
         )
     };
-    (0..verdict.hosts.len()).filter(|place| model.is_slow(*place)).map(host).collect()
+    let mut slow: Vec<usize> =
+        (0..verdict.hosts.len()).filter(|place| model.is_slow(*place)).collect();
+    slow.sort_by(|one, other| share_of(model, *one).total_cmp(&share_of(model, *other)));
+    let more = slow.len().saturating_sub(MOST_NAMED);
+    let named = slow.into_iter().take(MOST_NAMED).map(host);
+    let others = (more > 0).then(|| count(more, "more slow host"));
+    named.chain(others).collect()
 }
 
 fn slow_pairs(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
@@ -187,4 +197,72 @@ fn pairs(verdict: &FleetVerdict) -> Option<Section> {
     }
     let note = "goodput: geometric mean of the blocks, 95 %; round trip: the shortest that TCP saw";
     Section::of("Pairs", note, vec![Block::Table(table)])
+}
+
+#[cfg(test)]
+mod tests {
+    use btu_studies::fleet::{AtOnce, Part, SlowPair};
+
+    use super::*;
+
+    /// Eight hosts, these of which are slow senders, and these of which are behind a slow link.
+    fn verdict(slow: &[usize], behind: &[usize], slow_pairs: Vec<SlowPair>) -> FleetVerdict {
+        let part = |is_slow: bool, host: usize| Part {
+            share: if is_slow { 0.3 + host as f64 / 100.0 } else { 1.0 },
+            score: if is_slow { -20.0 } else { 0.1 },
+            is_slow,
+        };
+        let is_slow = |host: &usize| slow.contains(host) || behind.contains(host);
+        let model = Fleet {
+            usual_bits_per_second: 94e6,
+            senders: (0..8).map(|host| part(is_slow(&host), host)).collect(),
+            receivers: (0..8).map(|host| part(behind.contains(&host), host)).collect(),
+            slow_pairs,
+            behind_a_slow_link: if behind.is_empty() { Vec::new() } else { vec![behind.to_vec()] },
+        };
+        FleetVerdict {
+            hosts: (0..8).map(|host| format!("h{host}")).collect(),
+            pairs: Vec::new(),
+            model: Some(model),
+            at_once: Some(AtOnce {
+                sum_bits_per_second: 376e6,
+                alone_bits_per_second: Some(376e6),
+            }),
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_headline_names_what_is_slow() {
+        let said = |slow: &[usize], behind: &[usize]| headline(&verdict(slow, behind, Vec::new()));
+        assert_eq!(said(&[], &[]), "None of 8 hosts is slow, and no pair of them");
+        assert_eq!(said(&[5], &[]), "h5 is slow: sends 35 % of the usual rate");
+        assert_eq!(
+            said(&[], &[0, 1]),
+            "The link of h0 and h1 is slow: 30 % of the usual rate to others, and all of it among themselves"
+        );
+        assert!(
+            said(&[1, 2, 3, 4], &[])
+                .ends_with("h3 is slow: sends 33 % of the usual rate; 1 more slow host")
+        );
+        let pair = SlowPair { from: 2, to: 6, share: 0.25, score: -9.0 };
+        assert_eq!(
+            headline(&verdict(&[], &[], vec![pair, pair])),
+            "h2 to h6 is slow: 25 % of what these hosts have with others, and 1 more"
+        );
+    }
+
+    #[test]
+    fn figures_are_the_usual_rate_and_all_at_once() {
+        let figures = figures(&verdict(&[], &[], Vec::new()));
+        let said: Vec<String> =
+            figures.iter().map(|one| format!("{} {} {}", one.name, one.value, one.note)).collect();
+        assert_eq!(
+            said,
+            [
+                "usual 94.0 Mb/s from one host to another",
+                "at once 376 Mb/s 4 pairs together, 100 % of what they get alone"
+            ]
+        );
+    }
 }

@@ -25,12 +25,12 @@ fn drawing(hosts: usize, slow_host: Option<usize>, trunk: u32) -> String {
 }
 
 /// The model of a fleet on that network: who is slow, who is behind a slow link, and which pairs are slow.
-fn found(laboratory: &Laboratory, network: &str, more: &[&str]) -> [String; 3] {
+fn found(laboratory: &Laboratory, network: &str) -> [String; 3] {
     let file = laboratory.directory.path().join("fleet.toml");
     std::fs::write(&file, network).expect("a file");
     let file = file.to_str().expect("a path in UTF-8");
-    let base = ["fleet", "--network", file, "-C", "reno", "--per-pair", "300 ms", "--quiet"];
-    let result = laboratory.json(&[&base[..], more].concat())["result"].clone();
+    let fleet = ["fleet", "--network", file, "-C", "reno", "--per-pair", "200 ms", "--quiet"];
+    let result = laboratory.json(&fleet)["result"].clone();
     let model = &result["model"];
     let links = model["behind_a_slow_link"].clone();
     let is_behind = |host: usize| {
@@ -53,7 +53,7 @@ fn found(laboratory: &Laboratory, network: &str, more: &[&str]) -> [String; 3] {
 fn a_slow_host_of_four_is_named() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     for (slow, named) in [(None, "[]"), (Some(3), "[3]")] {
-        let [hosts, links, pairs] = found(&laboratory, &drawing(4, slow, 2 * USUAL), &[]);
+        let [hosts, links, pairs] = found(&laboratory, &drawing(4, slow, 2 * USUAL));
         judge!(
             laboratory,
             [hosts.as_str(), &links, &pairs] == [named, "[]", "[]"],
@@ -63,17 +63,18 @@ fn a_slow_host_of_four_is_named() {
     laboratory.assert_down();
 }
 
-/// Eight hosts of which none is slow, one is, two are behind a slow link, and both.
+/// Hosts of which none is slow, one is, two are behind a slow link, and both: of eight then, since the usual rate is that of more than half. Each pair is measured alone: several at once would share
+/// the slow link unevenly.
 #[test]
-fn slow_hosts_and_slow_links_of_eight_are_told_apart() {
+fn slow_hosts_and_slow_links_are_told_apart() {
     let Some(laboratory) = Laboratory::open_alone_if_changed() else { return };
-    for (slow, trunk, named) in [
-        (None, 4 * USUAL, ["[]", "[]"]),
-        (Some(5), 4 * USUAL, ["[5]", "[]"]),
-        (None, SLOW, ["[]", "[[0,1]]"]),
-        (Some(5), SLOW, ["[5]", "[[0,1]]"]),
+    for (hosts, slow, trunk, named) in [
+        (6, None, 4 * USUAL, ["[]", "[]"]),
+        (6, Some(5), 4 * USUAL, ["[5]", "[]"]),
+        (6, None, SLOW, ["[]", "[[0,1]]"]),
+        (8, Some(5), SLOW, ["[5]", "[[0,1]]"]),
     ] {
-        let [hosts, links, pairs] = found(&laboratory, &drawing(8, slow, trunk), &["--at-once"]);
+        let [hosts, links, pairs] = found(&laboratory, &drawing(hosts, slow, trunk));
         judge!(
             laboratory,
             [hosts.as_str(), &links, &pairs] == [named[0], named[1], "[]"],
