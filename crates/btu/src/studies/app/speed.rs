@@ -70,7 +70,7 @@ fn check_quota(app: &App) -> Result<(), Refusal> {
     btu_traffic::keeps_to_quota(Speed::HALF).map_err(|error| {
         Refusal::Machine(format!(
             "--slow-by quota: this kernel keeps no thread of this user to a share of a processor (SCHED_DEADLINE: {error}); \
-             run it as root, or use --slow-by dilation"
+             run it as root, with every processor allowed (taskset), or use --slow-by dilation"
         ))
     })
 }
