@@ -144,8 +144,7 @@ fn parts(verdict: &FleetVerdict) -> Option<Section> {
     let mut table = Table::new("Hosts, % of the usual rate", &head, 1);
     for (place, host) in verdict.hosts.iter().enumerate() {
         let (sender, receiver) = (&model.senders[place], &model.receivers[place]);
-        let is_behind = model.behind_a_slow_link.iter().flatten().any(|one| *one == place);
-        let mark = match (model.is_slow(place), is_behind) {
+        let mark = match (model.is_slow(place), model.is_behind_a_slow_link(place)) {
             (true, _) => "host",
             (_, true) => "its link",
             _ => "",

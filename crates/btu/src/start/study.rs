@@ -519,7 +519,7 @@ pub(crate) fn frame<E: Experiment>(
 ) -> anyhow::Result<Frame> {
     Ok(Frame {
         version: E::VERSION,
-        seed: seed(options)?,
+        seed: seed(options.seed)?,
         profile: options.profile.name().to_owned(),
         blocks,
         budget,
@@ -530,8 +530,8 @@ pub(crate) fn frame<E: Experiment>(
 }
 
 /// The seed that was given, or a new one that is short enough to be typed.
-fn seed(options: &StudyOptions) -> anyhow::Result<u64> {
-    options.seed.map_or_else(|| preflight::random().map(u64::from), Ok)
+pub(crate) fn seed(asked: Option<u64>) -> anyhow::Result<u64> {
+    asked.map_or_else(|| preflight::random().map(u64::from), Ok)
 }
 
 fn testbed_of<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {

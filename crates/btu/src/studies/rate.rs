@@ -23,7 +23,7 @@ use crate::exit::Refusal;
 use crate::start::hosts::{self, Gathered};
 use crate::start::preflight;
 use crate::start::progress::{Bar, Watch};
-use crate::start::study::{Prepared, Resumed, Session};
+use crate::start::study::{Prepared, Resumed, Session, seed};
 use crate::start::wall_clock;
 use crate::stored::runs::{Form, Shown};
 use crate::stored::{Stored, resume, runs};
@@ -153,7 +153,7 @@ fn verifying(rate: &Rate, store: &Store) -> anyhow::Result<Plan> {
     }
     let number = run.to_string().trim_start_matches('r').parse()?;
     Ok(Plan {
-        seed: seed(rate)?,
+        seed: seed(rate.seed)?,
         components: predicted.iter().map(|one| one.component).collect(),
         loads: vec![Load::Idle, Load::Cpu],
         verifies: Some(Verifies { run: number, predicted }),
@@ -161,18 +161,10 @@ fn verifying(rate: &Rate, store: &Store) -> anyhow::Result<Plan> {
     })
 }
 
-/// The seed that was asked for, or a new one that is short enough to be typed.
-fn seed(rate: &Rate) -> anyhow::Result<u64> {
-    Ok(match rate.seed {
-        Some(seed) => seed,
-        None => u64::from(preflight::random()?),
-    })
-}
-
 fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
     let mut profile = Profile::named(rate.profile.name()).context("this profile has no numbers")?;
     (profile.most_blocks, profile.budget) = rate.limit.over((profile.most_blocks, profile.budget));
-    let mut plan = Plan::whole(seed(rate)?, profile, network);
+    let mut plan = Plan::whole(seed(rate.seed)?, profile, network);
     if matches!(plan.network, Network::Machines(_)) {
         rate.congestion.refused()?;
     }

@@ -88,7 +88,12 @@ impl Fleet {
     /// Whether a host is slow by itself, in either direction.
     pub fn is_slow(&self, host: usize) -> bool {
         let marked = [&self.senders, &self.receivers].map(|parts| parts[host].is_slow);
-        marked.contains(&true) && !self.behind_a_slow_link.iter().flatten().any(|one| *one == host)
+        marked.contains(&true) && !self.is_behind_a_slow_link(host)
+    }
+
+    /// Whether what it shares with others is slow.
+    pub fn is_behind_a_slow_link(&self, host: usize) -> bool {
+        self.behind_a_slow_link.iter().flatten().any(|one| *one == host)
     }
 }
 

@@ -196,12 +196,12 @@ impl FleetPlan {
         self.pairs(cell).into_iter().enumerate().filter_map(flow).collect()
     }
 
-    /// The streams of all cells that count and are of this kind.
-    fn all_flows<'a>(&self, cells: &'a [Measured<FleetCell>], is_round: bool) -> Vec<Flow<'a>> {
+    /// The streams of each cell that counts and is of this kind.
+    fn by_cell<'a>(&self, cells: &'a [Measured<FleetCell>], is_round: bool) -> Vec<Vec<Flow<'a>>> {
         let own = cells.iter().filter(|one| {
             one.is_valid() && matches!(one.cell, FleetCell::Round { .. }) == is_round
         });
-        own.flat_map(|one| self.flows(&one.cell, &one.seen)).collect()
+        own.map(|one| self.flows(&one.cell, &one.seen)).collect()
     }
 
     fn pair(&self, flows: &[&Flow<'_>], [from, to]: [usize; 2]) -> PairResult {
@@ -230,15 +230,9 @@ impl FleetPlan {
     }
 
     /// All pairs of a round together, next to the same pairs alone.
-    fn at_once(&self, cells: &[Measured<FleetCell>], alone: &[Vec<Option<f64>>]) -> Option<AtOnce> {
-        let rounds = cells
-            .iter()
-            .filter(|one| one.is_valid() && matches!(one.cell, FleetCell::Round { .. }));
+    fn at_once(&self, rounds: &[Vec<Flow<'_>>], alone: &[Vec<Option<f64>>]) -> Option<AtOnce> {
         let sums = |of: &dyn Fn(&Flow<'_>) -> Option<f64>| -> Option<Vec<f64>> {
-            let sum = |one: &Measured<FleetCell>| {
-                self.flows(&one.cell, &one.seen).iter().map(of).sum::<Option<f64>>()
-            };
-            rounds.clone().map(sum).collect()
+            rounds.iter().map(|flows| flows.iter().map(of).sum::<Option<f64>>()).collect()
         };
         let alone = self.each_alone.then(|| sums(&|flow| alone[flow.from][flow.to])).flatten();
         Some(AtOnce {
@@ -326,10 +320,11 @@ impl Experiment for FleetPlan {
 
     fn judge(&self, cells: &[Measured<FleetCell>]) -> FleetVerdict {
         let hosts = self.hosts();
-        let flows = self.all_flows(cells, !self.each_alone);
+        let [pairs, rounds] = [false, true].map(|is_round| self.by_cell(cells, is_round));
+        let flows = if self.each_alone { &pairs } else { &rounds };
         let mut by_pair: Vec<Vec<Vec<&Flow<'_>>>> =
             vec![vec![Vec::new(); hosts.len()]; hosts.len()];
-        for flow in &flows {
+        for flow in flows.iter().flatten() {
             by_pair[flow.from][flow.to].push(flow);
         }
         let typical = |flows: &Vec<&Flow<'_>>| {
@@ -348,7 +343,7 @@ impl Experiment for FleetPlan {
                 .map(|[from, to]| self.pair(&by_pair[from][to], [from, to]))
                 .collect(),
             model,
-            at_once: self.at_once(cells, &rates),
+            at_once: self.at_once(&rounds, &rates),
             warnings: warnings(cells).into_iter().chain(once).collect(),
         }
     }
