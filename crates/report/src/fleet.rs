@@ -44,7 +44,11 @@ fn figures(verdict: &FleetVerdict) -> Vec<KeyFigure> {
         let share = share.map_or_else(String::new, |share| {
             format!(", {:.0} % of what they get alone", PERCENT * share)
         });
-        figure("at once", of.sum_bits_per_second, format!("{pairs} pairs together{share}"))
+        figure(
+            "at once",
+            of.sum_bits_per_second,
+            format!("{} together{share}", count(pairs, "pair")),
+        )
     });
     usual.into_iter().chain(at_once).collect()
 }
