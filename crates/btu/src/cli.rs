@@ -45,7 +45,7 @@ pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use congestion::Congestion;
 pub(crate) use doctor::Doctor;
 pub(crate) use history::History;
-pub(crate) use hosts::{CheckHosts, Hosts, RatedHosts, Reaching, RemoteEnd, StudyHosts};
+pub(crate) use hosts::{CheckHosts, Hosts, Launching, RatedHosts, Reaching, RemoteEnd, StudyHosts};
 pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
 pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::{By, Model};
@@ -470,6 +470,12 @@ pub(crate) enum Internal {
         /// The Unix socket on which it takes orders
         #[arg(long)]
         socket: PathBuf,
+    },
+    /// Becomes the launcher of a job's agents
+    Launcher {
+        /// The command and its arguments
+        #[arg(last = true)]
+        command: Vec<std::ffi::OsString>,
     },
     /// The agent of a station
     Agent {

@@ -212,6 +212,7 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
             .chain(ends_held(row))
             .chain(divided(row))
             .chain(receiving(row))
+            .chain(job_of_hosts(row))
             .collect(),
         database: store.path().display().to_string(),
         duration: duration(run).unwrap_or_default(),
@@ -310,18 +311,51 @@ fn ends_held(row: &RunRow) -> Option<String> {
 
 /// The congestion control and the queues of each real host, as they were before the run.
 fn transport_of_hosts(row: &RunRow) -> Option<String> {
-    let mut hosts: Vec<(String, String)> = Vec::new();
+    each_host(row, "congestion control, queueing", |found| Some(transport(&found.network)))
+}
+
+/// What the scheduler gave each real host, or this machine.
+fn job_of_hosts(row: &RunRow) -> Option<String> {
+    each_host(row, "job", |found| {
+        let words = found.job.iter().map(|(name, value)| format!("{name}={value}"));
+        let words = words.collect::<Vec<_>>().join(" ");
+        (!words.is_empty()).then_some(words)
+    })
+}
+
+/// A line with what is said of each real host, as it was before the run; once of hosts that are
+/// alike, and without names if all are.
+fn each_host(
+    row: &RunRow,
+    title: &str,
+    say: impl Fn(&Environment) -> Option<String>,
+) -> Option<String> {
+    let mut hosts: Vec<&str> = Vec::new();
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
     for (moment, environment) in &row.environments {
         let Some(name) = environment["name"].as_str().filter(|_| *moment == Moment::Before) else {
             continue;
         };
         let Ok(found) = Environment::deserialize(environment) else { continue };
-        if hosts.iter().all(|(known, _)| known != name) {
-            hosts.push((name.to_owned(), transport(&found.network)));
+        if hosts.contains(&name) {
+            continue;
+        }
+        hosts.push(name);
+        let Some(what) = say(&found) else { continue };
+        match said.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, alike)) => alike.push(name),
+            None => said.push((what, vec![name])),
         }
     }
-    let each: Vec<String> = hosts.iter().map(|(name, what)| format!("{name} {what}")).collect();
-    (!each.is_empty()).then(|| format!("congestion control, queueing: {}", each.join("; ")))
+    let each = said.iter().map(|(what, alike)| {
+        if alike.len() == hosts.len() {
+            what.clone()
+        } else {
+            format!("{} {what}", alike.join(", "))
+        }
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("{title}: {}", each.join("; ")))
 }
 
 /// `bbr, eth0 fq_codel`; loopback and interfaces without a queue have no discipline to speak of.

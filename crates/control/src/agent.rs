@@ -12,7 +12,8 @@
 //! impair    kernel netem on incoming packets; presence: which agents live here
 //! budget    what all work in hand takes of the host together
 //! policy    what controllers may make the host do; journal: what is written of it
-//! serve     the way in, signals, the end; listener: TLS over TCP; stdio: one connection, as ssh gives it
+//! serve     the way in, signals, the end; listener: TLS over TCP; stdio: one connection, as ssh gives it;
+//!           launched: for one job
 //! ```
 
 mod budget;
@@ -24,6 +25,7 @@ pub(crate) mod drill;
 mod host;
 mod impair;
 mod journal;
+mod launched;
 mod policy;
 mod presence;
 mod serve;
@@ -44,8 +46,9 @@ use tokio::net::UnixListener;
 use crate::trust::TrustError;
 pub use caller::Connection;
 use host::Host;
+pub use launched::Launched;
 pub use policy::{Forbidden, Policy, PolicyError};
-pub use serve::{Entrance, ServiceSettings, Trust, serve};
+pub use serve::{Entrance, Ready, ServiceSettings, Trust, serve};
 
 /// The settings of the agent of a local testbed's station.
 #[derive(Debug, Clone)]

@@ -14,6 +14,7 @@ mod parse;
 mod source;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use btu_suite::machine::host_digest;
@@ -56,12 +57,30 @@ pub struct Environment {
     pub cpu_time: Option<MachineCpu>,
     /// The network's settings and interfaces.
     pub network: Network,
+    /// What a scheduler's job gave this process: the variables of [`JOB`] that are set. Empty outside
+    /// of one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub job: BTreeMap<String, String>,
 }
+
+/// The environment variables that schedulers set and that say what a job has.
+const JOB: [&str; 8] = [
+    "SLURM_JOB_ID",
+    "SLURM_JOB_NODELIST",
+    "SLURM_JOB_PARTITION",
+    "SLURM_CPUS_ON_NODE",
+    "SLURM_CPUS_PER_TASK",
+    "PBS_JOBID",
+    "LSB_JOBID",
+    "NODE_NAME",
+];
 
 /// Reads the state of this machine; takes a few milliseconds.
 pub fn collect() -> Environment {
     let mut environment = read(&Source::live());
     environment.network.interfaces = netlink::interfaces().unwrap_or_default();
+    let set = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
+    environment.job = JOB.iter().filter_map(set).collect();
     environment
 }
 
@@ -95,6 +114,7 @@ fn read(source: &Source) -> Environment {
         busy: None,
         cpu_time: cpu_time::read(source).ok(),
         network: Network::read(source),
+        job: BTreeMap::new(),
     }
 }
 

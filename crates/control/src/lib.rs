@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub mod arrival;
 pub mod awake;
 mod clock;
 pub mod coordinator;

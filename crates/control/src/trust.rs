@@ -10,10 +10,12 @@
 //! ```text
 //! Authority (a directory)  --issue-->   Identity (a file: certificate, key, authority)  --> server_config, client_config
 //!                          --revoke-->  Revocations (a signed list)                     ------^
+//! Bundle (for a launcher)  -------->   Identity of an authority for one job            ------^
 //! Pairing (a code)         --------->   Identity of a temporary authority               ------^
 //! ```
 
 mod authority;
+mod bundle;
 mod card;
 mod code;
 mod error;
@@ -35,6 +37,7 @@ use rustls::pki_types::ServerName;
 use serde::{Deserialize, Serialize};
 
 pub use authority::{Authority, Choice};
+pub use bundle::{Bundle, BundleLimits, MOST_AGENTS};
 pub use card::{Card, Peer, day};
 pub use error::TrustError;
 pub use explain::explain;

@@ -75,6 +75,8 @@ pub enum Control {
     Agent(AgentAddress),
     /// Over the user's own OpenSSH, which gets this destination.
     Ssh(SshDestination),
+    /// As the launcher that started its agent said.
+    Launched,
 }
 
 /// Why an address is refused.

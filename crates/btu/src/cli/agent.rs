@@ -34,6 +34,13 @@ pub(crate) struct Agent {
     /// Serve one connection on standard input and output, as under ssh, and end with it
     #[arg(long, conflicts_with = "unix")]
     pub(crate) stdio: bool,
+    /// Serve one job, as its launcher's process: read the bundle of --launcher from FILE, or `-` for
+    /// standard input, and say `btu-agent INDEX ADDRESS PORT NODE AGENTS`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stdio", "unix", "identity", "pair"])]
+    pub(crate) launched: Option<PathBuf>,
+    /// This process's number in the job, from 0 [default: as Slurm, MPI or Kubernetes says]
+    #[arg(long, value_name = "NUMBER", requires = "launched")]
+    pub(crate) index: Option<usize>,
     /// Listen on a Unix socket that only this user can open
     #[arg(long, value_name = "PATH")]
     pub(crate) unix: Option<PathBuf>,

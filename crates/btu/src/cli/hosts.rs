@@ -1,8 +1,12 @@
 //! The arguments of `btu hosts`, and the options of every command that measures with real hosts.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use btu_control::coordinator::Launch;
 use btu_network::SshDestination;
+use btu_suite::peers::Cidr;
 use btu_units::Span;
 use clap::{Args, Subcommand};
 
@@ -94,6 +98,8 @@ pub(crate) struct RatedHosts {
     )]
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
+    pub(crate) launching: Launching,
+    #[command(flatten)]
     pub(crate) reaching: Reaching,
     /// How long btu tries to reach a lost host again before the run ends
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
@@ -112,6 +118,8 @@ pub(crate) struct StudyHosts {
     #[arg(long, value_name = "HOST,HOST", value_delimiter = ',', conflicts_with = "network")]
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
+    pub(crate) launching: Launching,
+    #[command(flatten)]
     pub(crate) reaching: Reaching,
     /// How long btu tries to reach a lost host again before the run ends
     #[arg(long, value_name = "TIME", default_value = "2 min", value_parser = quantity::<Span>)]
@@ -121,8 +129,23 @@ pub(crate) struct StudyHosts {
 impl StudyHosts {
     /// Whether the study measures on other hosts.
     pub(crate) fn is_any(&self) -> bool {
-        self.hosts.is_some() || !self.ssh.is_empty()
+        self.hosts.is_some() || !self.ssh.is_empty() || self.launching.launcher.is_some()
     }
+}
+
+/// Hosts on which the launcher of a job starts agents.
+#[derive(Debug, Args)]
+pub(crate) struct Launching {
+    /// Start an agent on each node of this job, and measure with those: `slurm`, or the launcher's
+    /// command, such as 'mpirun -np 8'
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["hosts", "ssh", "network"])]
+    pub(crate) launcher: Option<String>,
+    /// The network to measure, where nodes have several, such as 10.1.0.0/16
+    #[arg(long, value_name = "NETWORK", requires = "launcher", value_parser = str::parse::<Cidr>)]
+    pub(crate) over: Option<Cidr>,
+    /// The agents, once they were started.
+    #[arg(skip)]
+    pub(crate) launch: OnceCell<Arc<Launch>>,
 }
 
 /// How hosts are reached.

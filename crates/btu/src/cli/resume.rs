@@ -36,7 +36,7 @@ pub(crate) struct Allowed {
 
 /// Options that are allowed with `--resume`: how to reach hosts, where files go, and what is shown.
 /// None of them decides what is measured.
-const ALLOWED: [&str; 25] = [
+const ALLOWED: [&str; 27] = [
     "resume",
     "force",
     "call_hosts",
@@ -50,6 +50,8 @@ const ALLOWED: [&str; 25] = [
     "scratch",
     "scratch_limit",
     "reconnect_timeout",
+    "launcher",
+    "over",
     "identity",
     "revoked",
     "pair",

@@ -2,8 +2,14 @@
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
 
-use btu_control::agent::{AgentError, Entrance, PolicyError, ServiceSettings, Trust, serve};
+use btu_control::agent::{
+    AgentError, Entrance, Launched, PolicyError, Ready, ServiceSettings, Trust, serve,
+};
+use btu_control::arrival::{self, Arrival};
+use btu_control::trust::Bundle;
 use btu_network::AGENT_PORT as PORT;
 use btu_testbed::note;
 
@@ -13,14 +19,61 @@ use crate::start::hosts;
 
 /// Serves until a signal ends it.
 pub(crate) fn run(agent: &Agent) -> anyhow::Result<()> {
+    let name = agent.name.clone().or_else(hosts::own_name).unwrap_or_else(|| "host".to_owned());
+    let (entrance, ready): (_, Ready) = match &agent.launched {
+        Some(bundle) => {
+            let (launched, arrival) = launched(agent, bundle, &name)?;
+            (
+                Entrance::Launched(Arc::new(launched)),
+                Box::new(move |place, _| arrived(&arrival, place)),
+            )
+        }
+        None => (entrance(agent)?, Box::new(ready)),
+    };
     let settings = ServiceSettings {
-        name: agent.name.clone().or_else(hosts::own_name).unwrap_or_else(|| "host".to_owned()),
+        name,
         executable: std::env::current_exe()?,
         policy: agent.policy.clone(),
-        entrance: entrance(agent)?,
+        entrance,
         ready,
     };
     serve(&settings).map_err(refusal)
+}
+
+/// An agent of one job, and what it says when it listens, but for the port.
+fn launched(agent: &Agent, bundle: &Path, name: &str) -> anyhow::Result<(Launched, Arrival)> {
+    let by_input = bundle == Path::new("-");
+    let bundle =
+        if by_input { Bundle::read(std::io::stdin().lock())? } else { Bundle::load(bundle)? };
+    let variable = |name: &str| std::env::var(name).ok();
+    let said = arrival::index(variable);
+    let index = agent.index.or(said.map(|(index, _)| index)).ok_or_else(|| {
+        Refusal::Usage(
+            "this process does not know its number in the job: neither Slurm, MPI nor Kubernetes says it here; give --index"
+                .to_owned(),
+        )
+    })?;
+    let node = arrival::node(variable).or_else(|| arrival::label(name));
+    let listen = agent.listen.as_deref().map_or(Ok(ANY_PORT), address)?;
+    let arrival = Arrival {
+        index,
+        address: arrival::address(bundle.limits()).map_err(Refusal::Machine)?,
+        port: listen.port(),
+        node: node
+            .ok_or_else(|| Refusal::Usage("this node has no name: give --name".to_owned()))?,
+        agents: said.and_then(|(_, agents)| agents),
+    };
+    let identity = bundle.identity(index)?;
+    let limits = bundle.limits().clone();
+    Ok((Launched { identity, limits, listen, ends_with_input: by_input }, arrival))
+}
+
+/// The launcher's line, on standard output.
+fn arrived(arrival: &Arrival, place: &str) {
+    let port = place.parse().map_or(arrival.port, |place: SocketAddr| place.port());
+    let said = writeln!(std::io::stdout(), "{}", Arrival { port, ..arrival.clone() });
+    // Without a launcher that listens, the agent ends by itself.
+    drop(said);
 }
 
 fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
@@ -45,6 +98,9 @@ fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
 /// machine could.
 const UNTRUSTED: &str = "an agent listens only to controllers it can tell from strangers: give it --identity FILE (see \
                          `btu hosts keys issue`), --pair for a quick try, --unix PATH for this user alone, or --stdio under ssh";
+
+/// A port that is free.
+const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0);
 
 const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT);
 

@@ -3,6 +3,7 @@
 
 mod access;
 mod check;
+mod launching;
 mod named;
 mod rated;
 mod remote;

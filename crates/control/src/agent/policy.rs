@@ -192,6 +192,11 @@ impl Policy {
         let _ = read::parse("fuzz.toml", &text).map_err(|error| error.to_string());
     }
 
+    /// Lets activities exchange data with the hosts of this network, too.
+    pub(super) fn add_peers(&mut self, network: Option<Cidr>) {
+        self.peers.value.extend(network);
+    }
+
     /// The directory in which host activities may write.
     pub fn scratch_directory(&self) -> &Path {
         &self.scratch_directory.value

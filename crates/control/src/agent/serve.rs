@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use super::AgentError;
 use super::caller::Caller;
 use super::host::Host;
+use super::launched::Launched;
 use super::policy::Policy;
 use super::presence::{AGENTS, Presence};
 use super::service::Service;
@@ -42,6 +43,8 @@ pub enum Entrance {
         /// The certificates that the agent trusts.
         trust: Trust,
     },
+    /// By TLS over TCP, for one job.
+    Launched(Arc<Launched>),
 }
 
 /// The certificates that an agent trusts.
@@ -58,8 +61,10 @@ pub enum Trust {
     Pair,
 }
 
+/// Tells that an agent listens, with its address and the pairing code if there is one.
+pub type Ready = Box<dyn Fn(&str, Option<&str>)>;
+
 /// The settings of a service.
-#[derive(Debug, Clone)]
 pub struct ServiceSettings {
     /// The host's name for controllers.
     pub name: String,
@@ -69,8 +74,8 @@ pub struct ServiceSettings {
     pub policy: Option<PathBuf>,
     /// The entrance of controllers.
     pub entrance: Entrance,
-    /// Called once the agent listens, with its address and the pairing code if there is one.
-    pub ready: fn(&str, Option<&str>),
+    /// Called once the agent listens.
+    pub ready: Ready,
 }
 
 /// The capabilities that an agent of the superuser keeps: those for its workers, a low port, and
@@ -81,7 +86,7 @@ const CAPABILITIES: Capabilities =
 /// Serves until SIGTERM or SIGINT, or until the connection of [`Entrance::Stdio`] ends. SIGHUP
 /// reads the policy, the identity and the revocations again.
 pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
-    let policy = load_policy(settings.policy.as_deref())?;
+    let policy = load_policy(settings)?;
     confine_to(CAPABILITIES).map_err(AgentError::Privileges)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -102,6 +107,9 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
             Entrance::Network { listen, trust } => {
                 by_network(&host, *listen, trust, settings, &mut signals).await
             }
+            Entrance::Launched(launched) => {
+                by_launcher(&host, launched, settings, &mut signals).await
+            }
         };
         // Workers are killed and impairments undone before a controller can conclude that the agent
         // is gone.
@@ -110,8 +118,12 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
     })
 }
 
-fn load_policy(path: Option<&Path>) -> Result<Policy, AgentError> {
-    let policy = path.map_or_else(|| Ok(Policy::default()), Policy::load)?;
+fn load_policy(settings: &ServiceSettings) -> Result<Policy, AgentError> {
+    let path = settings.policy.as_deref();
+    let mut policy = path.map_or_else(|| Ok(Policy::default()), Policy::load)?;
+    if let Entrance::Launched(launched) = &settings.entrance {
+        policy.add_peers(launched.limits.over);
+    }
     let directory = policy.scratch_directory();
     std::fs::create_dir_all(directory)
         .map_err(|source| AgentError::Scratch { path: directory.to_owned(), source })?;
@@ -275,11 +287,8 @@ async fn by_network(
         (None, Trust::Pair) => return Ok(()),
     };
     let mut shown = identity;
-    let tell = Box::new(|line: &str| note!("agent: {line}"));
-    let listener = TlsListener::open(listen, config, ListenerLimits::STANDARD, tell);
-    let listener = listener.map_err(|source| AgentError::Open { address: listen, source })?;
+    let listener = open(host, listen, config)?;
     let handle = listener.handle();
-    host.behind(handle.clone());
     (settings.ready)(
         &listener.address().to_string(),
         pairing.as_ref().map(Pairing::code).as_deref(),
@@ -292,6 +301,37 @@ async fn by_network(
         }) => {}
     }
     Ok(())
+}
+
+async fn by_launcher(
+    host: &Arc<Host>,
+    launched: &Launched,
+    settings: &ServiceSettings,
+    signals: &mut Signals,
+) -> Result<(), AgentError> {
+    let config = trust::server_config(&launched.identity, None)?;
+    let listener = open(host, launched.listen, config)?;
+    let handle = listener.handle();
+    (settings.ready)(&listener.address().to_string(), None);
+    tokio::select! {
+        () = to_clients(host, listener) => {}
+        why = launched.end(&handle) => note!("agent: ends: {why}"),
+        () = signals.follow(|| reload_policy(host, settings)) => {}
+    }
+    Ok(())
+}
+
+/// Begins to listen to controllers on other machines.
+fn open(
+    host: &Arc<Host>,
+    listen: SocketAddr,
+    config: Arc<rustls::ServerConfig>,
+) -> Result<TlsListener, AgentError> {
+    let tell = Box::new(|line: &str| note!("agent: {line}"));
+    let listener = TlsListener::open(listen, config, ListenerLimits::STANDARD, tell);
+    let listener = listener.map_err(|source| AgentError::Open { address: listen, source })?;
+    host.behind(listener.handle());
+    Ok(listener)
 }
 
 /// The data about this agent for controllers.
@@ -343,7 +383,7 @@ fn reload_trust(handle: &ListenerHandle, trust: &Trust, shown: &mut Identity) {
 }
 
 fn reload_policy(host: &Host, settings: &ServiceSettings) {
-    match load_policy(settings.policy.as_deref()) {
+    match load_policy(settings) {
         Ok(policy) => {
             note!("agent: read {policy} again");
             host.set_policy(policy);

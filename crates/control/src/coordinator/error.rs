@@ -65,6 +65,14 @@ pub enum CoordinatorError {
         /// The last error.
         message: String,
     },
+    /// The agents of a job do not start.
+    #[error("starting agents with {launcher}: {message}")]
+    Launch {
+        /// The launcher's program.
+        launcher: String,
+        /// The reason, or its own words.
+        message: String,
+    },
     /// A host cannot be reached.
     #[error("host {host} cannot be reached: {message}")]
     OutOfReach {

@@ -8,11 +8,13 @@
 //! * `host_set`: all hosts of a run, and what can be measured on them (`survey`).
 //! * `notes`: the environments of the hosts before and after a run.
 //! * `here`: this machine, with an agent that no other controller can reach.
+//! * `launch`: agents that `srun` or `mpirun` starts on the nodes of a job.
 //! * `roll`: contacts every host of an inventory at the same time, for `btu hosts check`.
 
 mod clock;
 mod here;
 mod host_set;
+mod launch;
 mod notes;
 mod pipe;
 mod program;
@@ -25,11 +27,13 @@ mod tests;
 mod transport;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use btu_suite::network::Reached;
 
 pub use host_set::HostSet;
+pub use launch::{Launch, LaunchRequest, LaunchedAgent, become_launcher};
 pub use program::Program;
 pub use roll::roll_call;
 pub(crate) use ssh::fuzz_messages as fuzz_ssh_words;
@@ -54,6 +58,8 @@ pub struct HostCall {
 pub struct Access {
     /// The identity of this controller for agents.
     pub keys: Keys,
+    /// The agents that a launcher started for this command.
+    pub launch: Option<Arc<Launch>>,
     /// The user's OpenSSH client.
     pub ssh_program: PathBuf,
     /// The program that is copied to hosts without an agent.

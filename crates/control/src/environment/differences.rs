@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::Environment;
 
 /// Settings that change by themselves, and are no reason for a warning.
-const RESTLESS: [&str; 4] = ["load.", "busy", "cpu_time.", "memory.available_bytes"];
+const RESTLESS: [&str; 6] =
+    ["load.", "busy", "cpu_time.", "memory.available_bytes", "kernel.boot", "job."];
 
 /// A setting that differs between two readings.
 #[derive(Debug, Clone, PartialEq, Eq)]

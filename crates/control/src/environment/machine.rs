@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use btu_suite::machine::host_digest;
 use btu_suite::processors::ProcessorList;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,10 @@ const HUGEPAGES: &str = "sys/kernel/mm/transparent_hugepage";
 pub struct Kernel {
     /// As `uname -r` prints it.
     pub release: Option<String>,
+    /// A digest of this boot's own identity (`/proc/sys/kernel/random/boot_id`): containers and
+    /// namespaces with the same one are one machine. Absent from runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
     /// As `uname -v` prints it: build, preemption model, date.
     pub version: Option<String>,
     /// The parameters on its command line that affect measurements; others can hold secrets.
@@ -110,6 +115,7 @@ impl Kernel {
         });
         Self {
             release: source.text("proc/sys/kernel/osrelease"),
+            boot: source.text("proc/sys/kernel/random/boot_id").map(|id| host_digest(&id)),
             version: source.text("proc/sys/kernel/version"),
             command_line: source.text("proc/cmdline").map(|line| parse::performance_words(&line)),
             clock_source: source

@@ -121,7 +121,7 @@ fn option(host: &Machine) -> Option<String> {
         Reached::Tls { address } | Reached::Pairing { address } => {
             Some(format!("--{station} {}", shell_word(&format!("{name}={address}@{measured}"))))
         }
-        Reached::Ssh { .. } | Reached::Here => None,
+        Reached::Ssh { .. } | Reached::Launched | Reached::Here => None,
     }
 }
 
@@ -142,6 +142,7 @@ fn entry(host: &Machine) -> String {
             format!("control = \"{address}\"")
         }
         Reached::Ssh { destination } => format!("ssh = \"{destination}\""),
+        Reached::Launched => "# started by a launcher: --launcher".to_owned(),
         Reached::Here => "# this machine itself".to_owned(),
     };
     format!("[hosts.{name}]\nrole = \"{station}\"\n{way}\nmeasured = \"{measured}\"")

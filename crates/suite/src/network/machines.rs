@@ -52,6 +52,8 @@ pub enum Reached {
         #[serde(deserialize_with = "border::destination")]
         destination: String,
     },
+    /// By mutual TLS, with certificates for this job alone: a launcher started it.
+    Launched,
     /// As a child of the controller, on its own machine.
     Here,
 }
@@ -87,6 +89,7 @@ impl fmt::Display for Reached {
             Self::Tls { address } => write!(f, "TLS to {address}"),
             Self::Pairing { address } => write!(f, "TLS to {address} with a pairing code"),
             Self::Ssh { destination } => write!(f, "ssh to {destination}"),
+            Self::Launched => f.write_str("TLS, started by a launcher"),
             Self::Here => f.write_str("this machine itself"),
         }
     }

@@ -1,10 +1,11 @@
 //! The requirements for reaching hosts: keys, the OpenSSH client, and the program that btu copies.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use btu_control::coordinator::{Access, Keys, Program};
+use btu_control::coordinator::{Access, Keys, Launch, Program};
 use btu_control::trust::{Identity, Pairing, Revocations};
 use btu_units::Span;
 
@@ -12,11 +13,16 @@ use crate::cli::Reaching;
 use crate::exit::Refusal;
 
 /// Reads the files that the options name; a lost host is called again for this time.
-pub(super) fn access(reaching: &Reaching, reconnect_timeout: Span) -> anyhow::Result<Access> {
+pub(super) fn access(
+    reaching: &Reaching,
+    launch: Option<Arc<Launch>>,
+    reconnect_timeout: Span,
+) -> anyhow::Result<Access> {
     let executable = std::env::current_exe().context("finding this program's own file")?;
     let binary = reaching.ssh_binary.clone().unwrap_or_else(|| executable.clone());
     Ok(Access {
         keys: keys(reaching)?,
+        launch,
         ssh_program: reaching.ssh_program.clone(),
         binary: Program::at(binary),
         executable,

@@ -20,7 +20,7 @@ use crate::stored::runs;
 /// Contacts the hosts and prints their answers.
 pub(crate) fn check(check: &CheckHosts, common: &Common) -> anyhow::Result<()> {
     let calls = calls(check)?;
-    let access = access(&check.reaching, Span::ZERO)?;
+    let access = access(&check.reaching, None, Span::ZERO)?;
     let mut store = preflight::store(common)?;
     let steps = Steps::new(check.quiet);
     steps.say(format!("greeting {} hosts", calls.len()));

@@ -5,7 +5,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use btu_control::coordinator::HostCall;
+use btu_control::coordinator::{HostCall, LaunchedAgent};
 use btu_network::{Control, Host, Inventory, SshDestination};
 use btu_suite::network::{HostName, Machine, Machines, Reached};
 
@@ -27,6 +27,7 @@ pub(super) fn call(host: &Host, reaching: &Reaching) -> HostCall {
         Control::Agent(address) if paired => Reached::Pairing { address: address.to_string() },
         Control::Agent(address) => Reached::Tls { address: address.to_string() },
         Control::Ssh(destination) => Reached::Ssh { destination: destination.to_string() },
+        Control::Launched => Reached::Launched,
     };
     HostCall { name: host.name.clone(), reached }
 }
@@ -92,6 +93,16 @@ pub(super) fn by_ssh(destination: &SshDestination) -> Host {
     Host { name, role: None, control: Control::Ssh(destination.clone()), measured: None }
 }
 
+/// A host whose agent a launcher started.
+pub(super) fn launched(agent: &LaunchedAgent) -> Host {
+    Host {
+        name: agent.name.to_string(),
+        role: None,
+        control: Control::Launched,
+        measured: Some(agent.address),
+    }
+}
+
 /// The address family for measurements on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
@@ -126,6 +137,7 @@ pub(super) fn measured(
     let place = match &host.control {
         Control::Agent(address) => address.host.clone(),
         Control::Ssh(destination) => ssh_host(&reaching.ssh_program, destination),
+        Control::Launched => host.name.clone(),
     };
     let found = (place.as_str(), 0).to_socket_addrs().map_err(|error| {
         let name = &host.name;

@@ -34,6 +34,14 @@ fn hosts(options: &RatedHosts) -> anyhow::Result<Option<Vec<Host>>> {
         });
         return Ok(Some(found.into_iter().collect::<Result<_, _>>()?));
     }
+    if let Some(launch) = options.launching.started(options.reconnect_timeout)? {
+        let hosts: Vec<Host> = launch.agents().iter().map(named::launched).collect();
+        if hosts.len() < HostRole::ALL.len() {
+            let found = hosts.len();
+            return Err(usage(format!("--launcher started {found} agents: a rating has three hosts, test, active and passive")).into());
+        }
+        return Ok(Some(hosts));
+    }
     if !options.ssh.is_empty() {
         if options.ssh.len() != HostRole::ALL.len() {
             return Err(
@@ -79,7 +87,8 @@ pub(crate) fn gather(
     options: &RatedHosts,
     resumed: Option<&str>,
 ) -> anyhow::Result<Gathered> {
-    let access = access(&options.reaching, options.reconnect_timeout)?;
+    let launch = options.launching.started(options.reconnect_timeout)?;
+    let access = access(&options.reaching, launch, options.reconnect_timeout)?;
     let mut party = HostSet::connect_all(machines, &access, resumed).map_err(refused)?;
     let survey = party.survey(plan).map_err(refused)?;
     let impaired = |component: &Component| !component.impairment().is_none();

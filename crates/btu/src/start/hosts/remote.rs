@@ -67,7 +67,7 @@ pub(crate) fn near_and(
     };
     let machines = Machines { hosts: remote.map(machine).into_iter().collect() };
     // A lost host is not called again: the user resumes the run instead.
-    let access = access(reaching, Span::ZERO)?;
+    let access = access(reaching, None, Span::ZERO)?;
     let hosts = HostSet::connect_all(&machines, &access, resumed).map_err(refused)?;
     let hosts = hosts.and_here(here.clone(), &access.executable, directory).map_err(refused)?;
     Ok((hosts, [here, far]))

@@ -1,10 +1,10 @@
 //! The hosts of a study: those of an inventory, or some by ssh. The study chooses the hosts that
 //! take part.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::IpAddr;
 use std::path::Path;
 
+use btu_control::arrival::leaving_for;
 use btu_control::coordinator::HostSet;
 use btu_network::Host;
 use btu_suite::experiment::{Experiment, calls};
@@ -20,6 +20,9 @@ use crate::exit::Refusal;
 pub(crate) fn named_hosts(options: &StudyHosts) -> anyhow::Result<Vec<Host>> {
     if let Some(file) = &options.hosts {
         return listed_hosts(file, &options.reaching);
+    }
+    if let Some(launch) = options.launching.started(options.reconnect_timeout)? {
+        return Ok(launch.agents().iter().map(named::launched).collect());
     }
     let hosts: Vec<Host> = options.ssh.iter().map(named::by_ssh).collect();
     if hosts.is_empty() { Ok(hosts) } else { Ok(checked(hosts, &options.reaching)?) }
@@ -73,18 +76,6 @@ fn here(other: IpAddr) -> Result<Machine, Refusal> {
     Ok(Machine { station, name: HERE.to_owned(), reached: Reached::Here, measured })
 }
 
-/// No packet is sent: the kernel only looks up the route (connect(2)), and the port has no effect.
-fn leaving_for(other: IpAddr) -> io::Result<IpAddr> {
-    let any = if other.is_ipv4() {
-        IpAddr::from(Ipv4Addr::UNSPECIFIED)
-    } else {
-        Ipv6Addr::UNSPECIFIED.into()
-    };
-    let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
-    socket.connect((other, 9))?;
-    Ok(socket.local_addr()?.ip())
-}
-
 /// Reaches and reserves the hosts of `plan`, for the named run, if it has a name already, and
 /// checks that they reach each other.
 pub(crate) fn gather_for<E: Experiment>(
@@ -93,7 +84,8 @@ pub(crate) fn gather_for<E: Experiment>(
     options: &StudyHosts,
     run: Option<&str>,
 ) -> anyhow::Result<HostSet> {
-    let access = access(&options.reaching, options.reconnect_timeout)?;
+    let launch = options.launching.started(options.reconnect_timeout)?;
+    let access = access(&options.reaching, launch, options.reconnect_timeout)?;
     let mut party = HostSet::connect_all(machines, &access, run).map_err(refused)?;
     party.reach(&calls(plan)).map_err(refused)?;
     Ok(party)

@@ -120,6 +120,7 @@ async fn connect_all(
         left_ms: Arc::new(AtomicU64::new(SURVEY_MS)),
     };
     let reached = machines.hosts.iter().map(|host| async {
+        access.check_address(host)?;
         let call = HostCall { name: host.name.clone(), reached: host.reached.clone() };
         let mut remote_host = RemoteHost::call(&call, access).await?;
         remote_host.reserve(&purpose).await?;

@@ -34,6 +34,9 @@ const TURNED_AWAY: &str = "turned_away";
 /// handshakes take a processor some 30 ms.
 const MANY: u64 = 100;
 
+/// Hosts that a warning names.
+const MOST_NAMED: usize = 3;
+
 /// Measures a run on reserved hosts.
 pub(crate) async fn measured<S: Study>(
     journal: Journal<'_>,
@@ -50,6 +53,9 @@ pub(crate) async fn measured<S: Study>(
     monitor.guard(stage.reserve(&journal.lock.run().to_string())).await?;
     let before = monitor.guard(stage.describe(false)).await?;
     let before = notes.keep(stage, Moment::Before, before)?;
+    for shared in one_machine(&before) {
+        notes.warn(&shared)?;
+    }
     session::measure(journal, study, stage, monitor, began, observer).await?;
     match monitor.guard(stage.describe(true)).await {
         Ok(after) => notes.compare(&before, &notes.keep(stage, Moment::After, after)?),
@@ -115,6 +121,29 @@ impl Notes<'_> {
     fn warn(&self, text: &str) -> Result<(), CoordinatorError> {
         self.0.event(Level::Warning, text)
     }
+}
+
+/// Hosts that run on one machine, a warning for each machine: as containers, pods, or processes of a
+/// job.
+fn one_machine(looks: &Looks) -> Vec<String> {
+    let mut of_boot: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (host, environment, _) in looks.values() {
+        if let Some(boot) = &environment.kernel.boot {
+            of_boot.entry(boot).or_default().push(host);
+        }
+    }
+    let several = of_boot.into_values().filter(|hosts| hosts.len() > 1);
+    let warning = |hosts: Vec<&str>| {
+        let named = hosts[..hosts.len().min(MOST_NAMED)].join(", ");
+        let more = match hosts.len() - hosts.len().min(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "{named}{more} are on one machine: they share its processors, and what they exchange need not cross a network"
+        )
+    };
+    several.map(warning).collect()
 }
 
 /// A host's own description, with its name and its clock offsets.

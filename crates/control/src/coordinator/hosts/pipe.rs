@@ -23,7 +23,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(super) struct AgentPipe {
     pub(super) words: BufReader<ChildStdout>,
     pub(super) orders: ChildStdin,
-    complaints: Arc<Mutex<Vec<u8>>>,
+    complaints: Complaints,
     pub(super) child: Child,
 }
 
@@ -50,23 +50,40 @@ impl AgentPipe {
     /// The last line of the child's error output, when it has ended.
     pub(super) async fn last_words(&mut self) -> Option<String> {
         let _ = timeout(LAST_WORDS, self.child.wait()).await;
-        let said = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
-        let said = String::from_utf8_lossy(&said);
-        said.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
+        self.complaints.last_line(|_| true)
     }
 }
 
-/// Keeps the end of a child's error output.
-fn listen(mut complaints: ChildStderr) -> Arc<Mutex<Vec<u8>>> {
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let to = Arc::clone(&kept);
+/// The end of a child's error output.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Complaints(Arc<Mutex<Vec<u8>>>);
+
+impl Complaints {
+    pub(super) fn add(&self, octets: &[u8]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(octets);
+        let excess = kept.len().saturating_sub(COMPLAINTS);
+        kept.drain(..excess);
+    }
+
+    /// The last line of a kind that is not empty.
+    pub(super) fn last_line(&self, is_meant: impl Fn(&str) -> bool) -> Option<String> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = String::from_utf8_lossy(&kept);
+        said.lines()
+            .map(str::trim)
+            .rfind(|line| !line.is_empty() && is_meant(line))
+            .map(str::to_owned)
+    }
+}
+
+fn listen(mut complaints: ChildStderr) -> Complaints {
+    let kept = Complaints::default();
+    let to = kept.clone();
     tokio::spawn(async move {
         let mut buffer = [0; 1024];
         while let Ok(read @ 1..) = complaints.read(&mut buffer).await {
-            let mut to = to.lock().unwrap_or_else(PoisonError::into_inner);
-            to.extend_from_slice(&buffer[..read]);
-            let excess = to.len().saturating_sub(COMPLAINTS);
-            to.drain(..excess);
+            to.add(&buffer[..read]);
         }
     });
     kept

@@ -39,6 +39,7 @@ impl TestAuthority {
         let identity = Some(self.identity("me", Role::Controller));
         Access {
             keys: Keys { identity, ..Keys::default() },
+            launch: None,
             ssh_program: "ssh".into(),
             binary: Program::at("/nowhere".into()),
             executable: "/nowhere".into(),

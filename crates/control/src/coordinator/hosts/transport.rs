@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use btu_suite::network::Reached;
+use btu_suite::network::{Machine, Reached};
 use btu_units::shell_word;
 use rustls::ClientConfig;
 use tokio::net::TcpStream;
@@ -16,6 +16,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::super::client::{AgentLink, GREETING};
 use super::super::error::CoordinatorError;
+use super::launch::LaunchedAgent;
 use super::pipe::AgentPipe;
 use super::ssh::{self, SshCall};
 use super::{Access, HostCall};
@@ -41,17 +42,50 @@ pub struct Keys {
     pub pairings: BTreeMap<String, Pairing>,
 }
 
-impl Keys {
+impl Access {
     fn config(&self, call: &HostCall) -> Result<Arc<ClientConfig>, CoordinatorError> {
         let untrusted =
             |source: TrustError| CoordinatorError::Keys { host: call.name.clone(), source };
+        let keys = &self.keys;
         if let Reached::Pairing { .. } = call.reached {
-            let pairing = self.pairings.get(&call.name).ok_or_else(|| no_code(call))?;
+            let pairing = keys.pairings.get(&call.name).ok_or_else(|| no_code(call))?;
             let identity = pairing.controller().map_err(untrusted)?;
             return trust::client_config(&identity, None).map_err(untrusted);
         }
-        let identity = self.identity.as_ref().ok_or_else(|| no_identity(call))?;
-        trust::client_config(identity, self.revocations.as_ref()).map_err(untrusted)
+        if let (Reached::Launched, Some(launch)) = (&call.reached, &self.launch) {
+            return trust::client_config(&launch.identity, None).map_err(untrusted);
+        }
+        let identity = keys.identity.as_ref().ok_or_else(|| no_identity(call))?;
+        trust::client_config(identity, keys.revocations.as_ref()).map_err(untrusted)
+    }
+
+    /// Refuses a host of a launcher that has another address than in the plan.
+    pub(super) fn check_address(&self, host: &Machine) -> Result<(), CoordinatorError> {
+        if host.reached != Reached::Launched {
+            return Ok(());
+        }
+        let (now, planned) = (self.agent(&host.name)?.address, host.measured);
+        if now == planned {
+            return Ok(());
+        }
+        let message = format!("it is measured at {planned}, and its agent is at {now}: see --over");
+        Err(CoordinatorError::Host { host: host.name.clone(), message })
+    }
+
+    /// The launcher's agent of this host.
+    fn agent(&self, host: &str) -> Result<&LaunchedAgent, CoordinatorError> {
+        let missing = |message: String| CoordinatorError::Host { host: host.to_owned(), message };
+        let launch = self.launch.as_ref().ok_or_else(|| {
+            missing(
+                "a launcher started its agent: give --launcher again, in a job that has this node"
+                    .to_owned(),
+            )
+        })?;
+        launch.agent(host).ok_or_else(|| {
+            let found: Vec<&str> =
+                launch.agents().iter().map(|agent| agent.name.as_str()).collect();
+            missing(format!("this job does not have its node; it has {}", found.join(", ")))
+        })
     }
 }
 
@@ -85,13 +119,17 @@ impl Transport {
         let tls = |address: &String, agent: &str| {
             Ok(Self::Tls {
                 address: address.clone(),
-                config: access.keys.config(call)?,
+                config: access.config(call)?,
                 agent: agent.to_owned(),
             })
         };
         match &call.reached {
             Reached::Tls { address } => tls(address, &call.name),
             Reached::Pairing { address } => tls(address, PAIRED),
+            Reached::Launched => {
+                let agent = access.agent(&call.name)?;
+                tls(&agent.place(), &agent.certified)
+            }
             Reached::Ssh { destination } => Ok(Self::Ssh(SshCall {
                 host: call.name.clone(),
                 destination: destination.clone(),

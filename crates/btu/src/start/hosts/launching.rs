@@ -1,0 +1,90 @@
+//! The agents of a job, which its launcher starts when they are first needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use btu_control::coordinator::{Launch, LaunchRequest};
+use btu_store::Store;
+use btu_units::Span;
+
+use super::rated::refused;
+use crate::cli::Launching;
+use crate::exit::Refusal;
+
+/// The name of Slurm's own launcher.
+const SLURM: &str = "slurm";
+
+/// Slurm's launcher: one process on each node of the allocation, next to what runs there.
+const SRUN: &str = "srun --overlap --ntasks-per-node=1";
+
+impl Launching {
+    /// The agents, which are started now unless they were; `None` if no launcher is named.
+    pub(crate) fn started(&self, reconnect_timeout: Span) -> anyhow::Result<Option<Arc<Launch>>> {
+        let Some(launcher) = &self.launcher else { return Ok(None) };
+        if let Some(launch) = self.launch.get() {
+            return Ok(Some(Arc::clone(launch)));
+        }
+        let command = command(launcher, |name| std::env::var(name).ok())?;
+        let executable = std::env::current_exe()?;
+        let launch = Launch::start(&LaunchRequest {
+            command: &command,
+            executable: &executable,
+            directory: &directory()?,
+            over: self.over,
+            reconnect_timeout: Duration::from(reconnect_timeout),
+        });
+        let launch = Arc::new(launch.map_err(refused)?);
+        Ok(Some(Arc::clone(self.launch.get_or_init(|| launch))))
+    }
+}
+
+/// The directory of stored runs: nodes mostly share its user's home.
+fn directory() -> Result<PathBuf, Refusal> {
+    if let Some(directory) = std::env::var_os("BTU_DATA").filter(|name| !name.is_empty()) {
+        return Ok(directory.into());
+    }
+    let path = Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?;
+    Ok(path.parent().map(Path::to_owned).unwrap_or_default())
+}
+
+/// The launcher's words: `slurm` is `srun` on all nodes of the allocation.
+fn command(
+    launcher: &str,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, Refusal> {
+    let is_slurm = launcher == SLURM;
+    let text = if is_slurm { SRUN } else { launcher };
+    let mut words = shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
+        Refusal::Usage(format!(
+            "--launcher `{launcher}`: it is empty, or a quotation mark is not closed"
+        ))
+    })?;
+    if is_slurm {
+        let nodes = variable("SLURM_JOB_NUM_NODES").ok_or_else(|| {
+            let problem = "--launcher slurm works within a job: run `salloc --nodes 8 btu ...`, or btu in a script for sbatch";
+            Refusal::Usage(problem.to_owned())
+        })?;
+        words.push(format!("--nodes={nodes}"));
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slurm_starts_one_agent_on_each_node() {
+        let in_job = |name: &str| (name == "SLURM_JOB_NUM_NODES").then(|| "8".to_owned());
+        let words = command("slurm", in_job).unwrap();
+        assert_eq!(words, ["srun", "--overlap", "--ntasks-per-node=1", "--nodes=8"]);
+        let outside = command("slurm", |_| None).unwrap_err().to_string();
+        assert!(outside.contains("salloc"), "{outside}");
+        let words = command("mpirun -np 8 -hosts 'a b'", |_| None).unwrap();
+        assert_eq!(words, ["mpirun", "-np", "8", "-hosts", "a b"]);
+        for wrong in ["", "mpirun 'x"] {
+            assert!(command(wrong, |_| None).is_err());
+        }
+    }
+}

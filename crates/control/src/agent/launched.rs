@@ -1,0 +1,87 @@
+//! The life of an agent that a launcher started for one job: it listens on a port of its own, says
+//! so on standard output, and ends with its input, its time limit, its launcher, or its last
+//! controller.
+
+use std::io::{self, Read as _};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use btu_testbed::note;
+use nix::unistd::getppid;
+use tokio::sync::oneshot;
+
+use super::tls_listener::ListenerHandle;
+use crate::trust::{BundleLimits, Identity};
+
+/// An agent of one job.
+#[derive(Debug)]
+pub struct Launched {
+    /// Its identity of the bundle.
+    pub identity: Identity,
+    /// Its limits of the bundle.
+    pub limits: BundleLimits,
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Whether the end of standard input is its own end.
+    pub ends_with_input: bool,
+}
+
+/// How often it looks for the end of its launcher and for controllers.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl Launched {
+    /// Returns when the agent must end, with the reason.
+    pub(super) async fn end(&self, handle: &ListenerHandle) -> &'static str {
+        let input = if self.ends_with_input { Some(end_of_input()) } else { None };
+        tokio::select! {
+            () = ended(input) => "its input has ended",
+            () = tokio::time::sleep(self.limits.lasts) => "its time limit is reached",
+            why = left_alone(handle, self.limits.idle) => why,
+        }
+    }
+}
+
+/// Returns when no controller was connected for `idle`, or when the launcher has ended.
+async fn left_alone(handle: &ListenerHandle, idle: Duration) -> &'static str {
+    let launcher = getppid();
+    let mut last = Instant::now();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if getppid() != launcher {
+            return "its launcher has ended";
+        }
+        if !handle.clients().is_empty() {
+            last = Instant::now();
+        } else if last.elapsed() >= idle {
+            return "no controller is connected";
+        }
+    }
+}
+
+/// A thread that reads standard input to its end.
+fn end_of_input() -> oneshot::Receiver<()> {
+    let (sender, receiver) = oneshot::channel();
+    let read = move || {
+        let mut room = [0; 512];
+        loop {
+            match io::stdin().lock().read(&mut room) {
+                Ok(1..) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => break,
+            }
+        }
+        drop(sender);
+    };
+    if let Err(error) = std::thread::Builder::new().name("input".to_owned()).spawn(read) {
+        note!("agent: standard input is not followed: {error}");
+    }
+    receiver
+}
+
+/// Waits for the end of standard input; for ever without it.
+async fn ended(input: Option<oneshot::Receiver<()>>) {
+    match input {
+        Some(input) => drop(input.await),
+        None => std::future::pending().await,
+    }
+}
