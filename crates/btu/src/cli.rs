@@ -45,7 +45,9 @@ pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use congestion::Congestion;
 pub(crate) use doctor::Doctor;
 pub(crate) use history::History;
-pub(crate) use hosts::{CheckHosts, Hosts, Launching, RatedHosts, Reaching, RemoteEnd, StudyHosts};
+pub(crate) use hosts::{
+    CheckHosts, Hosts, Kubernetes, Launching, RatedHosts, Reaching, RemoteEnd, StudyHosts,
+};
 pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
 pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::{By, Model};

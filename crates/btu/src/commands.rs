@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod keys;
+pub(crate) mod kubernetes;
 pub(crate) mod machine;
 pub(crate) mod model;
 pub(crate) mod model_check;

@@ -21,7 +21,8 @@ use std::process::ExitCode;
 use btu_testbed::file_size;
 
 use commands::{
-    agent, archive, compare, doctor, history, keys, machine, model, papers, rank, report, sim,
+    agent, archive, compare, doctor, history, keys, kubernetes, machine, model, papers, rank,
+    report, sim,
 };
 use start::{hosts, privilege};
 use stored::runs;
@@ -94,6 +95,7 @@ fn on_hosts(hosts: &cli::Hosts, common: &cli::Common) -> anyhow::Result<ExitCode
             common.no_json("an agent prints no result")?;
             agent::run(agent)?;
         }
+        cli::Hosts::Kubernetes(options) => kubernetes::run(options, common)?,
         cli::Hosts::Keys(keys) => keys::run(keys, common)?,
         cli::Hosts::Doctor(doctor) => return doctor::run(doctor, common),
     }

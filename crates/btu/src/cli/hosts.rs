@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use btu_control::coordinator::Launch;
+use btu_control::trust::check_name;
 use btu_network::SshDestination;
 use btu_suite::peers::Cidr;
 use btu_units::Span;
@@ -38,6 +39,16 @@ An inventory:
   control = \"192.0.2.10:7417\"    # where its agent listens; or: ssh = \"user@alpha\"
   measured = \"198.51.100.10\"     # its address on the measured network, where that is another one";
 
+const KUBERNETES_EXAMPLES: &str = "\
+Examples:
+  btu hosts kubernetes --nodes 8 --image registry.example/btu | kubectl apply -f -
+  kubectl logs --follow job/btu-controller        the result
+  kubectl delete job,service,secret btu btu-controller --ignore-not-found
+  btu hosts kubernetes --nodes 3 --image registry.example/btu -- rate --profile standard
+
+The manifest holds the keys of this one job, valid for two days: pass it on, do not keep it.
+`scripts/container` at the root of the sources makes the image.";
+
 /// Hosts to measure with.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hosts {
@@ -51,6 +62,9 @@ pub(crate) enum Hosts {
     /// Manage keys: a private authority, and the identities of hosts and controllers
     #[command(after_help = keys::EXAMPLES)]
     Keys(Keys),
+    /// Print a manifest for Kubernetes: an agent on each node, and a job that measures with them
+    #[command(after_help = KUBERNETES_EXAMPLES)]
+    Kubernetes(Kubernetes),
     /// Check this host: what works, what does not, why that matters, and how to fix it
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(Doctor),
@@ -70,6 +84,44 @@ pub(crate) struct CheckHosts {
     /// Show no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// The arguments of `btu hosts kubernetes`.
+#[derive(Debug, Args)]
+pub(crate) struct Kubernetes {
+    /// How many agents, each on a node of its own
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) nodes: usize,
+    /// The image with btu
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: String,
+    /// Name of the jobs, of the service, and of the pods before their numbers
+    #[arg(long, value_name = "NAME", default_value = "btu", value_parser = label_name)]
+    pub(crate) name: String,
+    /// Processors of each pod
+    #[arg(long, value_name = "CPUS", default_value = "2")]
+    pub(crate) cpu: String,
+    /// Memory of each pod
+    #[arg(long, value_name = "MEMORY", default_value = "1Gi")]
+    pub(crate) memory: String,
+    /// Use the nodes' own network, instead of the pods'
+    #[arg(long)]
+    pub(crate) host_network: bool,
+    /// When the cluster ends both jobs
+    #[arg(long, value_name = "TIME", default_value = "1 h", value_parser = quantity::<Span>)]
+    pub(crate) time_limit: Span,
+    /// What measures [default: fleet --all]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// A name as Kubernetes and certificates take it, with room for what is added to it.
+fn label_name(text: &str) -> Result<String, String> {
+    let is_short = text.len() <= 40 && !text.contains('.');
+    let named = check_name(text).ok().filter(|_| is_short);
+    named
+        .map(str::to_owned)
+        .ok_or_else(|| "write lower-case letters, digits and inner hyphens, at most 40".to_owned())
 }
 
 /// The hosts of `btu rate`.

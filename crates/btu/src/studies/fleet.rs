@@ -23,6 +23,8 @@ const EXAMPLES: &str = "\
 Examples:
   btu fleet --ssh alpha,beta,gamma,delta          by ssh, where nothing is installed
   btu fleet --hosts lab.toml --identity me.pem    hosts with agents
+  btu fleet --launcher slurm                      the nodes of this job: within salloc or sbatch
+  btu fleet --launcher 'mpirun -np 8'             or what else starts a process on each node
   btu fleet --network ethernet-switched-100 --at-once
                                                   the stations of a network file, on this machine
   btu fleet --resume latest                       finish an interrupted run

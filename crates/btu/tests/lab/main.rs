@@ -35,6 +35,7 @@ mod hosts_ssh;
 mod hosts_studies;
 mod kills;
 mod lan;
+mod launchers;
 mod machines;
 mod model_check;
 mod net;

@@ -3,7 +3,7 @@
 /// Whether scripts/test reports that every test ran as an ordinary user already: a result that does not
 /// depend on root is checked once.
 pub(crate) fn tested_already() -> bool {
-    let user = std::env::var("BTU_TESTED_AS").ok();
+    let user = std::env::var("BTU_TESTED_AS").ok().filter(|user| !user.is_empty());
     user.inspect(|user| eprintln!("tested as {user} already")).is_some()
 }
 

@@ -19,6 +19,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -77,7 +78,7 @@ pub struct LaunchRequest<'a> {
 /// A launcher with its agents, which end when this is dropped.
 #[derive(Debug)]
 pub struct Launch {
-    _process: Process,
+    process: Mutex<Process>,
     /// The controller's identity for these agents.
     pub(super) identity: Identity,
     agents: Vec<LaunchedAgent>,
@@ -122,12 +123,18 @@ impl Launch {
         let arrivals = process.arrivals(&lines).map_err(|why| refused(request, &why))?;
         // All have read it.
         process.file = None;
-        Ok(Self { _process: process, identity, agents: named(arrivals) })
+        Ok(Self { process: Mutex::new(process), identity, agents: named(arrivals) })
     }
 
     /// Its agents in the order of their indices.
     pub fn agents(&self) -> &[LaunchedAgent] {
         &self.agents
+    }
+
+    /// Whether the launcher has ended, and all its agents with it.
+    pub(super) fn has_ended(&self) -> bool {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        wait(&mut process.child, Duration::ZERO)
     }
 
     /// The agent whose host has this name.
@@ -344,7 +351,7 @@ fn lines_of(said: impl Read + Send + 'static) -> Receiver<String> {
         let mut said = BufReader::new(said);
         let mut line = Vec::new();
         while let Ok(1..) = (&mut said).take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            // Nobody listens any more when all agents have arrived; the output is still read.
+            // It fails when all agents have arrived; the output is still read.
             let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
             line.clear();
         }

@@ -16,7 +16,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::super::client::{AgentLink, GREETING};
 use super::super::error::CoordinatorError;
-use super::launch::LaunchedAgent;
+use super::launch::{Launch, LaunchedAgent};
 use super::pipe::AgentPipe;
 use super::ssh::{self, SshCall};
 use super::{Access, HostCall};
@@ -108,7 +108,7 @@ fn no_identity(call: &HostCall) -> CoordinatorError {
 /// The way to one host, for repeated calls.
 #[derive(Debug, Clone)]
 pub(super) enum Transport {
-    Tls { address: String, config: Arc<ClientConfig>, agent: String },
+    Tls { address: String, config: Arc<ClientConfig>, agent: String, launch: Option<Arc<Launch>> },
     Ssh(SshCall),
     Here(PathBuf),
 }
@@ -121,6 +121,7 @@ impl Transport {
                 address: address.clone(),
                 config: access.config(call)?,
                 agent: agent.to_owned(),
+                launch: access.launch.clone().filter(|_| call.reached == Reached::Launched),
             })
         };
         match &call.reached {
@@ -146,7 +147,15 @@ impl Transport {
         host: &str,
     ) -> Result<(AgentLink, HelloReply), CoordinatorError> {
         let stream: Box<dyn Duplex> = match self {
-            Self::Tls { address, config, agent } => {
+            Self::Tls { launch: Some(launch), .. } if launch.has_ended() => {
+                let message =
+                    "its launcher has ended, as at the end of a job, and its agent with it";
+                return Err(CoordinatorError::Host {
+                    host: host.to_owned(),
+                    message: message.to_owned(),
+                });
+            }
+            Self::Tls { address, config, agent, .. } => {
                 Box::new(tls(host, address, config, agent).await?)
             }
             Self::Ssh(call) => Box::new(ssh::start(call).await?),
