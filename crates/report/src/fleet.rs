@@ -1,6 +1,7 @@
 //! The result of `btu fleet` as a report.
 
-use btu_studies::fleet::{FALSE_MARKS, Fleet, FleetPlan, FleetVerdict};
+use btu_network::HostName;
+use btu_studies::fleet::{Apart, BrokenPair, FALSE_MARKS, Fleet, FleetPlan, FleetVerdict};
 use btu_units::written_rate;
 
 use crate::html::{Block, Cell, Page, Section, Table};
@@ -55,12 +56,68 @@ fn figures(verdict: &FleetVerdict) -> Vec<KeyFigure> {
 
 /// What is slow, or that nothing is.
 fn headline(verdict: &FleetVerdict) -> String {
-    let Some(model) = &verdict.model else { return "No pair of hosts was measured".to_owned() };
-    let found = [links(verdict, model), hosts(verdict, model), slow_pairs(verdict, model)].concat();
+    let Some(model) = &verdict.model else {
+        let broken = broken(verdict).pop();
+        return broken.unwrap_or_else(|| "No pair of hosts was measured".to_owned());
+    };
+    let found = [
+        broken(verdict),
+        apart(verdict, model),
+        links(verdict, model),
+        hosts(verdict, model),
+        slow_pairs(verdict, model),
+    ]
+    .concat();
     if found.is_empty() {
         return format!("None of {} hosts is slow, and no pair of them", verdict.hosts.len());
     }
     found.join("; ")
+}
+
+/// Pairs that carry nothing; a host by its name alone if none of its pairs does.
+fn broken(verdict: &FleetVerdict) -> Vec<String> {
+    let Some(first) = verdict.broken.first() else { return Vec::new() };
+    let others = 2 * (verdict.hosts.len() - 1);
+    let of_host = |host: &String| {
+        let is_its = |pair: &&BrokenPair| {
+            [&pair.from, &pair.to].map(HostName::as_str).contains(&host.as_str())
+        };
+        verdict.broken.iter().filter(is_its).count()
+    };
+    let lost: Vec<&String> = verdict.hosts.iter().filter(|host| of_host(host) == others).collect();
+    let why = &first.why;
+    if !lost.is_empty() && lost.len() < verdict.hosts.len() {
+        let names = named(&lost.iter().map(|host| host.as_str()).collect::<Vec<_>>());
+        return vec![format!("nothing gets from or to {names}: {why}")];
+    }
+    let more = match verdict.broken.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    vec![format!("{} to {} fails{more}: {why}", first.from, first.to)]
+}
+
+/// Some names, and the number of the rest.
+fn named(names: &[&str]) -> String {
+    // "And 1 more" is no shorter than its name.
+    if names.len() <= MOST_NAMED + 1 {
+        return names.join(", ");
+    }
+    format!("{} and {} more", names[..MOST_NAMED].join(", "), names.len() - MOST_NAMED)
+}
+
+fn apart(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
+    let Some(Apart { groups, share }) = &model.apart else { return Vec::new() };
+    let group = |group: &Vec<usize>| {
+        named(&group.iter().map(|host| verdict.hosts[*host].as_str()).collect::<Vec<_>>())
+    };
+    let groups: Vec<String> = groups.iter().map(group).collect();
+    let text = format!(
+        "It is slow between groups of hosts, {:.0} % of the rate within them: {}",
+        PERCENT * share,
+        groups.join(" | ")
+    );
+    vec![text]
 }
 
 fn links(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
@@ -221,11 +278,13 @@ mod tests {
             senders: (0..8).map(|host| part(is_slow(&host), host)).collect(),
             receivers: (0..8).map(|host| part(behind.contains(&host), host)).collect(),
             slow_pairs,
+            apart: None,
             behind_a_slow_link: if behind.is_empty() { Vec::new() } else { vec![behind.to_vec()] },
         };
         FleetVerdict {
             hosts: (0..8).map(|host| format!("h{host}")).collect(),
             pairs: Vec::new(),
+            broken: Vec::new(),
             model: Some(model),
             at_once: Some(AtOnce {
                 sum_bits_per_second: 376e6,
@@ -252,6 +311,29 @@ mod tests {
         assert_eq!(
             headline(&verdict(&[], &[], vec![pair, pair])),
             "h2 to h6 is slow: 25 % of what these hosts have with others, and 1 more"
+        );
+    }
+
+    #[test]
+    fn what_fails_and_what_lies_apart_come_first() {
+        let mut verdict = verdict(&[], &[], Vec::new());
+        let name = |host: usize| HostName::try_from(format!("h{host}")).unwrap();
+        let pair = |from: usize, to: usize| BrokenPair {
+            from: name(from),
+            to: name(to),
+            why: "timed out".to_owned(),
+        };
+        verdict.broken = vec![pair(1, 2)];
+        assert_eq!(headline(&verdict), "h1 to h2 fails: timed out");
+        let others = (0..8).filter(|host| *host != 3);
+        verdict.broken = others.flat_map(|host| [pair(3, host), pair(host, 3)]).collect();
+        assert_eq!(headline(&verdict), "nothing gets from or to h3: timed out");
+        verdict.broken = Vec::new();
+        let groups = vec![(0..4).collect(), (4..8).collect()];
+        verdict.model.as_mut().unwrap().apart = Some(Apart { groups, share: 0.4 });
+        assert_eq!(
+            headline(&verdict),
+            "It is slow between groups of hosts, 40 % of the rate within them: h0, h1, h2, h3 | h4, h5, h6, h7"
         );
     }
 

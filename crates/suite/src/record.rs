@@ -399,6 +399,9 @@ impl PlacedReport {
             )),
             Failure::Failed { message } => Some(format!("{place} failed: {message}")),
             Failure::Died { status } => Some(format!("{place} died: {status}")),
+            Failure::NotStarted => {
+                Some(format!("{place} was not started, as another activity failed"))
+            }
         }
     }
 }
@@ -422,6 +425,8 @@ pub enum Failure {
         /// Exit status or signal.
         status: String,
     },
+    /// Another activity of the cell could not be prepared.
+    NotStarted,
 }
 
 /// CPU time of a station's processes over a cell.

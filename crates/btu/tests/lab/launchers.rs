@@ -170,6 +170,7 @@ fn mpirun_starts_a_fleet_that_names_its_slow_node() {
     let _ = killed.wait();
     let resumed = ["fleet", "--resume", "latest", "--launcher", &launcher];
     nodes.assert_found(&nodes.json(&[], &resumed), "resumed with mpirun");
+    a_pair_that_fails_is_named(&nodes, &launcher);
     let left = fs::read_dir(nodes.path("data")).expect("a directory").flatten();
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("launch-")), "{left:?}");
@@ -261,6 +262,33 @@ fn the_pods_of_a_manifest_measure_with_each_other() {
     }
     nodes.lab.output(&["net", "down"]);
     nodes.lab.assert_gone();
+}
+
+/// A firewall of one node against one other: the rest of the round counts.
+fn a_pair_that_fails_is_named(nodes: &Nodes, launcher: &str) {
+    if !is_there("nft") {
+        return;
+    }
+    let other = address(nodes, 2);
+    let wall = format!(
+        "nft add table inet wall && nft add chain inet wall in '{{ type filter hook input priority 0; }}' && nft add rule inet wall in ip saddr {other} drop"
+    );
+    let output = nodes.on(1, &["sh", "-c", &wall]).output().expect("nft runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let fleet = [&FLEET[..], &["--at-once", "--launcher", launcher]].concat();
+    let result = nodes.json(&[], &fleet);
+    let broken = result["result"]["broken"].as_array().expect("pairs").iter();
+    let mut broken: Vec<[&str; 2]> =
+        broken.map(|pair| ["from", "to"].map(|end| pair[end].as_str().expect("a name"))).collect();
+    broken.sort_unstable();
+    assert_eq!(broken, [["n1", "n2"], ["n2", "n1"]], "{}", result["result"]["broken"]);
+    let pairs = result["result"]["pairs"].as_array().expect("pairs").iter();
+    let measured = pairs.filter(|pair| pair["goodput_bits_per_second"]["value"].is_f64()).count();
+    // Without one of its pairs no round is measured, neither forth nor back.
+    assert_eq!(measured, NODES * (NODES - 1) - NODES);
+    let shown = nodes.lab.btu(&["show"]).env("BTU_DATA", nodes.path("data")).output();
+    let shown = text(&shown.expect("btu runs").stdout);
+    assert!(shown.starts_with("n1 to n2 fails") || shown.starts_with("n2 to n1 fails"), "{shown}");
 }
 
 /// A Slurm of as many nodes.

@@ -153,11 +153,11 @@ impl AgentLink {
     ) -> Result<Option<SocketAddr>, CoordinatorError> {
         let kind = order.activity.kind();
         let order = Json::of(order).map_err(CoordinatorError::Document)?;
-        let (step, session) = (step as u32, self.session.clone());
-        let request = PrepareRequest { cell, step, order, session };
+        let session = self.session.clone();
+        let request = PrepareRequest { cell, step: step as u32, order, session };
         let endpoint = match timeout(PREPARE_LIMIT, self.client.call(request)).await {
             Ok(Err(status)) if !is_lost(&status) => {
-                return Err(self.unprepared(kind, &status));
+                return Err(self.unprepared(kind, Some(step), &status));
             }
             reply => self.answer("preparing an activity", PREPARE_LIMIT, reply)?.endpoint,
         };
@@ -170,10 +170,16 @@ impl AgentLink {
             .map_err(|_| CoordinatorError::Nonsense { who: self.who.clone(), what: endpoint })
     }
 
-    fn unprepared(&self, activity: &'static str, status: &Status) -> CoordinatorError {
+    fn unprepared(
+        &self,
+        activity: &'static str,
+        step: Option<usize>,
+        status: &Status,
+    ) -> CoordinatorError {
         CoordinatorError::Prepare {
             who: self.who.clone(),
             activity,
+            step,
             message: status.message().to_owned(),
         }
     }
@@ -246,7 +252,7 @@ impl AgentLink {
             session: self.session.clone(),
         };
         match timeout(PREPARE_DISK_FILE_LIMIT, self.client.call(request)).await {
-            Ok(Err(status)) if !is_lost(&status) => Err(self.unprepared("disk", &status)),
+            Ok(Err(status)) if !is_lost(&status) => Err(self.unprepared("disk", None, &status)),
             reply => {
                 let operation = "making the disk activity's file";
                 Ok(path_of_text(&self.answer(operation, PREPARE_DISK_FILE_LIMIT, reply)?.source))

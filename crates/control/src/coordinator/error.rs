@@ -36,6 +36,8 @@ pub enum CoordinatorError {
         who: String,
         /// The kind of the activity.
         activity: &'static str,
+        /// Its place in the script, if it is of one.
+        step: Option<usize>,
         /// The reason that the host gives.
         message: String,
     },

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use btu_store::{NewCell, RunId, RunLock, Store};
 use btu_suite::experiment::{self, CellSetting, Experiment, Measured, Observation, Slot};
-use btu_suite::record::PlacedReport;
+use btu_suite::record::{Failure, PlacedReport};
+use btu_suite::script::{Script, Step};
 use btu_units::written_rate;
 
 use super::error::CoordinatorError;
@@ -99,7 +100,8 @@ impl<E: Experiment> Study for Scripted<E> {
             Err(error @ CoordinatorError::Prepare { .. }) => {
                 let Slot { cell, block, position } = slot.clone();
                 let faults = vec![error.to_string()];
-                let seen = Observation::default();
+                let seen =
+                    Observation { reports: unprepared(&script, error), ..Observation::default() };
                 Ok(Some(Measured { cell, block, position, faults, seen }))
             }
             Err(error) => Err(error),
@@ -109,4 +111,24 @@ impl<E: Experiment> Study for Scripted<E> {
     fn seen<'a>(&self, record: &'a Self::Record) -> (&'a [String], &'a [PlacedReport]) {
         (&record.faults, &record.seen.reports)
     }
+}
+
+/// The reports of a script with an activity that could not be prepared: no other one was started.
+fn unprepared(script: &Script, error: CoordinatorError) -> Vec<PlacedReport> {
+    let CoordinatorError::Prepare { step: Some(failed), message, .. } = error else {
+        return Vec::new();
+    };
+    let failure = |step: usize| {
+        if step == failed {
+            Failure::Failed { message: message.clone() }
+        } else {
+            Failure::NotStarted
+        }
+    };
+    let report = |(number, step): (usize, &Step)| PlacedReport {
+        station: step.host.clone(),
+        activity: step.order.activity.kind().to_owned(),
+        result: Err(failure(number)),
+    };
+    script.steps.iter().enumerate().map(report).collect()
 }

@@ -236,12 +236,12 @@ impl Signatures {
         let host = self.host(plan, if who.is_far() { End::Far } else { End::Near });
         let order = Order::new(plan.seed, self.job.longest().min(DAY), activity);
         standing.prepare(stage, (who, host), &order).await.map_err(|error| match error {
-            CoordinatorError::Prepare { who, activity, message } if stage.is_reserved(host) => {
+            CoordinatorError::Prepare { who, activity, step, message } if stage.is_reserved(host) => {
                 let address = self.address_of_far(stage, plan);
                 let message = format!(
                     "{message}; {host} takes part at {address}, which is to be its address on the measured network"
                 );
-                CoordinatorError::Prepare { who, activity, message }
+                CoordinatorError::Prepare { who, activity, step, message }
             }
             error => error,
         })

@@ -11,7 +11,7 @@ use btu_suite::experiment::{
 };
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::plan::stream;
-use btu_suite::record::{Outcome, Received, Sent};
+use btu_suite::record::{Failure, Outcome, PlacedReport, Received, Sent};
 use btu_suite::script::{Role, Script, Step};
 use btu_suite::text::count;
 use btu_units::{Bytes, Span};
@@ -68,6 +68,12 @@ pub enum FleetCell {
     },
 }
 
+impl FleetCell {
+    fn is_round(&self) -> bool {
+        matches!(self, Self::Round { .. })
+    }
+}
+
 impl fmt::Display for FleetCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -86,12 +92,25 @@ pub struct FleetVerdict {
     pub hosts: Vec<String>,
     /// Every ordered pair.
     pub pairs: Vec<PairResult>,
+    /// Those that failed whenever they were measured.
+    pub broken: Vec<BrokenPair>,
     /// The rates taken apart; `None` if nothing was measured.
     pub model: Option<Fleet>,
     /// All pairs at once; `None` if no round was measured.
     pub at_once: Option<AtOnce>,
     /// The warnings about the result.
     pub warnings: Vec<Warning>,
+}
+
+/// A pair whose stream failed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BrokenPair {
+    /// Who was to send.
+    pub from: HostName,
+    /// Who was to receive.
+    pub to: HostName,
+    /// The first reason.
+    pub why: String,
 }
 
 /// What one host gets through to another.
@@ -198,10 +217,69 @@ impl FleetPlan {
 
     /// The streams of each cell that counts and is of this kind.
     fn by_cell<'a>(&self, cells: &'a [Measured<FleetCell>], is_round: bool) -> Vec<Vec<Flow<'a>>> {
-        let own = cells.iter().filter(|one| {
-            one.is_valid() && matches!(one.cell, FleetCell::Round { .. }) == is_round
-        });
+        let own = cells.iter().filter(|one| one.is_valid() && one.cell.is_round() == is_round);
         own.map(|one| self.flows(&one.cell, &one.seen)).collect()
+    }
+
+    /// The streams with accounts that balance, also of a cell in which another one failed; and the
+    /// pairs of those that failed, with the reasons.
+    fn sorted<'a>(
+        &self,
+        cells: impl Iterator<Item = &'a Measured<FleetCell>>,
+    ) -> (Vec<Flow<'a>>, Vec<([usize; 2], String)>) {
+        let (mut good, mut failed) = (Vec::new(), Vec::new());
+        for one in cells {
+            let why = self.faults_by_pair(one);
+            let is_good =
+                |flow: &Flow<'_>| !why.iter().any(|(pair, _)| *pair == [flow.from, flow.to]);
+            good.extend(self.flows(&one.cell, &one.seen).into_iter().filter(is_good));
+            failed.extend(why);
+        }
+        (good, failed)
+    }
+
+    /// The pairs of a cell that do not count. Without reports none of them does.
+    fn faults_by_pair(&self, one: &Measured<FleetCell>) -> Vec<([usize; 2], String)> {
+        let Some(first) = one.faults.first() else { return Vec::new() };
+        let script = self.script(&one.cell, &CellSetting::unplayed(&self.frame));
+        let steps = script.steps.chunks(2).zip(one.seen.reports.chunks(2));
+        let mut reasons: Vec<Option<String>> = steps
+            .map(|(steps, reports)| {
+                let mut steps = steps.to_vec();
+                if let Some(sender) = steps.get_mut(1) {
+                    sender.peer = Some(0);
+                }
+                let failed = |report: &&PlacedReport| {
+                    matches!(&report.result, Err(failure) if *failure != Failure::NotStarted)
+                };
+                if let Some(failed) = reports.iter().find(failed) {
+                    return failed.failure();
+                }
+                let alone = Script { impairments: Impairments::new(), steps };
+                flow_faults(&alone, reports).into_iter().next()
+            })
+            .collect();
+        let pairs = self.pairs(&one.cell);
+        if reasons.len() < pairs.len() || reasons.iter().all(Option::is_none) {
+            reasons = vec![Some(first.clone()); pairs.len()];
+        }
+        pairs.into_iter().zip(reasons).filter_map(|(pair, why)| Some((pair, why?))).collect()
+    }
+
+    /// The pairs that failed whenever they were measured, each with its first reason.
+    fn broken(&self, good: &[Flow<'_>], failed: Vec<([usize; 2], String)>) -> Vec<BrokenPair> {
+        let mut broken: Vec<BrokenPair> = Vec::new();
+        let hosts = self.hosts();
+        for ([from, to], why) in failed {
+            let is_good = good.iter().any(|flow| [flow.from, flow.to] == [from, to]);
+            let pair = BrokenPair { from: hosts[from].clone(), to: hosts[to].clone(), why };
+            let is_new =
+                broken.iter().all(|known| (&known.from, &known.to) != (&pair.from, &pair.to));
+            if is_new && !is_good {
+                broken.push(pair);
+            }
+        }
+        broken
     }
 
     fn pair(&self, flows: &[&Flow<'_>], [from, to]: [usize; 2]) -> PairResult {
@@ -320,11 +398,12 @@ impl Experiment for FleetPlan {
 
     fn judge(&self, cells: &[Measured<FleetCell>]) -> FleetVerdict {
         let hosts = self.hosts();
-        let [pairs, rounds] = [false, true].map(|is_round| self.by_cell(cells, is_round));
-        let flows = if self.each_alone { &pairs } else { &rounds };
+        let rounds = self.by_cell(cells, true);
+        let (flows, failed) =
+            self.sorted(cells.iter().filter(|one| one.cell.is_round() != self.each_alone));
         let mut by_pair: Vec<Vec<Vec<&Flow<'_>>>> =
             vec![vec![Vec::new(); hosts.len()]; hosts.len()];
-        for flow in flows.iter().flatten() {
+        for flow in &flows {
             by_pair[flow.from][flow.to].push(flow);
         }
         let typical = |flows: &Vec<&Flow<'_>>| {
@@ -342,6 +421,7 @@ impl Experiment for FleetPlan {
                 .filter(|[from, to]| from != to)
                 .map(|[from, to]| self.pair(&by_pair[from][to], [from, to]))
                 .collect(),
+            broken: self.broken(&flows, failed),
             model,
             at_once: self.at_once(&rounds, &rates),
             warnings: warnings(cells).into_iter().chain(once).collect(),

@@ -144,6 +144,7 @@ pub(super) fn final_message(failure: &Failure) -> String {
         }
         Failure::Failed { message } => message.clone(),
         Failure::Died { status } => format!("it died: {status}"),
+        Failure::NotStarted => "it was not started".to_owned(),
     };
     serde_json::to_string(&Word::Failed { message }).unwrap_or_default()
 }

@@ -134,13 +134,13 @@ fn one_machine(looks: &Looks) -> Vec<String> {
     }
     let several = of_boot.into_values().filter(|hosts| hosts.len() > 1);
     let warning = |hosts: Vec<&str>| {
-        let named = hosts[..hosts.len().min(MOST_NAMED)].join(", ");
-        let more = match hosts.len() - hosts.len().min(MOST_NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let mut named = hosts.join(", ");
+        if hosts.len() > MOST_NAMED {
+            named =
+                format!("{} and {} more", hosts[..MOST_NAMED].join(", "), hosts.len() - MOST_NAMED);
+        }
         format!(
-            "{named}{more} are on one machine: they share its processors, and what they exchange need not cross a network"
+            "{named} are on one machine: they share its processors, and what they exchange need not cross a network"
         )
     };
     several.map(warning).collect()

@@ -1,6 +1,7 @@
 //! Finds out the features of hosts: which hosts reach each other, at which rate, and whether the
 //! peers can impair packets.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use btu_suite::accounting;
@@ -68,38 +69,44 @@ pub(super) async fn survey(stage: &mut Stage, plan: &Plan) -> Result<Survey, Coo
     Ok(Survey { unimpaired, udp_offered })
 }
 
-/// Makes each caller exchange requests with its peer over the measured network.
+/// Makes each caller exchange requests with its peer over the measured network. A host has to get
+/// through in one of its calls at least: a single pair that fails is a result of its cell.
 pub(super) async fn reach(
     stage: &mut Stage,
     calls: &[[HostName; 2]],
 ) -> Result<(), CoordinatorError> {
+    let mut met: BTreeSet<&HostName> = BTreeSet::new();
+    let mut failed: Vec<(&[HostName; 2], CoordinatorError)> = Vec::new();
     for call in calls {
-        reach_one(stage, call.each_ref(), secret::token()?).await?;
+        match reach_one(stage, call.each_ref(), secret::token()?).await? {
+            None => met.extend(call),
+            Some(message) => failed.push((call, stage.unreachable(call.each_ref(), message))),
+        }
     }
-    Ok(())
+    let is_cut_off = |call: &[HostName; 2]| call.iter().any(|host| !met.contains(host));
+    match failed.into_iter().find(|(call, _)| is_cut_off(call)) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
 }
 
+/// Why they do not meet, if they do not.
 async fn reach_one(
     stage: &mut Stage,
     call: [&HostName; 2],
     token: Token,
-) -> Result<(), CoordinatorError> {
+) -> Result<Option<String>, CoordinatorError> {
     let script = asking(call, token);
     let played = timeout(REACH_LIMIT, stage.play(&script)).await;
-    let message = match played {
-        Ok(Ok(scene)) => match accounting::balance(None, &script, &scene).faults.into_iter().next()
-        {
-            None => return Ok(()),
-            Some(fault) => fault,
-        },
-        Ok(Err(CoordinatorError::Prepare { message, .. })) => message,
-        Ok(Err(error)) => return Err(error),
+    match played {
+        Ok(Ok(scene)) => Ok(accounting::balance(None, &script, &scene).faults.into_iter().next()),
+        Ok(Err(CoordinatorError::Prepare { message, .. })) => Ok(Some(message)),
+        Ok(Err(error)) => Err(error),
         Err(_) => {
             stage.abandon().await?;
-            format!("nothing came through within {} s", REACH_LIMIT.as_secs())
+            Ok(Some(format!("nothing came through within {} s", REACH_LIMIT.as_secs())))
         }
-    };
-    Err(stage.unreachable(call, message))
+    }
 }
 
 fn asking([asker, called]: [&HostName; 2], token: Token) -> Script {
