@@ -247,5 +247,7 @@ pub(crate) struct RemoteEnd {
     #[arg(long, value_name = "HOST", conflicts_with_all = ["network", "local", "from", "to"])]
     pub(crate) ssh: Option<SshDestination>,
     #[command(flatten)]
+    pub(crate) launching: Launching,
+    #[command(flatten)]
     pub(crate) reaching: Reaching,
 }

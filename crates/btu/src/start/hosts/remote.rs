@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use btu_control::coordinator::{HostCall, HostSet};
-use btu_suite::network::{HostName, Machine, Machines};
+use btu_control::arrival::own_addresses;
+use btu_control::coordinator::{HostCall, HostSet, Launch, LaunchedAgent};
+use btu_suite::network::{HostName, Machine, Machines, Reached};
 use btu_suite::pipe::Remote;
 use btu_units::Span;
 
@@ -11,13 +12,16 @@ use super::access::access;
 use super::named;
 use super::rated::refused;
 use super::studied::HERE;
-use crate::cli::{Reaching, RemoteEnd};
+use crate::cli::RemoteEnd;
 use crate::exit::Refusal;
 
 /// The host that the options name: `to` is one of an inventory's, or one with its addresses; `None`
 /// if they name none.
 pub(crate) fn remote(end: &RemoteEnd, to: Option<&str>) -> anyhow::Result<Option<Remote>> {
     let usage = |problem: String| anyhow::Error::from(Refusal::Usage(problem));
+    if let Some(launch) = end.launching.started(Span::ZERO)? {
+        return started_by_a_launcher(&launch, to).map(Some);
+    }
     let host = match (&end.hosts, &end.ssh, to) {
         (Some(file), _, Some(name)) => {
             let inventory = named::inventory(file)?;
@@ -48,12 +52,31 @@ pub(crate) fn remote(end: &RemoteEnd, to: Option<&str>) -> anyhow::Result<Option
     }))
 }
 
+/// The node of this name, or the first one that has none of this machine's addresses.
+fn started_by_a_launcher(launch: &Launch, to: Option<&str>) -> anyhow::Result<Remote> {
+    let own = own_addresses()?;
+    let is_meant = |agent: &&LaunchedAgent| match to {
+        Some(name) => agent.name.as_str() == name,
+        None => !own.contains(&agent.address),
+    };
+    let found = launch.agents().iter().find(is_meant).ok_or_else(|| {
+        let names: Vec<&str> = launch.agents().iter().map(|agent| agent.name.as_str()).collect();
+        let problem = match to {
+            Some(name) => format!("--to {name}: there is no such node; there are"),
+            None => "every agent is on this machine; name one with --to:".to_owned(),
+        };
+        Refusal::Usage(format!("{problem} {}", names.join(", ")))
+    })?;
+    let (name, measured) = (found.name.to_string(), found.address);
+    Ok(Remote { name, reached: Reached::Launched, measured })
+}
+
 /// This machine with an agent that has its socket in `directory`, and that host, if there is one. A
 /// run that is resumed gets the host at once, even if the host is still reserved for an earlier
 /// process of the same run. Returns the names of both in scripts.
 pub(crate) fn near_and(
     remote: Option<&Remote>,
-    reaching: &Reaching,
+    end: &RemoteEnd,
     resumed: Option<&str>,
     directory: &Path,
 ) -> anyhow::Result<(HostSet, [HostName; 2])> {
@@ -67,7 +90,7 @@ pub(crate) fn near_and(
     };
     let machines = Machines { hosts: remote.map(machine).into_iter().collect() };
     // A lost host is not called again: the user resumes the run instead.
-    let access = access(reaching, None, Span::ZERO)?;
+    let access = access(&end.reaching, end.launching.started(Span::ZERO)?, Span::ZERO)?;
     let hosts = HostSet::connect_all(&machines, &access, resumed).map_err(refused)?;
     let hosts = hosts.and_here(here.clone(), &access.executable, directory).map_err(refused)?;
     Ok((hosts, [here, far]))

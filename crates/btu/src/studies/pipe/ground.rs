@@ -42,7 +42,7 @@ pub(super) fn prepare(
     }
     let reached = hosts::near_and(
         remote.as_ref(),
-        &pipe.remote.reaching,
+        &pipe.remote,
         session.resumed().as_deref(),
         session.directory(),
     );
