@@ -23,6 +23,7 @@ mod secret;
 mod sim;
 mod study;
 mod subject;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -60,6 +61,7 @@ pub(crate) use resume::Resuming;
 pub(crate) use sim::Sim;
 pub(crate) use study::{StudyOptions, TimeLimit, measuring_time, or_usual};
 pub(crate) use subject::{Subject, Subjects};
+pub(crate) use watch::Watch;
 
 use crate::exit::Refusal;
 use crate::terminal::text_options;
@@ -228,6 +230,9 @@ pub(crate) enum Command {
     /// Write a report of a stored run: one self-contained HTML file, or another format
     #[command(after_help = report::EXAMPLES)]
     Report(Report),
+    /// Measure on a schedule, keep every run, and serve the newest numbers to Prometheus
+    #[command(after_help = watch::EXAMPLES)]
+    Watch(Watch),
     /// Rank machines by their stored runs, with price and configuration
     #[command(after_help = rank::EXAMPLES)]
     Rank(Rank),

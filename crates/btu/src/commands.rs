@@ -15,3 +15,4 @@ pub(crate) mod papers;
 pub(crate) mod rank;
 pub(crate) mod report;
 pub(crate) mod sim;
+pub(crate) mod watch;

@@ -22,7 +22,7 @@ use btu_testbed::file_size;
 
 use commands::{
     agent, archive, compare, doctor, history, keys, kubernetes, machine, model, papers, rank,
-    report, sim,
+    report, sim, watch,
 };
 use start::{hosts, privilege};
 use stored::runs;
@@ -66,6 +66,7 @@ fn run(command: cli::Command, common: &cli::Common) -> ExitCode {
             return exit::code_of(compare::run(&compare, common));
         }
         cli::Command::Report(report) => report::run(&report, common),
+        cli::Command::Watch(watch) => return exit::code_of(watch::run(&watch, common)),
         cli::Command::Rank(rank) => rank::run(&rank, common),
         cli::Command::History(history) => history::run(&history, common),
         cli::Command::Completions { shell } => papers::completions(shell, common),

@@ -17,11 +17,14 @@ const LABELS: [&str; 6] =
 const LEFT_OUT: [&str; 3] = ["warnings", "samples", "trials"];
 
 /// Endings of names in other units, those in base units, and the factor between them.
-const UNITS: [(&str, &str, f64); 4] = [
+const UNITS: [(&str, &str, f64); 6] = [
     ("_bits_per_second", "_bytes_per_second", 1.0 / 8.0),
     ("_ns", "_seconds", 1e-9),
     ("_us", "_seconds", 1e-6),
     ("_ms", "_seconds", 1e-3),
+    // Estimates, which have bits per second and seconds in their type.
+    ("_goodput", "_goodput_bytes_per_second", 1.0 / 8.0),
+    ("_round_trip_median", "_round_trip_median_seconds", 1.0),
 ];
 
 /// The gauges of one name: labels and value of each.

@@ -72,7 +72,12 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     print_result(&store, row.summary.id, Shown::by(show.tables), Form::of(common))
 }
 
-/// A result in the text format of `OpenMetrics`.
+/// The result of a run in the text format of `OpenMetrics`.
+pub(crate) fn gauges_of(common: &Common, run: RunId) -> anyhow::Result<String> {
+    let store = preflight::stored(common)?;
+    gauges(&store, &store.run(&run.to_string())?)
+}
+
 fn gauges(store: &Store, row: &RunRow) -> anyhow::Result<String> {
     #[derive(Deserialize)]
     struct Stored {

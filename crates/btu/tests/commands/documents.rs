@@ -37,10 +37,11 @@ fn is_quick(written: &Written) -> bool {
 }
 
 /// Why no test runs a command as it is written, by the words with which it begins or that it has.
-const MARKED: [(&[&str], &str); 29] = [
+const MARKED: [(&[&str], &str); 30] = [
     (&["--to"], "another host: lab/hosts_pipe.rs has its own"),
     (&["--ssh"], "another host: lab/hosts_ssh.rs has its own"),
     (&["--hosts"], "hosts with agents: lab/hosts.rs has its own"),
+    (&["watch"], "runs until it is ended: lab/watch.rs"),
     (&["--launcher"], "a job's nodes: lab/launchers.rs"),
     (&["hosts", "kubernetes"], "prints keys: lab/launchers.rs"),
     (&["--identity"], "keys of the reader"),

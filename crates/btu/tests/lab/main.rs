@@ -54,3 +54,4 @@ mod strangers;
 #[path = "../support/mod.rs"]
 mod support;
 mod truth;
+mod watch;

@@ -1,0 +1,192 @@
+//! `btu watch`: measures on a schedule, keeps every run, says what changed since the one before, and
+//! serves the newest numbers.
+
+mod metrics;
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use btu_store::{RunId, State};
+use btu_testbed::note;
+use btu_testbed::testbed::{Ending, Signals};
+use btu_units::shell_word;
+use clap::Subcommand;
+use nix::sys::signal::Signal;
+
+use crate::SuiteCommand;
+use crate::cli::{Common, Watch};
+use crate::exit::Refusal;
+use crate::start::preflight;
+use crate::stored::runs;
+use crate::suites;
+use metrics::{Metrics, Server};
+
+/// Measures until it is asked to end, or as often as was asked.
+pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
+    let command = measuring(&watch.command)?;
+    // Before there is a second thread.
+    let signals = Signals::take().context("waiting for signals")?;
+    let server = Server::open(watch.listen).map_err(|error| {
+        let place = watch.listen;
+        Refusal::Machine(format!("listening on {place}: {error}; --listen names another port"))
+    })?;
+    note!("watch: numbers for Prometheus at http://{}/metrics", server.address());
+    let every = Duration::from(watch.every);
+    let (mut metrics, mut last) = (Metrics::default(), None);
+    let mut next = Instant::now();
+    let mut left = watch.times;
+    loop {
+        match measure(watch, common, &command, &signals)? {
+            Measured::Stopped(code) => return Ok(code),
+            // The same words will not do better the next time (exit codes of `btu --help`).
+            Measured::Failed(Ending::Exited(code @ (2 | 3))) if last.is_none() => {
+                return Ok(ExitCode::from(code as u8));
+            }
+            Measured::Failed(ending) => {
+                metrics.failed += 1;
+                note!("watch: {} {ending}", shown(&watch.command));
+            }
+            Measured::Run(run) => {
+                metrics.complete += 1;
+                metrics.newest = runs::gauges_of(common, run)?;
+                if let Some(last) = last.replace(run) {
+                    say_what_changed(common, last, run);
+                }
+            }
+        }
+        server.show(&metrics);
+        left = left.map(|left| left.saturating_sub(1));
+        if left == Some(0) {
+            return Ok(if metrics.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+        next = after(next, every);
+        if let Some(signal) = signals.await_request_while(|| Instant::now() < next)? {
+            return Ok(ExitCode::from(128 + signal as u8));
+        }
+    }
+}
+
+/// The next start on the schedule: starts that a long run has missed are left out.
+fn after(last: Instant, every: Duration) -> Instant {
+    let missed = last.elapsed().as_nanos() / every.as_nanos().max(1);
+    let times = u32::try_from(missed).unwrap_or(u32::MAX).saturating_add(1);
+    last + every.saturating_mul(times)
+}
+
+/// The name of the measuring command.
+fn measuring(command: &[OsString]) -> Result<String, Refusal> {
+    let name = command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if SuiteCommand::has_subcommand(&name) {
+        return Ok(name);
+    }
+    Err(Refusal::Usage(format!(
+        "`{name}` measures nothing: after -- comes speed, rate, pipe, app, copy, lan, fleet or run, with options"
+    )))
+}
+
+fn shown(command: &[OsString]) -> String {
+    let words = command.iter().map(|word| shell_word(&word.to_string_lossy()));
+    words.fold("btu".to_owned(), |line, word| line + " " + &word)
+}
+
+/// How a command ended.
+enum Measured {
+    /// With a complete run.
+    Run(RunId),
+    /// Without one.
+    Failed(Ending),
+    /// It was asked to end, and so is this process.
+    Stopped(ExitCode),
+}
+
+/// Runs the command; its output is the user's.
+fn measure(
+    watch: &Watch,
+    common: &Common,
+    command: &str,
+    signals: &Signals,
+) -> anyhow::Result<Measured> {
+    let before = newest(common, command)?;
+    let child = signals.start(&mut btu(common, &watch.command)?);
+    let child = child.context("starting this program again")?;
+    let ending = signals.attend(&child).context("waiting for the measurement")?;
+    // By Ctrl-C or a signal that was passed on (exit codes of `btu --help`), perhaps before the
+    // command was ready for it.
+    let asked = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].map(|signal| signal as i32);
+    match ending {
+        Ending::Exited(code @ (130 | 143)) => {
+            return Ok(Measured::Stopped(ExitCode::from(code as u8)));
+        }
+        Ending::Killed(signal) if asked.contains(&signal) => {
+            return Ok(Measured::Stopped(ExitCode::from(128 + signal as u8)));
+        }
+        _ => {}
+    }
+    let after = newest(common, command)?.filter(|run| Some(*run) != before);
+    Ok(match (ending, after) {
+        (Ending::Exited(0), Some(run)) => Measured::Run(run),
+        (ending, _) => Measured::Failed(ending),
+    })
+}
+
+/// This program with these words, and with the user's directory of runs.
+fn btu(common: &Common, words: &[OsString]) -> anyhow::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(words).stdin(Stdio::null());
+    if let Some(data) = &common.data {
+        command.env("BTU_DATA", data);
+    }
+    if common.json {
+        command.arg("--json");
+    }
+    Ok(command)
+}
+
+/// The newest complete run of a command.
+fn newest(common: &Common, command: &str) -> anyhow::Result<Option<RunId>> {
+    let all = preflight::stored(common)?.runs()?;
+    let of_command = |suite: &str| suites::command(suite).is_some_and(|found| found == command);
+    let mut complete = all.iter().filter(|run| run.state == State::Complete);
+    Ok(complete.rfind(|run| of_command(&run.suite)).map(|run| run.id))
+}
+
+/// The first sentence of `btu compare`; without it, nothing is said.
+fn say_what_changed(common: &Common, last: RunId, run: RunId) {
+    let text = Common { data: common.data.clone(), json: false };
+    let words = ["compare".into(), last.to_string().into(), run.to_string().into()];
+    let compared = btu(&text, &words).and_then(|mut command| Ok(command.output()?));
+    let Ok(compared) = compared else { return };
+    let said = String::from_utf8_lossy(&compared.stdout);
+    let mut lines = said.lines();
+    let first = lines.next().unwrap_or_default();
+    let more = lines.take_while(|line| line.starts_with("  ") && !line.contains("   "));
+    let sentence = more.fold(first.to_owned(), |sentence, line| sentence + " " + line.trim());
+    if !sentence.is_empty() {
+        note!("watch: {sentence}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_keeps_its_beat() {
+        let begun = Instant::now();
+        let minute = Duration::from_mins(1);
+        assert_eq!(after(begun, minute), begun + minute);
+        let Some(long_ago) = begun.checked_sub(Duration::from_secs(150)) else { return };
+        assert_eq!(after(long_ago, minute), long_ago + Duration::from_mins(3));
+    }
+
+    #[test]
+    fn only_what_measures_is_watched() {
+        assert_eq!(measuring(&["speed".into()]).unwrap(), "speed");
+        for word in ["show", "watch", ""] {
+            assert!(measuring(&[word.into()]).is_err(), "{word}");
+        }
+        assert_eq!(shown(&["run".into(), "--".into(), "a b".into()]), "btu run -- 'a b'");
+    }
+}
