@@ -16,6 +16,9 @@ use crate::suites::{Measure, Studied, Suite};
 /// Of more hosts than this, pairs are not measured alone by default: their number grows with the square.
 const ALL_PAIRS: usize = 16;
 
+/// All pairs once, and those that look slow twice more.
+const QUICK_BLOCKS: u32 = 3;
+
 /// The time after which a stream is given up.
 const DEADLINE_MARGIN: Span = Span::from_seconds(30);
 
@@ -75,12 +78,15 @@ impl Fleet {
             return Err(Refusal::Usage(problem).into());
         }
         let (blocks, budget) = self.limit.over(match self.study.profile {
-            ProfileName::Quick => (1, Span::from_seconds(600)),
+            ProfileName::Quick => (QUICK_BLOCKS, Span::from_seconds(600)),
             ProfileName::Standard => (3, Span::from_seconds(1800)),
             ProfileName::Full => (10, Span::from_seconds(7200)),
         });
         let time = self.per_pair.unwrap_or(Span::from_milliseconds(500));
+        let is_quick =
+            matches!(self.study.profile, ProfileName::Quick) && self.limit.time.is_none();
         Ok(FleetPlan {
+            whole_blocks: is_quick.then_some(1),
             each_alone: !self.at_once && hosts.len() <= ALL_PAIRS,
             frame: study::frame::<FleetPlan>(
                 &self.study,

@@ -7,7 +7,7 @@ use btu_stats::{Estimate, Level, arithmetic_mean, geometric_interval, median};
 use btu_suite::accounting::flow_faults;
 use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
 use btu_suite::experiment::{
-    CellSetting, Experiment, Facts, Frame, Measured, Observation, Warning, warnings,
+    CellSetting, Experiment, Facts, Frame, Measured, Observation, Slot, Warning, left, warnings,
 };
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::plan::stream;
@@ -18,7 +18,7 @@ use btu_units::{Bytes, Span};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::model::Fleet;
+use super::model::{Fleet, SlowPair};
 
 /// More hosts than this are no fleet of one run: their pairs grow with the square.
 pub const MOST_HOSTS: usize = 256;
@@ -26,8 +26,8 @@ pub const MOST_HOSTS: usize = 256;
 /// One call of a stream.
 const MESSAGE: Bytes = Bytes::new(65_536);
 
-/// With so many blocks a median leaves one disturbed measurement out.
-const LEAST_BLOCKS: u32 = 3;
+/// Of so many measurements a median leaves one disturbed measurement out.
+const LEAST_MEASUREMENTS: usize = 3;
 
 /// What a cell takes in addition to its streams.
 const AROUND_A_CELL: Span = Span::from_milliseconds(200);
@@ -46,6 +46,10 @@ pub struct FleetPlan {
     pub time: Span,
     /// Whether every ordered pair is measured alone; otherwise its rate is that in its round.
     pub each_alone: bool,
+    /// Of later blocks only the pairs are measured that look slow by those before: what disturbs a
+    /// single measurement looks like a slow pair. `None`: all blocks are whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_blocks: Option<u32>,
 }
 
 /// The key of a cell.
@@ -297,14 +301,20 @@ impl FleetPlan {
         }
     }
 
-    /// What happened once may have had another cause.
-    fn seen_once(&self, model: &Fleet) -> Option<Warning> {
-        let slow = model.slow_pairs.len();
-        (slow > 0 && self.frame.blocks < LEAST_BLOCKS).then(|| Warning {
-            cause: "few repetitions",
-            observed: format!("{}, measured once each", count(slow as u64, "slow pair")),
-            advice: "what disturbs a single measurement looks like a slow pair: measure with --profile standard",
-        })
+    /// The cells of a block that measure slow pairs again.
+    fn again(&self, block: u32, done: &[Measured<FleetCell>]) -> Vec<Slot<FleetCell>> {
+        let before: Vec<_> = done.iter().filter(|one| one.block < block).cloned().collect();
+        let model = self.judge(&before).model;
+        let slow: Vec<[usize; 2]> = model
+            .iter()
+            .flat_map(|model| model.slow_pairs.iter().map(|pair| [pair.from, pair.to]))
+            .collect();
+        let mut slots = left(self, block, done);
+        slots.retain(|slot| {
+            slot.cell.is_round() != self.each_alone
+                && self.pairs(&slot.cell).iter().any(|pair| slow.contains(pair))
+        });
+        slots
     }
 
     /// All pairs of a round together, next to the same pairs alone.
@@ -318,6 +328,17 @@ impl FleetPlan {
             alone_bits_per_second: alone.and_then(|sums| arithmetic_mean(&sums)),
         })
     }
+}
+
+/// What happened once may have had another cause.
+fn seen_once(model: &Fleet, by_pair: &[Vec<Vec<&Flow<'_>>>]) -> Option<Warning> {
+    let is_seldom = |pair: &&SlowPair| by_pair[pair.from][pair.to].len() < LEAST_MEASUREMENTS;
+    let slow = model.slow_pairs.iter().filter(is_seldom).count();
+    (slow > 0).then(|| Warning {
+        cause: "few repetitions",
+        observed: format!("{}, measured less than {LEAST_MEASUREMENTS} times", count(slow as u64, "slow pair")),
+        advice: "what disturbs a single measurement looks like a slow pair: measure with --profile standard",
+    })
 }
 
 impl Experiment for FleetPlan {
@@ -334,6 +355,21 @@ impl Experiment for FleetPlan {
 
     fn frame_mut(&mut self) -> &mut Frame {
         &mut self.frame
+    }
+
+    fn missing(&self, block: u32, done: &[Measured<FleetCell>]) -> Vec<Slot<FleetCell>> {
+        if block >= self.frame.blocks {
+            Vec::new()
+        } else if self.whole_blocks.is_some_and(|whole| block >= whole) {
+            self.again(block, done)
+        } else {
+            left(self, block, done)
+        }
+    }
+
+    fn sure_after(&self, block: u32, _done: &[Measured<FleetCell>]) -> usize {
+        let whole = self.whole_blocks.unwrap_or(u32::MAX).min(self.frame.blocks);
+        whole.saturating_sub(block + 1) as usize * self.cells().len()
     }
 
     fn forecast(&self) -> Span {
@@ -414,7 +450,7 @@ impl Experiment for FleetPlan {
         let places = 0..hosts.len();
         let ordered = places.clone().flat_map(|from| places.clone().map(move |to| [from, to]));
         let model = Fleet::of(&rates);
-        let once = model.as_ref().and_then(|model| self.seen_once(model));
+        let once = model.as_ref().and_then(|model| seen_once(model, &by_pair));
         FleetVerdict {
             hosts: hosts.iter().map(ToString::to_string).collect(),
             pairs: ordered
@@ -458,7 +494,7 @@ mod tests {
             left_out: Vec::new(),
             network,
         };
-        FleetPlan { frame, time: seconds(1), each_alone: true }
+        FleetPlan { frame, time: seconds(1), each_alone: true, whole_blocks: None }
     }
 
     #[test]
@@ -476,6 +512,17 @@ mod tests {
             }
             assert_eq!(met.len(), count * (count - 1) / 2);
         }
+    }
+
+    /// Later blocks of a quick run are for pairs that look slow; here nothing does.
+    #[test]
+    fn later_blocks_measure_nothing_that_looks_well() {
+        let mut plan = FleetPlan { whole_blocks: Some(1), ..plan(8) };
+        plan.frame.blocks = 3;
+        assert_eq!((plan.missing(0, &[]).len(), plan.missing(1, &[]).len()), (63, 0));
+        assert_eq!((plan.sure_after(0, &[]), plan.missing(3, &[]).len()), (0, 0));
+        let whole = FleetPlan { whole_blocks: None, ..plan };
+        assert_eq!((whole.missing(1, &[]).len(), whole.sure_after(0, &[])), (63, 126));
     }
 
     #[test]
