@@ -34,7 +34,7 @@ pub(crate) struct Watch {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Nobody proves who they are at this port, so only this machine's users reach it.
+/// There are no passwords at this port, so only users of this machine reach it.
 fn loopback(text: &str) -> Result<SocketAddr, String> {
     let address: SocketAddr =
         text.parse().map_err(|_| "write an address and a port, as 127.0.0.1:9417".to_owned())?;
