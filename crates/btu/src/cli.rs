@@ -9,6 +9,7 @@ mod doctor;
 mod help;
 mod history;
 mod hosts;
+mod iperf3;
 mod keys;
 mod machine;
 mod model;
@@ -49,6 +50,7 @@ pub(crate) use history::History;
 pub(crate) use hosts::{
     CheckHosts, Hosts, Kubernetes, Launching, RatedHosts, Reaching, RemoteEnd, StudyHosts,
 };
+pub(crate) use iperf3::Iperf3;
 pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
 pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::{By, Model};
@@ -215,6 +217,9 @@ pub(crate) enum Command {
     /// Check hosts, and let other machines measure with this one: agents and keys
     #[command(subcommand, after_help = hosts::EXAMPLES)]
     Hosts(Hosts),
+    /// Serve iperf3's clients, many at a time
+    #[command(after_help = iperf3::EXAMPLES)]
+    Iperf3(Iperf3),
     /// Check network files, and run programs in the networks that they draw
     #[command(subcommand, after_help = net::QUESTIONS)]
     Net(Net),

@@ -21,8 +21,8 @@ use std::process::ExitCode;
 use btu_testbed::file_size;
 
 use commands::{
-    agent, archive, compare, doctor, history, keys, kubernetes, machine, model, papers, rank,
-    report, sim, watch,
+    agent, archive, compare, doctor, history, iperf3, keys, kubernetes, machine, model, papers,
+    rank, report, sim, watch,
 };
 use start::{hosts, privilege};
 use stored::runs;
@@ -59,6 +59,7 @@ fn run(command: cli::Command, common: &cli::Common) -> ExitCode {
         cli::Command::Hosts(hosts) => return exit::code_of(on_hosts(&hosts, common)),
         cli::Command::Former(former) => return run(former.current(), common),
         cli::Command::Net(net) => return net::run(net, common),
+        cli::Command::Iperf3(server) => iperf3::run(&server, common),
         cli::Command::Sim(sim) => sim::run(&sim, common),
         cli::Command::Runs(stored) => on_runs(&stored, common),
         cli::Command::Show(show) => runs::show(&show, common),

@@ -50,6 +50,7 @@ pub use pipe::{
     check as pipe_check, compute, draw_over, keeps_to_quota, largest as pipe_largest, slow_down,
 };
 pub use sys::nice::give_way;
+pub use tcp::info::of as tcp_info;
 
 /// Sets up the network activity of `order`; `None` when the activity is not one of this crate's.
 /// Every port on which it listens checks `callers` before it reads from or answers a caller.

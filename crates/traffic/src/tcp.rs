@@ -2,7 +2,7 @@
 
 pub(crate) mod acceptor;
 pub(crate) mod connect;
-mod info;
+pub(crate) mod info;
 pub(crate) mod line;
 pub(crate) mod receive;
 pub(crate) mod request;

@@ -51,7 +51,13 @@ const GROUPS: [(&str, &[Line]); 5] = [
             ("history", "the papers behind btu, computed again"),
         ],
     ),
-    ("Hosts", &[("hosts", "check hosts; the agent and the keys for measuring with others")]),
+    (
+        "Hosts",
+        &[
+            ("hosts", "check hosts; the agent and the keys for measuring with others"),
+            ("iperf3", "a server for iperf3's clients, many at a time"),
+        ],
+    ),
 ];
 
 /// The options of `-h`, besides those of all commands; `--help` has the others, too.

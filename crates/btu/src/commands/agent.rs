@@ -54,7 +54,7 @@ fn launched(agent: &Agent, bundle: &Path, name: &str) -> anyhow::Result<(Launche
         )
     })?;
     let node = arrival::node(variable).or_else(|| arrival::label(name));
-    let listen = agent.listen.as_deref().map_or(Ok(ANY_PORT), address)?;
+    let listen = agent.listen.as_deref().map_or(Ok(ANY_PORT), |text| address(text, PORT))?;
     let arrival = Arrival {
         index,
         address: arrival::address(bundle.limits()).map_err(Refusal::Machine)?,
@@ -90,7 +90,7 @@ fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
         None if agent.pair => Trust::Pair,
         None => return Err(Refusal::Usage(UNTRUSTED.to_owned())),
     };
-    let listen = agent.listen.as_deref().map_or(Ok(EVERYWHERE), address)?;
+    let listen = agent.listen.as_deref().map_or(Ok(EVERYWHERE), |text| address(text, PORT))?;
     Ok(Entrance::Network { listen, trust })
 }
 
@@ -104,13 +104,13 @@ const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 
 
 const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT);
 
-/// Reads an address of the form `ADDR` or `ADDR:PORT`.
-fn address(text: &str) -> Result<SocketAddr, Refusal> {
+/// Reads an address of the form `ADDR`, which means `port`, or `ADDR:PORT`.
+pub(crate) fn address(text: &str, port: u16) -> Result<SocketAddr, Refusal> {
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let with_port = text.parse().ok();
-    with_port.or_else(|| Some(SocketAddr::new(bare.parse().ok()?, PORT))).ok_or_else(|| {
+    with_port.or_else(|| Some(SocketAddr::new(bare.parse().ok()?, port))).ok_or_else(|| {
         Refusal::Usage(format!(
-            "`{text}` is no address to listen on: write 192.0.2.10, 192.0.2.10:{PORT} or [::]:{PORT}"
+            "`{text}` is no address to listen on: write 192.0.2.10, 192.0.2.10:{port} or [::]:{port}"
         ))
     })
 }
@@ -176,8 +176,8 @@ mod tests {
             ("[::1]", "[::1]:7417"),
             ("[::1]:80", "[::1]:80"),
         ] {
-            assert_eq!(address(text).unwrap().to_string(), expected);
+            assert_eq!(address(text, PORT).unwrap().to_string(), expected);
         }
-        assert!(address("alpha").is_err());
+        assert!(address("alpha", PORT).is_err());
     }
 }

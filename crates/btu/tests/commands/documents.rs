@@ -48,6 +48,7 @@ const MARKED: [(&[&str], &str); 30] = [
     (&["--pair"], "a code of another machine"),
     (&["hosts", "check"], "an inventory of the reader: lab/hosts.rs"),
     (&["hosts", "agent"], "runs until it is ended: lab/agent.rs"),
+    (&["iperf3"], "runs until it is ended: crates/iperf3/tests"),
     (&["hosts", "keys"], "makes an authority: commands/keys.rs"),
     (&["--at"], "a share that is mounted"),
     (&["--trace"], "a file of the reader"),

@@ -12,8 +12,11 @@ use crate::sys::option;
 /// More than any kernel's `struct tcp_info` (280 bytes in Linux 6.18).
 const ROOM: usize = 512;
 
-/// The kernel's data about a connection.
-pub(crate) fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
+/// The kernel's data about a connection (`TCP_INFO`).
+///
+/// # Errors
+/// The socket is none of TCP.
+pub fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
     let mut buffer = [0; ROOM];
     option::tcp_info(socket, &mut buffer).map(parse)
 }

@@ -1,0 +1,37 @@
+//! The arguments of `btu iperf3`.
+
+use btu_units::Span;
+use clap::Args;
+
+use super::quantity;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  btu iperf3 --server                             clients on this machine: iperf3 -c 127.0.0.1
+  btu iperf3 --server --listen 0.0.0.0            clients on every network of this host
+  btu iperf3 --server --listen [::]:5202 --json   another port, IPv6 too; a line of JSON for each test
+  btu iperf3 --server --one-off                   end after one test
+  btu iperf3 --server --exclusive                 one test at a time, as iperf3's own server
+
+Any client can use it, without a key: listen where you know the clients. Ctrl-C ends it and its
+tests. What it can do, and where it differs from iperf3: docs/iperf3.md";
+
+/// The arguments of `btu iperf3`.
+#[derive(Debug, Args)]
+pub(crate) struct Iperf3 {
+    /// Serve clients of iperf3, until a signal
+    #[arg(long, short, required = true)]
+    pub(crate) server: bool,
+    /// Address on which to listen for TCP and UDP [default: 127.0.0.1, port 5201]
+    #[arg(long, value_name = "ADDR[:PORT]")]
+    pub(crate) listen: Option<String>,
+    /// Make one test at a time, and tell other clients that the server is busy
+    #[arg(long)]
+    pub(crate) exclusive: bool,
+    /// End after one test
+    #[arg(long, short = '1')]
+    pub(crate) one_off: bool,
+    /// Refuse tests that would take longer
+    #[arg(long, value_name = "TIME", default_value = "1 h", value_parser = quantity::<Span>)]
+    pub(crate) most_time: Span,
+}

@@ -1,0 +1,135 @@
+//! `btu iperf3 --server`: lets clients of iperf3 measure to this host.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use btu_iperf3::{Event, Limits, PORT, Server, Settings};
+use btu_testbed::note;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use crate::cli::{Common, Iperf3};
+use crate::commands::agent::address;
+use crate::exit::Refusal;
+use crate::terminal;
+
+/// Other hosts reach the server only if its user says so.
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
+
+/// The interval of looks for signals.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Results that wait to be printed.
+const WAITING: usize = 256;
+
+/// Serves until a signal ends it, or one test with `--one-off`.
+pub(crate) fn run(options: &Iperf3, common: &Common) -> anyhow::Result<()> {
+    let most_time = Duration::from_nanos(options.most_time.nanoseconds());
+    if most_time < Duration::from_secs(1) {
+        let why = "--most-time: tests take whole seconds, so allow at least 1 s";
+        return Err(Refusal::Usage(why.to_owned()).into());
+    }
+    let listen = options.listen.as_deref().map_or(Ok(LOOPBACK), |text| address(text, PORT))?;
+    let settings = Settings {
+        exclusive: options.exclusive,
+        one_off: options.one_off,
+        json: common.json,
+        limits: Limits { most_time, ..Limits::STANDARD },
+        ..Settings::at(listen)
+    };
+    // Before there are other threads, which would take the signals.
+    let signals = signals()?;
+    let (tell, events) = sync_channel(WAITING);
+    // The receiver is gone only when the server ends.
+    let server = Server::open(settings, move |event| drop(tell.send(event)))
+        .map_err(|error| Refusal::Machine(error.to_string()))?;
+    let place = format!("iperf3: listening on {}", server.address());
+    if common.json {
+        note!("{place}");
+    } else {
+        terminal::print(&format!("{place}\n"))?;
+    }
+    let result = follow(&server, &signals, &events, common.json);
+    server.stop();
+    // Clients that were told of the end are listed, too.
+    result.and_then(|()| events.try_iter().try_for_each(|event| print(event, common.json)))
+}
+
+fn signals() -> Result<SignalFd, Refusal> {
+    let failed =
+        |error: nix::Error| Refusal::Machine(format!("waiting for signals: {error}; try again"));
+    let mask: SigSet = [Signal::SIGINT, Signal::SIGTERM].into_iter().collect();
+    mask.thread_block().map_err(failed)?;
+    let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+    SignalFd::with_flags(&mask, flags).map_err(failed)
+}
+
+/// Prints what the server tells, until it has to end.
+fn follow(
+    server: &Server,
+    signals: &SignalFd,
+    events: &Receiver<Event>,
+    json: bool,
+) -> anyhow::Result<()> {
+    let mut failures = Failures::new();
+    while !server.has_ended() && signals.read_signal()?.is_none() {
+        match events.recv_timeout(INTERVAL) {
+            Ok(event @ Event::Finished(_)) => print(event, json)?,
+            Ok(event) if failures.may_tell() => print(event, json)?,
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    Ok(())
+}
+
+fn print(event: Event, json: bool) -> anyhow::Result<()> {
+    match event {
+        Event::Finished(report) if json => {
+            terminal::print(&format!("{}\n", serde_json::to_string(&*report)?))
+        }
+        Event::Finished(report) => terminal::print(&report.text()),
+        Event::Failed { client, why } => {
+            note!("iperf3: {client}: {why}");
+            Ok(())
+        }
+    }
+}
+
+/// How many failures are told: a client must not fill a log with them.
+struct Failures {
+    since: Instant,
+    told: u32,
+}
+
+/// In each second.
+const MOST_FAILURES: u32 = 10;
+
+impl Failures {
+    fn new() -> Self {
+        Self { since: Instant::now(), told: 0 }
+    }
+
+    fn may_tell(&mut self) -> bool {
+        if self.since.elapsed() >= Duration::from_secs(1) {
+            *self = Self::new();
+        }
+        self.told += 1;
+        self.told <= MOST_FAILURES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_failures_a_second_are_told() {
+        let mut failures = Failures::new();
+        let told = (0..100).filter(|_| failures.may_tell()).count();
+        assert_eq!(told, 10);
+        failures.since -= Duration::from_secs(1);
+        assert!(failures.may_tell());
+    }
+}

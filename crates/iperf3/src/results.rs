@@ -1,0 +1,183 @@
+//! The results that both ends exchange: what a client says of each stream, and what the server says.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::Ending;
+use crate::protocol::{Protocol, code};
+use crate::streams::{CpuTime, Stream};
+
+/// What the client says of a stream. Of its own numbers only: no harm comes from wrong ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) bytes: u64,
+    pub(crate) packets: u64,
+    pub(crate) lost: u64,
+    pub(crate) jitter_seconds: f64,
+    /// Segments sent again; `None` if the client does not know.
+    pub(crate) resent: Option<u64>,
+    pub(crate) seconds: f64,
+}
+
+/// What the client says of all its streams, by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct ClientResults(HashMap<u64, Said>);
+
+/// More streams than a test can have are ignored.
+const MOST_STREAMS: usize = 256;
+
+impl ClientResults {
+    /// Reads a client's JSON.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, Ending> {
+        let value: Value = serde_json::from_slice(text).map_err(|error| {
+            Ending::refused(code::RESULTS, format!("its results are no JSON: {error}"))
+        })?;
+        let streams = value.get("streams").and_then(Value::as_array);
+        let streams =
+            streams.ok_or_else(|| Ending::refused(code::RESULTS, "its results have no streams"))?;
+        let one = |stream: &Value| {
+            let number = |key: &str| stream.get(key).and_then(Value::as_f64);
+            // A cast of what is out of range ends at the range's end.
+            let whole = |key: &str| {
+                stream
+                    .get(key)
+                    .and_then(Value::as_u64)
+                    .or_else(|| number(key).map(|one| one as u64))
+            };
+            let seconds = number("end_time").unwrap_or(0.0) - number("start_time").unwrap_or(0.0);
+            let said = Said {
+                bytes: whole("bytes").unwrap_or(0),
+                packets: whole("packets").unwrap_or(0),
+                lost: whole("errors").unwrap_or(0),
+                jitter_seconds: number("jitter").unwrap_or(0.0).max(0.0),
+                resent: number("retransmits").filter(|one| *one >= 0.0).map(|one| one as u64),
+                seconds: if seconds.is_finite() { seconds.max(0.0) } else { 0.0 },
+            };
+            Some((whole("id")?, said))
+        };
+        Ok(Self(streams.iter().take(MOST_STREAMS).filter_map(one).collect()))
+    }
+
+    /// What it says of stream `id`.
+    pub(crate) fn of(&self, id: u64) -> Said {
+        self.0.get(&id).copied().unwrap_or_default()
+    }
+}
+
+/// What the server says.
+#[derive(Debug, Serialize)]
+pub(crate) struct ServerResults {
+    cpu_util_total: f64,
+    cpu_util_user: f64,
+    cpu_util_system: f64,
+    /// -1 from a receiver.
+    sender_has_retransmits: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    congestion_used: Option<String>,
+    streams: Vec<ServerStream>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_output_text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server_output_json: Option<Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct ServerStream {
+    id: u64,
+    bytes: u64,
+    retransmits: i64,
+    /// In seconds.
+    jitter: f64,
+    errors: u64,
+    omitted_errors: u64,
+    packets: u64,
+    omitted_packets: u64,
+    start_time: f64,
+    end_time: f64,
+}
+
+impl ServerResults {
+    /// The numbers of `streams` after `counted`, the time without the omitted seconds.
+    pub(crate) fn new(
+        streams: &[Stream],
+        protocol: Protocol,
+        congestion: Option<String>,
+        counted: Duration,
+        whole: Duration,
+        cpu: CpuTime,
+    ) -> Self {
+        let percent = |part: Duration| 100.0 * part.as_secs_f64() / whole.as_secs_f64().max(1e-9);
+        let sends = streams.iter().any(|stream| stream.sends);
+        Self {
+            cpu_util_total: percent(cpu.user + cpu.system),
+            cpu_util_user: percent(cpu.user),
+            cpu_util_system: percent(cpu.system),
+            sender_has_retransmits: if sends { i64::from(protocol == Protocol::Tcp) } else { -1 },
+            congestion_used: congestion,
+            streams: streams
+                .iter()
+                .map(|stream| server_stream(stream, protocol, counted))
+                .collect(),
+            server_output_text: None,
+            server_output_json: None,
+        }
+    }
+}
+
+fn server_stream(stream: &Stream, protocol: Protocol, counted: Duration) -> ServerStream {
+    let moved = stream.moved();
+    let (count, omitted) = (moved.count, moved.omitted);
+    let is_tcp_sender = stream.sends && protocol == Protocol::Tcp;
+    // A receiver's `packets` are those that were sent.
+    let (packets, errors) = if stream.sends {
+        (count.packets, 0)
+    } else {
+        (count.highest, count.highest.saturating_sub(count.packets))
+    };
+    let (omitted_packets, omitted_errors) = if stream.sends {
+        (omitted.packets, 0)
+    } else {
+        (omitted.highest, omitted.highest.saturating_sub(omitted.packets))
+    };
+    ServerStream {
+        id: stream.id,
+        bytes: count.bytes,
+        retransmits: if is_tcp_sender { moved.resent.cast_signed() } else { -1 },
+        jitter: count.jitter_seconds,
+        errors,
+        omitted_errors,
+        packets,
+        omitted_packets,
+        start_time: 0.0,
+        end_time: counted.as_secs_f64(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn streams_are_found_by_their_numbers() {
+        let text = br#"{"streams":[{"id":1,"bytes":5,"retransmits":-1},
+            {"id":3,"bytes":1e3,"retransmits":2,"errors":-4,"jitter":0.001,"start_time":0,"end_time":2.5}]}"#;
+        let results = ClientResults::read(text).expect("results");
+        assert_eq!((results.of(1).bytes, results.of(1).resent), (5, None));
+        let third = results.of(3);
+        assert_eq!((third.bytes, third.resent, third.lost, third.seconds), (1000, Some(2), 0, 2.5));
+        assert_eq!(results.of(2), Said::default());
+        assert!(ClientResults::read(b"{}").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_octets_panic(octets in proptest::collection::vec(any::<u8>(), 0..500)) {
+            let _ = ClientResults::read(&octets);
+        }
+    }
+}
