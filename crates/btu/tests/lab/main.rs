@@ -33,6 +33,7 @@ mod hosts_lab;
 mod hosts_pipe;
 mod hosts_ssh;
 mod hosts_studies;
+mod iperf3_server;
 mod kills;
 mod lan;
 mod launchers;
