@@ -37,7 +37,7 @@ fn is_quick(written: &Written) -> bool {
 }
 
 /// Why no test runs a command as it is written, by the words with which it begins or that it has.
-const MARKED: [(&[&str], &str); 30] = [
+const MARKED: [(&[&str], &str); 31] = [
     (&["--to"], "another host: lab/hosts_pipe.rs has its own"),
     (&["--ssh"], "another host: lab/hosts_ssh.rs has its own"),
     (&["--hosts"], "hosts with agents: lab/hosts.rs has its own"),
