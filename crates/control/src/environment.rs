@@ -57,8 +57,7 @@ pub struct Environment {
     pub cpu_time: Option<MachineCpu>,
     /// The network's settings and interfaces.
     pub network: Network,
-    /// What a scheduler's job gave this process: the variables of [`JOB`] that are set. Empty outside
-    /// of one.
+    /// What a scheduler's job gave this process, as environment variables; empty outside of a job.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub job: BTreeMap<String, String>,
 }

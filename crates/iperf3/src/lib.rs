@@ -5,8 +5,8 @@
 //!                   \-> new:   a test, if there is a place: parameters, streams, data, results
 //! ```
 //!
-//! Each test has a thread for its control connection ([`session`]) and one for each stream
-//! ([`tcp`], [`udp`]). The stream's thread counts, and only it writes its counters; the test's
+//! Each test has a thread for its control connection (`session`) and one for each stream
+//! (`tcp`, `udp`). The stream's thread counts, and only it writes its counters; the test's
 //! thread reads them when the omitted seconds are over and when the client ends the test. So loops
 //! of data neither lock nor allocate.
 //!
