@@ -38,6 +38,7 @@ const GROUPS: [(&str, &[Line]); 5] = [
             ("runs", "list the stored runs; tag, delete, export and import them"),
             ("show", "the result of a stored run again"),
             ("compare", "how much faster or slower, and how sure that is"),
+            ("watch", "measure on a schedule, and serve the numbers to Prometheus"),
             ("report", "a run as one HTML file, or in another format"),
             ("rank", "machines by their stored runs, with price and configuration"),
         ],

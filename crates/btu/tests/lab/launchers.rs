@@ -1,4 +1,4 @@
-//! Fleets whose agents a launcher starts: a real `mpirun`, and a real Slurm with eight `slurmd`. Each
+//! Fleets whose agents a launcher starts: a real `mpirun` (that of MPICH), and a real Slurm with eight `slurmd`. Each
 //! node is a station of a raised network, in which one has a slow line.
 
 use std::fmt::Write as _;
@@ -133,7 +133,7 @@ fn mpirun(nodes: &Nodes) -> String {
     let names: Vec<String> = (0..NODES).map(|node| format!("n{node}")).collect();
     let names = names.join(",");
     format!(
-        "mpirun -np {NODES} -launcher rsh -launcher-exec {rsh} -hosts {names} -localhost {}",
+        "mpiexec.hydra -np {NODES} -launcher rsh -launcher-exec {rsh} -hosts {names} -localhost {}",
         address(nodes, 0)
     )
 }
@@ -148,7 +148,7 @@ fn address(nodes: &Nodes, node: usize) -> String {
 #[test]
 fn mpirun_starts_a_fleet_that_names_its_slow_node() {
     let Some(lab) = Lab::open_once_if_changed() else { return };
-    if !is_there("mpirun") {
+    if !is_there("mpiexec.hydra") {
         return;
     }
     let nodes = Nodes::raise(lab);

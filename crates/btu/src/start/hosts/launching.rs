@@ -11,6 +11,7 @@ use btu_units::Span;
 use super::rated::refused;
 use crate::cli::Launching;
 use crate::exit::Refusal;
+use crate::start::progress::Steps;
 
 /// The name of Slurm's own launcher.
 const SLURM: &str = "slurm";
@@ -26,14 +27,17 @@ impl Launching {
             return Ok(Some(Arc::clone(launch)));
         }
         let command = command(launcher, |name| std::env::var(name).ok())?;
-        let executable = std::env::current_exe()?;
+        let (executable, directory) = (std::env::current_exe()?, directory()?);
+        let steps = Steps::new(false);
+        steps.say(format!("starting agents with {}", command[0]));
         let launch = Launch::start(&LaunchRequest {
             command: &command,
             executable: &executable,
-            directory: &directory()?,
+            directory: &directory,
             over: self.over,
             reconnect_timeout: Duration::from(reconnect_timeout),
         });
+        steps.clear();
         let launch = Arc::new(launch.map_err(refused)?);
         Ok(Some(Arc::clone(self.launch.get_or_init(|| launch))))
     }
