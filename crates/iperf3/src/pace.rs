@@ -21,7 +21,7 @@ impl Pace {
     }
 
     /// How long the next write has to wait at `now`.
-    pub(crate) fn wait(&mut self, now: Instant) -> Duration {
+    fn wait(&mut self, now: Instant) -> Duration {
         let Some(rate) = self.rate else { return Duration::ZERO };
         if self.in_burst > 0 {
             return Duration::ZERO;
@@ -32,18 +32,21 @@ impl Pace {
         due.saturating_duration_since(now)
     }
 
+    /// Waits for the next write, but not long, so that the caller sees the end of the test; returns
+    /// whether the write is due.
+    pub(crate) fn is_due(&mut self) -> bool {
+        let wait = self.wait(Instant::now());
+        if !wait.is_zero() {
+            thread::sleep(wait.min(TICK));
+        }
+        wait <= TICK
+    }
+
     /// Accounts for a write of so many bytes.
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.bits += 8 * bytes as u128;
         self.in_burst = if self.in_burst + 1 >= self.burst { 0 } else { self.in_burst + 1 };
     }
-}
-
-/// Sleeps at most `TICK` of `wait`, so that the caller sees the end of the test; returns whether the
-/// wait is over.
-pub(crate) fn sleep(wait: Duration) -> bool {
-    thread::sleep(wait.min(TICK));
-    wait <= TICK
 }
 
 /// How long a stream's thread may take to see that its test is over.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::counters::{Count, Counters};
-use crate::pace::{Pace, sleep};
+use crate::pace::Pace;
 
 /// The largest read: a client chooses the length of writes, not this server's memory.
 const MOST_READ: usize = 128 << 10;
@@ -47,8 +47,7 @@ pub(crate) fn send(
 ) {
     let mut count = Count::default();
     while !stop.load(Ordering::Relaxed) {
-        let wait = pace.wait(Instant::now());
-        if !wait.is_zero() && !sleep(wait) {
+        if !pace.is_due() {
             continue;
         }
         match socket.write(payload) {

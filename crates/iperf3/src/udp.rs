@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::counters::{Count, Counters};
-use crate::pace::{Pace, sleep};
+use crate::pace::Pace;
 
 /// What a client sends to open a stream; in the byte order of its host, as the answer.
 const GREETING: u32 = 0x3637_3839;
@@ -57,8 +57,7 @@ pub(crate) fn send(
 ) {
     let mut count = Count::default();
     while !stop.load(Ordering::Relaxed) {
-        let wait = pace.wait(Instant::now());
-        if !wait.is_zero() && !sleep(wait) {
+        if !pace.is_due() {
             continue;
         }
         // Receivers need differences only, so it is the clock that nothing sets.

@@ -2,6 +2,7 @@
 
 use btu_network::HostName;
 use btu_studies::fleet::{Apart, BrokenPair, FALSE_MARKS, Fleet, FleetPlan, FleetVerdict};
+use btu_suite::text::first_names;
 use btu_units::written_rate;
 
 use crate::html::{Block, Cell, Page, Section, Table};
@@ -87,7 +88,8 @@ fn broken(verdict: &FleetVerdict) -> Vec<String> {
     let lost: Vec<&String> = verdict.hosts.iter().filter(|host| of_host(host) == others).collect();
     let why = &first.why;
     if !lost.is_empty() && lost.len() < verdict.hosts.len() {
-        let names = named(&lost.iter().map(|host| host.as_str()).collect::<Vec<_>>());
+        let names =
+            first_names(&lost.iter().map(|host| host.as_str()).collect::<Vec<_>>(), MOST_NAMED);
         return vec![format!("nothing gets from or to {names}: {why}")];
     }
     let more = match verdict.broken.len() - 1 {
@@ -97,19 +99,13 @@ fn broken(verdict: &FleetVerdict) -> Vec<String> {
     vec![format!("{} to {} fails{more}: {why}", first.from, first.to)]
 }
 
-/// Some names, and the number of the rest.
-fn named(names: &[&str]) -> String {
-    // "And 1 more" is no shorter than its name.
-    if names.len() <= MOST_NAMED + 1 {
-        return names.join(", ");
-    }
-    format!("{} and {} more", names[..MOST_NAMED].join(", "), names.len() - MOST_NAMED)
-}
-
 fn apart(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
     let Some(Apart { groups, share }) = &model.apart else { return Vec::new() };
     let group = |group: &Vec<usize>| {
-        named(&group.iter().map(|host| verdict.hosts[*host].as_str()).collect::<Vec<_>>())
+        first_names(
+            &group.iter().map(|host| verdict.hosts[*host].as_str()).collect::<Vec<_>>(),
+            MOST_NAMED,
+        )
     };
     let groups: Vec<String> = groups.iter().map(group).collect();
     let text = format!(

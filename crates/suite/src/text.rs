@@ -38,6 +38,15 @@ pub fn named<T: Copy>(
     })
 }
 
+/// The first `most` names and the number of the rest: `a, b and 3 more`. A single further name is no
+/// longer than its number.
+pub fn first_names(names: &[&str], most: usize) -> String {
+    if names.len() <= most + 1 {
+        return names.join(", ");
+    }
+    format!("{} and {} more", names[..most].join(", "), names.len() - most)
+}
+
 /// `1 cell`, `2 cells`.
 pub fn count(number: impl Into<u64>, one: &str) -> String {
     match number.into() {

@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Iperf3, common: &Common) -> anyhow::Result<()> {
     }
     let result = follow(&server, &signals, &events, common.json);
     server.stop();
-    // Clients that were told of the end are listed, too.
+    // Tests that the end broke off are printed, too.
     result.and_then(|()| events.try_iter().try_for_each(|event| print(event, common.json)))
 }
 
@@ -76,7 +76,7 @@ fn follow(
     while !server.has_ended() && signals.read_signal()?.is_none() {
         match events.recv_timeout(INTERVAL) {
             Ok(event @ Event::Finished(_)) => print(event, json)?,
-            Ok(event) if failures.may_tell() => print(event, json)?,
+            Ok(event) if failures.may_print() => print(event, json)?,
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -97,10 +97,10 @@ fn print(event: Event, json: bool) -> anyhow::Result<()> {
     }
 }
 
-/// How many failures are told: a client must not fill a log with them.
+/// How many failures are printed: a client must not fill a log with them.
 struct Failures {
     since: Instant,
-    told: u32,
+    printed: u32,
 }
 
 /// In each second.
@@ -108,15 +108,15 @@ const MOST_FAILURES: u32 = 10;
 
 impl Failures {
     fn new() -> Self {
-        Self { since: Instant::now(), told: 0 }
+        Self { since: Instant::now(), printed: 0 }
     }
 
-    fn may_tell(&mut self) -> bool {
+    fn may_print(&mut self) -> bool {
         if self.since.elapsed() >= Duration::from_secs(1) {
             *self = Self::new();
         }
-        self.told += 1;
-        self.told <= MOST_FAILURES
+        self.printed += 1;
+        self.printed <= MOST_FAILURES
     }
 }
 
@@ -125,11 +125,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_failures_a_second_are_told() {
+    fn ten_failures_a_second_are_printed() {
         let mut failures = Failures::new();
-        let told = (0..100).filter(|_| failures.may_tell()).count();
-        assert_eq!(told, 10);
+        let printed = (0..100).filter(|_| failures.may_print()).count();
+        assert_eq!(printed, 10);
         failures.since -= Duration::from_secs(1);
-        assert!(failures.may_tell());
+        assert!(failures.may_print());
     }
 }

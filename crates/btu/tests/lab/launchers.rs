@@ -334,19 +334,13 @@ impl<'a> Slurm<'a> {
         self.daemons.push(daemon.spawn().expect("a daemon starts"));
     }
 
-    /// `env SLURM_CONF=...` and a command of Slurm.
-    fn words<'b>(&self, variable: &'b str, command: &[&'b str]) -> Vec<&'b str> {
-        let _ = self;
-        [&["env", variable], command].concat()
-    }
-
     fn variable(&self) -> String {
         format!("SLURM_CONF={}", self.nodes.path("slurm.conf"))
     }
 
     fn said(&self, command: &[&str]) -> String {
         let variable = self.variable();
-        let output = self.nodes.on(0, &self.words(&variable, command)).output().expect("it runs");
+        let output = self.nodes.on(0, &words(&variable, command)).output().expect("it runs");
         text(&output.stdout) + &text(&output.stderr)
     }
 
@@ -372,6 +366,11 @@ impl Drop for Slurm<'_> {
             let _ = daemon.wait();
         }
     }
+}
+
+/// `env SLURM_CONF=...` and a command of Slurm.
+fn words<'a>(variable: &'a str, command: &[&'a str]) -> Vec<&'a str> {
+    [&["env", variable], command].concat()
 }
 
 fn configuration(nodes: &Nodes) -> String {
@@ -408,7 +407,7 @@ fn slurm_starts_a_fleet_that_names_its_slow_node() {
     let nodes = Nodes::raise(lab);
     let slurm = Slurm::start(&nodes);
     let variable = slurm.variable();
-    let whole = slurm.words(&variable, &["salloc", "--quiet", "--nodes", "8"]);
+    let whole = words(&variable, &["salloc", "--quiet", "--nodes", "8"]);
     let fleet = [&FLEET[..], &["--launcher", "slurm"]].concat();
     let result = nodes.json(&whole, &fleet);
     nodes.assert_found(&result, "srun");
@@ -441,7 +440,7 @@ fn a_cancelled_job_is_finished_in_another(
     nodes.assert_no_agents(GONE_WITHIN);
     // Fewer nodes are not the same fleet.
     let variable = slurm.variable();
-    let few = slurm.words(&variable, &["salloc", "--quiet", "--nodelist", "n[0-2]", btu]);
+    let few = words(&variable, &["salloc", "--quiet", "--nodelist", "n[0-2]", btu]);
     let resume = ["fleet", "--resume", "latest", "--launcher", "slurm"];
     let output = nodes.on(0, &[&few[..], &resume].concat()).output().expect("salloc runs");
     let error = text(&output.stderr);

@@ -2,7 +2,7 @@
 //! so on standard output, and ends with its input, its time limit, its launcher, or its last
 //! controller.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -62,14 +62,8 @@ async fn left_alone(handle: &ListenerHandle, idle: Duration) -> &'static str {
 fn end_of_input() -> oneshot::Receiver<()> {
     let (sender, receiver) = oneshot::channel();
     let read = move || {
-        let mut room = [0; 512];
-        loop {
-            match io::stdin().lock().read(&mut room) {
-                Ok(1..) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(0) | Err(_) => break,
-            }
-        }
+        // An error is an end, too.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         drop(sender);
     };
     if let Err(error) = std::thread::Builder::new().name("input".to_owned()).spawn(read) {

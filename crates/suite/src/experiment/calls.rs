@@ -66,8 +66,8 @@ mod tests {
             let others: BTreeSet<&HostName> =
                 kept.iter().filter(|call| call.contains(&name)).flatten().collect();
             assert!(others.len() > PARTNERS, "{name}: {others:?}");
-            assert!(kept.iter().any(|call| call[0] == name), "{name} calls nobody");
-            assert!(kept.iter().any(|call| call[1] == name), "nobody calls {name}");
+            assert!(kept.iter().any(|call| call[0] == name), "{name} calls no host");
+            assert!(kept.iter().any(|call| call[1] == name), "no host calls {name}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use btu_control::coordinator::{HostCall, LaunchedAgent};
+use btu_control::coordinator::{HostCall, Launch, LaunchedAgent};
 use btu_network::{Control, Host, Inventory, SshDestination};
 use btu_suite::network::{HostName, Machine, Machines, Reached};
 
@@ -93,14 +93,15 @@ pub(super) fn by_ssh(destination: &SshDestination) -> Host {
     Host { name, role: None, control: Control::Ssh(destination.clone()), measured: None }
 }
 
-/// A host whose agent a launcher started.
-pub(super) fn launched(agent: &LaunchedAgent) -> Host {
-    Host {
+/// The hosts whose agents a launcher started.
+pub(super) fn launched(launch: &Launch) -> Vec<Host> {
+    let host = |agent: &LaunchedAgent| Host {
         name: agent.name.to_string(),
         role: None,
         control: Control::Launched,
         measured: Some(agent.address),
-    }
+    };
+    launch.agents().iter().map(host).collect()
 }
 
 /// The address family for measurements on a host.

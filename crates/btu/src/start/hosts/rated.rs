@@ -35,7 +35,7 @@ fn hosts(options: &RatedHosts) -> anyhow::Result<Option<Vec<Host>>> {
         return Ok(Some(found.into_iter().collect::<Result<_, _>>()?));
     }
     if let Some(launch) = options.launching.started(options.reconnect_timeout)? {
-        let hosts: Vec<Host> = launch.agents().iter().map(named::launched).collect();
+        let hosts = named::launched(&launch);
         if hosts.len() < HostRole::ALL.len() {
             let found = hosts.len();
             return Err(usage(format!("--launcher started {found} agents: a rating has three hosts, test, active and passive")).into());

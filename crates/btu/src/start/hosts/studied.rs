@@ -22,7 +22,7 @@ pub(crate) fn named_hosts(options: &StudyHosts) -> anyhow::Result<Vec<Host>> {
         return listed_hosts(file, &options.reaching);
     }
     if let Some(launch) = options.launching.started(options.reconnect_timeout)? {
-        return Ok(launch.agents().iter().map(named::launched).collect());
+        return Ok(named::launched(&launch));
     }
     let hosts: Vec<Host> = options.ssh.iter().map(named::by_ssh).collect();
     if hosts.is_empty() { Ok(hosts) } else { Ok(checked(hosts, &options.reaching)?) }

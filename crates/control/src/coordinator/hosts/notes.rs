@@ -7,6 +7,7 @@ use std::time::Instant;
 use btu_store::{Level, Moment};
 use btu_suite::network::HostName;
 use btu_suite::record::HostClock;
+use btu_suite::text::first_names;
 use serde_json::{Value, json};
 
 use super::super::error::CoordinatorError;
@@ -134,11 +135,7 @@ fn one_machine(looks: &Looks) -> Vec<String> {
     }
     let several = of_boot.into_values().filter(|hosts| hosts.len() > 1);
     let warning = |hosts: Vec<&str>| {
-        let mut named = hosts.join(", ");
-        if hosts.len() > MOST_NAMED {
-            named =
-                format!("{} and {} more", hosts[..MOST_NAMED].join(", "), hosts.len() - MOST_NAMED);
-        }
+        let named = first_names(&hosts, MOST_NAMED);
         format!(
             "{named} are on one machine: they share its processors, and what they exchange need not cross a network"
         )
