@@ -1,12 +1,13 @@
 //! Valid octets to begin with, made again each time, because a fuzzer cannot guess a signature.
 
 use std::io::Read;
+use std::time::Duration;
 
 use btu_control::environment::collect;
 use btu_control::protocol::{
     HelloReply, Json, PROTOCOL, PrepareRequest, Request as Call, ReserveRequest,
 };
-use btu_control::trust::{Authority, Choice, Pairing, Role};
+use btu_control::trust::{Authority, Bundle, BundleLimits, Choice, Pairing, Role};
 use btu_stats::Histogram;
 use btu_store::{Level, Moment, NewCell, NewRun, RunLock, State, Store};
 use btu_suite::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Word, Work};
@@ -43,6 +44,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "account" => accounts(),
         "app_requests" => app_requests(),
         "archive" => archives(),
+        "bundle" => vec![bundle()],
         "calibration" => vec![CALIBRATION.as_bytes().to_vec()],
         "capture" => vec![capture()],
         "certificate" => certificates(),
@@ -55,7 +57,12 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         ],
         "identity" => vec![identity().into_bytes()],
         "import_and_show" => lines_of_runs(),
+        "import_flent" => vec![FLENT.as_bytes().to_vec()],
+        "import_hyperfine" => vec![HYPERFINE.as_bytes().to_vec()],
+        "import_iperf3" => vec![IPERF3_TCP.as_bytes().to_vec(), IPERF3_UDP.as_bytes().to_vec()],
         "inventory" => vec![INVENTORY.as_bytes().to_vec()],
+        "iperf3_parameters" => vec![IPERF3_PARAMETERS.as_bytes().to_vec()],
+        "iperf3_results" => vec![IPERF3_RESULTS.as_bytes().to_vec()],
         "network_file" => btu_network::library().iter().map(|(_, text)| text.as_bytes().to_vec()).collect(),
         "nfs_answer" => vec![words(&NFS_ANSWER)],
         "nfs_call" => vec![words(&NFS_GETATTR), words(&NFS_WRITE)],
@@ -104,6 +111,32 @@ const INVENTORY: &str = "[hosts.alpha]\nrole = \"test\"\ncontrol = \"192.0.2.10:
 
 const OPERATION_TRACE: &str = "# seconds operation file\n0 stat letter\n0.1 open letter\n0.2 read letter 0 4096\n1 make new\n\
                                1.1 write new 0 4096\n1.2 flush new\n1.3 rename new letter\n2 remove notes\n";
+
+/// Files of other programs, with the fields that are read.
+const FLENT: &str = r#"{"metadata":{"NAME":"tcp_upload","TIME":"2026-11-28T00:14:20.913133Z","HOST":"server","TITLE":"",
+    "TOTAL_LENGTH":7,"FLENT_VERSION":"2.3.0","FAILED_RUNNERS":0,"SERIES_META":{"TCP upload":{"UNITS":"Mbits/s",
+    "MEAN_VALUE":18.72},"Ping (ms) ICMP":{"UNITS":"ms"}}},"x_values":[0.0,0.2],"results":{"TCP upload":[null,18.5],
+    "Ping (ms) ICMP":[10.1,13]},"raw_values":{"Ping (ms) ICMP":[{"t":1.5,"val":10.1},{"t":1.7,"val":"x"}]},"version":4}"#;
+const HYPERFINE: &str = r#"{"results":[{"command":"sleep 0.1","mean":0.1,"stddev":0.01,"median":0.1,"user":0.001,
+    "system":0.001,"min":0.1,"max":0.1,"times":[0.1,0.11],"exit_codes":[0,null],"parameters":{"seconds":"0.1"}}]}"#;
+const IPERF3_TCP: &str = r#"{"start":{"version":"iperf 3.12","timestamp":{"timesecs":1795824798},"connecting_to":
+    {"host":"server","port":5201},"test_start":{"protocol":"TCP","num_streams":2,"omit":1,"reverse":0,"target_bitrate":0}},
+    "intervals":[{"sum":{"end":1.0,"bits_per_second":18e6,"omitted":true}},{"sum":{"end":1.0,"bits_per_second":19e6,
+    "omitted":false},"sum_bidir_reverse":{"end":1.0,"bits_per_second":9e6,"omitted":false}}],"end":{"streams":[{"sender":
+    {"mean_rtt":32620,"sender":true}}],"sum_sent":{"seconds":1,"bits_per_second":19e6,"retransmits":3},"sum_received":
+    {"seconds":1,"bits_per_second":18e6},"sum_sent_bidir_reverse":{"seconds":1,"bits_per_second":9e6,"retransmits":-1},
+    "sum_received_bidir_reverse":{"seconds":1,"bits_per_second":9e6},"cpu_utilization_percent":{"host_total":3.5,
+    "remote_total":2},"sender_tcp_congestion":"bbr"},"title":"a test"}"#;
+const IPERF3_UDP: &str = r#"{"start":{"accepted_connection":{"host":"client","port":40000},"test_start":{"protocol":"UDP",
+    "num_streams":1,"reverse":0,"target_bitrate":25000000}},"intervals":[],"end":{"sum":{"seconds":3.1,"bits_per_second":0},
+    "sum_received":{"seconds":3.1,"bits_per_second":19e6,"jitter_ms":0.4,"lost_packets":1356,"packets":6472,
+    "lost_percent":20.95}},"error":"interrupt"}"#;
+
+/// What a client of iperf3 says before and after a test.
+const IPERF3_PARAMETERS: &str = r#"{"udp":true,"omit":0,"time":10,"num":0,"blockcount":0,"parallel":2,"len":1448,
+    "reverse":true,"bandwidth":1000000,"pacing_timer":1000,"client_version":"3.12"}"#;
+const IPERF3_RESULTS: &str = r#"{"cpu_util_total":1.5,"streams":[{"id":1,"bytes":5,"retransmits":-1,"jitter":0.001,
+    "errors":2,"packets":9,"start_time":0,"end_time":2.5}]}"#;
 
 const POLICY: &str = "activities = [\"tcp-send\", \"cpu\"]\ncontrollers = [\"carol\"]\npeers = [\"192.0.2.0/24\"]\nruns_at_once = 2\n\
                       [limits]\nrate = \"1 Gb/s\"\nbytes = \"100 GB\"\nduration = \"10 min\"\n\
@@ -594,6 +627,17 @@ fn app_requests() -> Vec<Vec<u8>> {
         .into_iter()
         .flat_map(|workload| [true, false].map(|shown| of(workload.requests(shown))))
         .collect()
+}
+
+fn bundle() -> Vec<u8> {
+    let limits = BundleLimits {
+        lasts: Duration::from_hours(1),
+        idle: Duration::from_mins(2),
+        towards: vec![[192, 0, 2, 1].into()],
+        over: Some("10.0.0.0/8".parse().expect("a network")),
+    };
+    let (bundle, _) = Bundle::issue(&["alpha".to_owned()], limits, 1).expect("a bundle");
+    bundle.to_text().into_bytes()
 }
 
 fn identity() -> String {

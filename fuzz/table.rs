@@ -3,16 +3,18 @@
 #[path = "readback.rs"]
 pub mod readback;
 
+use btu_studies::imports::Imported;
 use btu_suite::app::{Display, REQUEST_BYTES, Request};
 
 /// Gets any octets, and returns.
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 37] = [
+pub const TARGETS: [(&str, Decoder); 43] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", |octets| btu_store::fuzz_import(octets, readback::study)),
+    ("bundle", btu_control::fuzz::bundle),
     ("calibration", btu_control::fuzz::calibration),
     ("capture", btu_testbed::fuzz::capture),
     ("certificate", btu_control::fuzz::certificate),
@@ -23,7 +25,12 @@ pub const TARGETS: [(&str, Decoder); 37] = [
     ("http_head", btu_load::fuzz::http_head),
     ("identity", btu_control::fuzz::identity),
     ("import_and_show", readback::import_and_show),
+    ("import_flent", |octets| imported(octets, btu_studies::imports::flent::read)),
+    ("import_hyperfine", |octets| imported(octets, btu_studies::imports::hyperfine::read)),
+    ("import_iperf3", |octets| imported(octets, btu_studies::imports::iperf3::read)),
     ("inventory", inventory),
+    ("iperf3_parameters", btu_iperf3::fuzz::parameters),
+    ("iperf3_results", btu_iperf3::fuzz::results),
     ("network_file", btu_network::fuzz_read),
     ("nfs_answer", btu_load::fuzz::nfs_answer),
     ("nfs_call", btu_load::fuzz::nfs_call),
@@ -69,6 +76,14 @@ fn app_requests(octets: &[u8]) {
         }
     }
     drop(display.picture().digest());
+}
+
+/// A file of another program: by its own reader, and by the one that recognises it.
+fn imported(octets: &[u8], read: fn(&str) -> Result<Imported, String>) {
+    let Ok(text) = str::from_utf8(octets) else { return };
+    for imported in [read(text), btu_studies::imports::read(text)].into_iter().flatten() {
+        drop(imported.run.check());
+    }
 }
 
 fn inventory(octets: &[u8]) {

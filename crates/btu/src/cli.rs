@@ -403,7 +403,7 @@ pub(crate) enum RunsCommand {
     /// Write runs to one file, to keep them or to copy them to another machine
     #[command(after_help = archive::EXPORT_EXAMPLES)]
     Export(Export),
-    /// Store the runs of a file that `btu runs export` wrote
+    /// Store the runs of a file: of btu, iperf3, Flent or hyperfine
     #[command(after_help = archive::IMPORT_EXAMPLES)]
     Import(Import),
     /// List machines, and give them names and prices

@@ -5,6 +5,7 @@ pub(crate) mod archive;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod history;
+pub(crate) mod imports;
 pub(crate) mod iperf3;
 pub(crate) mod keys;
 pub(crate) mod kubernetes;

@@ -3,6 +3,7 @@
 pub(crate) mod provenance;
 pub(crate) mod resume;
 pub(crate) mod runs;
+pub(crate) mod single;
 
 use std::collections::BTreeMap;
 
@@ -392,7 +393,8 @@ fn congestion_control(row: &RunRow) -> Option<String> {
     let asked = in_plan.iter().find_map(|path| row.plan.pointer(path)?.as_str().map(str::to_owned));
     let asked = asked.or_else(|| of_pipe(&row.plan, "congestion_control"));
     let own = || before(row)?.network.settings.get("net.ipv4.tcp_congestion_control").cloned();
-    let used = asked.or_else(own).filter(|_| row.summary.suite != btu_suite::roll::SUITE)?;
+    let has_none = [btu_suite::roll::SUITE, btu_suite::foreign::SUITE];
+    let used = asked.or_else(own).filter(|_| !has_none.contains(&row.summary.suite.as_str()))?;
     let usual =
         own().filter(|usual| *usual != used).map(|usual| format!(" (this machine's own: {usual})"));
     Some(format!("congestion control: {used}{}", usual.unwrap_or_default()))

@@ -2,6 +2,7 @@
 //! of suites is in `main.rs`; `show`, `report`, `compare`, `--resume`, `import` and the list of
 //! commands use only that table.
 
+pub(crate) mod foreign;
 mod rating;
 mod roll_call;
 mod signatures;
@@ -15,12 +16,14 @@ use btu_store::{RunRow, Store};
 use btu_studies::papers::Study;
 use btu_suite::experiment::AnyExperiment;
 use clap::Args;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::SuiteCommand;
 use crate::cli::{Common, Compare};
 use crate::exit::Refusal;
 use crate::stored::provenance;
+use foreign::Foreign;
 use roll_call::RollCall;
 
 pub(crate) use rating::Rating;
@@ -91,6 +94,16 @@ pub(crate) trait Suite: Sync {
     /// The result as JSON: the output of `show --json`.
     fn json(&self, store: &Store, row: &RunRow) -> anyhow::Result<String>;
 
+    /// A JSON whose numbers are the gauges of `btu show --openmetrics`: the result.
+    fn numbers(&self, store: &Store, row: &RunRow) -> anyhow::Result<Value> {
+        #[derive(Deserialize)]
+        struct Stored {
+            result: Value,
+        }
+        let Stored { result } = serde_json::from_str(&self.json(store, row)?)?;
+        Ok(result)
+    }
+
     /// The result for a terminal.
     fn text(&self, store: &Store, row: &RunRow, options: &TextOptions) -> anyhow::Result<String>;
 
@@ -119,7 +132,7 @@ pub(crate) trait Suite: Sync {
 
 /// The suite of this name in the store.
 fn named(name: &str) -> Option<&'static dyn Suite> {
-    let checks: &[&dyn Suite] = &[&RollCall];
+    let checks: &[&dyn Suite] = &[&RollCall, &Foreign];
     SuiteCommand::SUITES.iter().chain(checks).copied().find(|suite| suite.has(name))
 }
 

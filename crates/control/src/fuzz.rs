@@ -13,11 +13,19 @@ use crate::environment::Environment;
 use crate::protocol::{
     CollectReply, DescribeReply, HelloReply, RenewReply, Request, ReserveReply, fuzz_frames,
 };
-use crate::trust::{Card, Identity, Pairing, Revocations, check_name};
+use crate::trust::{Bundle, Card, Identity, Pairing, Revocations, check_name};
 
 /// Parses an identity file (PEM).
 pub fn identity(octets: &[u8]) {
     shown(Identity::parse("fuzz.pem", octets).map(|identity| identity.to_pem()));
+}
+
+/// What a launcher hands to the agents that it starts.
+pub fn bundle(octets: &[u8]) {
+    shown(Bundle::parse(&String::from_utf8_lossy(octets)).map(|bundle| {
+        shown(bundle.identity(0).map(|identity| identity.to_pem()));
+        bundle.to_text()
+    }));
 }
 
 /// A list of revoked certificates.

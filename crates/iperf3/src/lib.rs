@@ -20,6 +20,8 @@ mod company;
 mod control;
 mod counters;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod pace;
 mod protocol;
 mod registry;

@@ -12,6 +12,7 @@ mod course;
 mod csv;
 mod doctor;
 mod fleet;
+mod foreign;
 mod head;
 mod hint;
 mod history;
@@ -54,6 +55,7 @@ pub use compare::{comparison_markdown, comparison_page, comparison_text};
 pub use course::course_picture;
 pub use csv::{RawRow, csv, raw_csv};
 pub use doctor::doctor_text;
+pub use foreign::foreign_page;
 pub use head::{RunHead, TextOptions};
 pub use hint::{hint_csv, hint_page, hint_picture, hint_text};
 pub use history::{

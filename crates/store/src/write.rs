@@ -1,5 +1,6 @@
 //! Creates runs and stores their events.
 
+use btu_units::Span;
 use rusqlite::{Transaction, params};
 use serde_json::Value;
 
@@ -81,6 +82,13 @@ impl Store {
         let set =
             "UPDATE runs SET state = ?2, finished = ?3, spent_ns = spent_ns + ?4 WHERE id = ?1";
         self.update("finish a run", set, params![lock.run(), state.name(), at, column(lock.lap())])
+    }
+
+    /// Sets how long a finished run was measured, where another program measured it: the time since
+    /// the lock was taken, which [`Self::finish`] stored, is not that. `None` is unknown.
+    pub fn set_spent(&self, lock: &RunLock, spent: Option<Span>) -> Result<(), StoreError> {
+        let set = "UPDATE runs SET spent_ns = ?2 WHERE id = ?1";
+        self.update("store the time of a run", set, params![lock.run(), spent.map(column)])
     }
 
     /// Changes exactly one row, in its own transaction.

@@ -8,6 +8,7 @@ pub mod breakdown;
 pub mod compare;
 pub mod copy;
 pub mod fleet;
+pub mod imports;
 pub mod lan;
 pub mod limits;
 pub mod papers;

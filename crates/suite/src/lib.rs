@@ -14,6 +14,7 @@ pub mod copy;
 pub mod doctor;
 pub mod dscp;
 pub mod experiment;
+pub mod foreign;
 pub mod hint;
 pub mod lan;
 pub mod lead;

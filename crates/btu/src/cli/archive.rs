@@ -32,9 +32,16 @@ Examples:
   btu runs import nightly.btu
   btu runs import nightly.btu --json
   ssh alpha btu runs export latest | btu runs import -
+  btu runs import upload.json     what `iperf3 -c HOST -J > upload.json` wrote
 
-btu stores all runs of the file, or none. Runs that are stored already (with the same uuid) stay
-as they are.";
+Files that can be imported, recognised by their content:
+  what `btu runs export` wrote: all runs of the file are stored, or none
+  iperf3's JSON (`iperf3 -J`), of a client or a server
+  Flent's data files (.flent.gz, .flent)
+  hyperfine's JSON (`hyperfine --export-json`)
+
+What another program measured is a run of its own, marked as not measured by btu. A run that is
+stored already stays as it is.";
 
 /// The arguments of `btu runs tag`.
 #[derive(Debug, Args)]
@@ -75,7 +82,7 @@ pub(crate) struct Export {
 /// The arguments of `btu runs import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// A file that `btu runs export` wrote; - reads standard input
+    /// A file of btu, iperf3, Flent or hyperfine; - reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }

@@ -10,6 +10,7 @@ use btu_store::{ArchiveError, RunId, Store, StoreError};
 use btu_testbed::note;
 use serde::Serialize;
 
+use super::imports::{self, Content};
 use crate::cli::{Common, Export, Import, Remove, Tag};
 use crate::exit::Refusal;
 use crate::start::preflight;
@@ -154,18 +155,23 @@ struct Line<'a> {
     new: bool,
 }
 
-/// Stores the runs of a file.
+/// Stores the runs of an archive, or the run of another program's file.
 pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
     let is_stream = import.file.as_os_str() == "-";
     let path = if is_stream { Path::new("standard input") } else { &import.file };
     let mut store = preflight::store(common)?;
-    let file = if is_stream {
+    let mut file = if is_stream {
         spooled(store.path().parent().unwrap_or(Path::new(".")))?
     } else {
         File::open(path)
             .map_err(|error| Refusal::Usage(format!("reading {}: {error}", path.display())))?
     };
-    let imported = store.import(file, suites::study).map_err(|error| explain(path, error))?;
+    let imported = match imports::content(path, &mut file)? {
+        Content::Archive => {
+            store.import(file, suites::study).map_err(|error| explain(path, error))?
+        }
+        Content::Text(text) => vec![imports::store(&mut store, path, &text)?],
+    };
     if common.json {
         let lines: Vec<Line> = imported
             .iter()

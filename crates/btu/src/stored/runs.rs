@@ -79,12 +79,8 @@ pub(crate) fn gauges_of(common: &Common, run: RunId) -> anyhow::Result<String> {
 }
 
 fn gauges(store: &Store, row: &RunRow) -> anyhow::Result<String> {
-    #[derive(Deserialize)]
-    struct Stored {
-        result: Value,
-    }
     let suite = suites::of(row)?;
-    let Stored { result } = serde_json::from_str(&suite.json(store, row)?)?;
+    let result = suite.numbers(store, row)?;
     let RunSummary { id, uuid, network, label, finished, .. } = &row.summary;
     let label = label.as_deref().map(|label| ("label", label));
     let plan: Vec<(&str, &str)> = label.into_iter().chain([("network", &**network)]).collect();

@@ -138,9 +138,9 @@ fn what_cannot_be_imported_is_said_in_one_line() {
     std::fs::write(shelf.path("text.btu"), "hello").unwrap();
     for (file, word) in [
         ("half.btu", "cut short"),
-        ("text.btu", "no archive of btu runs"),
+        ("text.btu", "no file that can be imported"),
         ("nowhere.btu", "No such file"),
-        ("runs.sqlite", "no archive of btu runs"),
+        ("runs.sqlite", "no file that can be imported"),
     ] {
         let (code, out, errors) = shelf.btu(&["import", file]);
         assert_eq!(

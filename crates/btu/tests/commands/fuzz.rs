@@ -64,6 +64,11 @@ fn targets_are_sorted_and_seeds_are_good() {
             "{changed}"
         );
     }
+    for (name, known) in [("import_flent", 1), ("import_hyperfine", 1), ("import_iperf3", 2)] {
+        let texts = seeds::of(name).into_iter().map(|seed| String::from_utf8(seed).unwrap());
+        let read = texts.map(|text| btu_studies::imports::read(&text).map(|one| one.run.check()));
+        assert_eq!(read.collect::<Vec<_>>(), vec![Ok(Ok(())); known], "{name}");
+    }
     for seed in seeds::of("stored_network") {
         assert!(serde_json::from_slice::<btu_suite::network::Network>(&seed).is_ok());
     }

@@ -16,6 +16,7 @@ mod documents;
 mod fixtures;
 mod fuzz;
 mod history;
+mod imports;
 mod keys;
 mod model;
 mod model_ui;

@@ -2,6 +2,7 @@
 //! are stored.
 
 use btu_suite::experiment::{AnyExperiment, FindStudy, Head};
+use btu_suite::foreign::{self, ForeignRun};
 use btu_suite::hint::{self, HintRecord, HintRun};
 use btu_suite::pipe::{self, Facts, PipePlan, Point, Purpose, SetPlan, SetPoint, facts};
 use btu_suite::plan::{self, Plan};
@@ -27,6 +28,8 @@ pub(super) enum Readable {
     Experiment(&'static dyn AnyExperiment, String),
     /// Roll calls of hosts.
     Roll,
+    /// Measurements with programs that are not btu.
+    Foreign,
     /// Cells of a suite that this program does not know; they are stored unchanged.
     Unknown,
 }
@@ -71,7 +74,7 @@ impl Readable {
             Self::Experiment(study, plan) => {
                 study.hash(plan).map_err(|error| unreadable_plan(&error))?
             }
-            Self::Roll | Self::Unknown => None,
+            Self::Roll | Self::Foreign | Self::Unknown => None,
         })
     }
 
@@ -87,7 +90,12 @@ impl Readable {
             Self::Experiment(study, plan) => {
                 study.head(plan).map_err(|error| unreadable_plan(&error))
             }
-            Self::Pipe(_) | Self::Set(_) | Self::Hint(_) | Self::Roll | Self::Unknown => Ok(None),
+            Self::Pipe(_)
+            | Self::Set(_)
+            | Self::Hint(_)
+            | Self::Roll
+            | Self::Foreign
+            | Self::Unknown => Ok(None),
         }
     }
 
@@ -97,6 +105,7 @@ impl Readable {
             pipe::SUITE => Self::Pipe(read_plan(plan)?),
             hint::SUITE => Self::Hint(read_plan(plan)?),
             roll::SUITE => Self::Roll,
+            foreign::SUITE => Self::Foreign,
             _ if Purpose::of_suite(suite).is_some() => Self::Set(read_plan(plan)?),
             _ => match study(suite) {
                 Some(study) => Self::Experiment(study, plan.to_owned()),
@@ -110,6 +119,7 @@ impl Readable {
         let same = match self {
             Self::Unknown => true,
             Self::Roll => read_cell::<Roll>(line).map(|_| true)?,
+            Self::Foreign => read_cell::<ForeignRun>(line)?.check().map(|()| true)?,
             Self::Rating => {
                 let cell: CellRecord = read_cell(line)?;
                 (cell.block, cell.position) == (line.block, line.position)

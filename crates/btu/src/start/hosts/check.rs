@@ -4,9 +4,9 @@
 use std::time::Instant;
 
 use btu_control::coordinator::{HostCall, roll_call};
-use btu_store::{Moment, NewCell, NewRun, RunId, State, Store};
+use btu_store::{RunId, Store};
 use btu_suite::roll::{Roll, SUITE};
-use btu_units::{Bytes, Span};
+use btu_units::Span;
 
 use super::access::access;
 use super::named;
@@ -16,6 +16,7 @@ use crate::start::preflight;
 use crate::start::progress::Steps;
 use crate::start::wall_clock;
 use crate::stored::runs;
+use crate::stored::single::{self, Single};
 
 /// Contacts the hosts and prints their answers.
 pub(crate) fn check(check: &CheckHosts, common: &Common) -> anyhow::Result<()> {
@@ -64,38 +65,20 @@ fn save(
     let plan = serde_json::json!({
         "hosts": calls.iter().map(|call| serde_json::json!({"name": call.name, "reached": call.reached})).collect::<Vec<_>>(),
     });
-    let lock = store.create_run(&NewRun {
-        suite: SUITE,
-        profile: "check",
-        network: &format!("{} hosts of {file}", calls.len()),
-        label: check.label.as_deref(),
-        tags: &[],
-        created: &wall_clock(),
-        seed: 0,
-        btu_version: env!("CARGO_PKG_VERSION"),
-        plan: &plan,
-        plan_hash: &format!("hosts-{}", calls.len()),
-        planned_cells: 1,
-    })?;
-    store.save_environment(
-        &lock,
-        Moment::Before,
-        &serde_json::to_value(btu_control::environment::collect())?,
-    )?;
-    store.save_record(
-        &lock,
-        &NewCell {
-            block: 0,
-            position: 0,
-            component: "NULL",
-            message: Bytes::ZERO,
-            load: "idle",
-            valid: roll.hosts.iter().all(|host| host.trouble.is_none()),
-            goodput_bits_per_second: None,
+    single::save(
+        store,
+        &Single {
+            suite: SUITE,
+            profile: "check",
+            network: &format!("{} hosts of {file}", calls.len()),
+            label: check.label.as_deref(),
+            plan,
+            plan_hash: format!("hosts-{}", calls.len()),
+            is_measured_here: true,
+            created: wall_clock(),
             duration: Some(Span::from(began.elapsed())),
-            record: serde_json::to_string(roll)?,
+            is_valid: roll.hosts.iter().all(|host| host.trouble.is_none()),
+            record: roll,
         },
-    )?;
-    store.finish(&lock, State::Complete, &wall_clock())?;
-    Ok(lock.run())
+    )
 }

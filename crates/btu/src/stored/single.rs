@@ -1,0 +1,73 @@
+//! Runs of one record: what is measured at once and cannot be resumed.
+
+use btu_store::{Moment, NewCell, NewRun, RunId, State, Store};
+use btu_units::{Bytes, Span};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::start::wall_clock;
+
+/// What is stored of such a run.
+pub(crate) struct Single<'a, R> {
+    /// The suite.
+    pub(crate) suite: &'a str,
+    /// The name of its profile.
+    pub(crate) profile: &'a str,
+    /// The network in words.
+    pub(crate) network: &'a str,
+    /// The user's word for the run.
+    pub(crate) label: Option<&'a str>,
+    /// What was asked for, and its name.
+    pub(crate) plan: Value,
+    pub(crate) plan_hash: String,
+    /// Whether this machine measured: its settings are stored then.
+    pub(crate) is_measured_here: bool,
+    /// Wall time of the start, RFC 3339.
+    pub(crate) created: String,
+    /// How long it was measured.
+    pub(crate) duration: Option<Span>,
+    /// Whether its result counts.
+    pub(crate) is_valid: bool,
+    /// The result.
+    pub(crate) record: &'a R,
+}
+
+/// Stores a run, which is complete then.
+pub(crate) fn save<R: Serialize>(store: &mut Store, single: &Single<R>) -> anyhow::Result<RunId> {
+    let lock = store.create_run(&NewRun {
+        suite: single.suite,
+        profile: single.profile,
+        network: single.network,
+        label: single.label,
+        tags: &[],
+        created: &single.created,
+        seed: 0,
+        btu_version: env!("CARGO_PKG_VERSION"),
+        plan: &single.plan,
+        plan_hash: &single.plan_hash,
+        planned_cells: 1,
+    })?;
+    if single.is_measured_here {
+        let environment = serde_json::to_value(btu_control::environment::collect())?;
+        store.save_environment(&lock, Moment::Before, &environment)?;
+    }
+    store.save_record(
+        &lock,
+        &NewCell {
+            block: 0,
+            position: 0,
+            component: "NULL",
+            message: Bytes::ZERO,
+            load: "idle",
+            valid: single.is_valid,
+            goodput_bits_per_second: None,
+            duration: single.duration,
+            record: serde_json::to_string(single.record)?,
+        },
+    )?;
+    store.finish(&lock, State::Complete, &wall_clock())?;
+    if !single.is_measured_here {
+        store.set_spent(&lock, single.duration)?;
+    }
+    Ok(lock.run())
+}

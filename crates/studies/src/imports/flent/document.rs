@@ -1,0 +1,59 @@
+//! The parts of Flent's document that are used.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::imports::parse::{List, Table};
+
+#[derive(Deserialize)]
+pub(super) struct Document {
+    pub(super) metadata: Metadata,
+    /// Seconds since the start.
+    pub(super) x_values: List<f64>,
+    /// A value for each of `x_values`, where there is one.
+    pub(super) results: Table<List<Option<f64>>>,
+    /// What Flent's programs printed, before it was laid on the grid.
+    #[serde(default)]
+    pub(super) raw_values: Table<List<Raw>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Raw {
+    pub(super) val: Option<RawValue>,
+}
+
+/// Some programs print words.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum RawValue {
+    Number(f64),
+    Other(IgnoredAny),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) struct Metadata {
+    /// The test.
+    pub(super) name: String,
+    /// Wall time of the start.
+    pub(super) time: Option<String>,
+    pub(super) host: Option<String>,
+    pub(super) title: Option<String>,
+    pub(super) note: Option<String>,
+    /// Seconds, with what is before and after the load.
+    pub(super) total_length: Option<f64>,
+    pub(super) flent_version: Option<String>,
+    pub(super) failed_runners: Option<f64>,
+    #[serde(default)]
+    pub(super) series_meta: Table<SeriesMeta>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) struct SeriesMeta {
+    pub(super) units: Option<String>,
+    /// What a program said of its whole time.
+    pub(super) mean_value: Option<f64>,
+    /// There where the series is a sum or an average of others.
+    pub(super) computed_late: Option<IgnoredAny>,
+}

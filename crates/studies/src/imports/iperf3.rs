@@ -1,0 +1,182 @@
+//! What `iperf3 -J` prints, at a client or at a server.
+//!
+//! "Up" is from the client to the server in every file, so that the files of both ends agree. An end
+//! counts what it sends or receives; a client also gets the counts of its server, and says them under
+//! `end`. A server's file has zeros there for what only its client knows: they are left out.
+
+mod document;
+mod words;
+
+use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
+use btu_units::Span;
+
+use self::document::{Document, Sum};
+use super::parse::document;
+use super::{Began, Imported};
+
+/// Reads a document of iperf3.
+///
+/// # Errors
+/// A sentence that names the field that is wrong or missing, or the error of iperf3 where it measured
+/// nothing.
+pub fn read(text: &str) -> Result<Imported, String> {
+    let document: Document = document(text)?;
+    let ways = ways(&document);
+    if ways.iter().all(|way| way.sent.is_none() && way.received.is_none()) {
+        return Err(words::nothing(&document));
+    }
+    let run = ForeignRun {
+        program: words::program(&document),
+        measured_by: MeasuredBy::Program,
+        subject: words::subject(&document),
+        answer: words::answer(&ways),
+        quantities: quantities(&document, &ways),
+        courses: ways.iter().filter_map(|way| course(&document, way)).collect(),
+        remarks: words::remarks(&document, &ways),
+        faults: words::fault(&document).into_iter().collect(),
+    };
+    let began = document.start.timestamp.as_ref().map(|at| Began::UnixSeconds(at.timesecs));
+    let lengths = ways.iter().filter_map(|way| way.own().map(|sum| sum.seconds));
+    let duration = lengths.reduce(f64::max).map(Span::from_seconds_f64);
+    Ok(Imported { run, began, duration })
+}
+
+/// A direction in which data went, with the counts of those ends that the file knows.
+struct Way<'a> {
+    /// `up` is from the client to the server.
+    name: &'static str,
+    /// Whether the file is of the end that sent.
+    is_sender: bool,
+    sent: Option<&'a Sum>,
+    received: Option<&'a Sum>,
+}
+
+impl Way<'_> {
+    /// What the end counted that wrote the file.
+    fn own(&self) -> Option<&Sum> {
+        if self.is_sender { self.sent } else { self.received }
+    }
+}
+
+fn ways(document: &Document) -> Vec<Way<'_>> {
+    let end = &document.end;
+    // Versions before 3.11 have only one sum of datagrams: its rate is that of the sender.
+    let sent = end.sum_sent.as_ref().or(end.sum.as_ref());
+    let first = way(document, !document.is_reverse(), sent, end.sum_received.as_ref());
+    let (sent, received) = (&end.sum_sent_bidir_reverse, &end.sum_received_bidir_reverse);
+    let second = (sent.is_some() || received.is_some())
+        .then(|| way(document, false, sent.as_ref(), received.as_ref()));
+    [first].into_iter().chain(second).collect()
+}
+
+fn way<'a>(
+    document: &Document,
+    is_up: bool,
+    sent: Option<&'a Sum>,
+    received: Option<&'a Sum>,
+) -> Way<'a> {
+    let is_sender = is_up == document.is_client();
+    // The end that did not finish has not heard from the other one.
+    let hears = document.is_client() && document.error.is_none();
+    Way {
+        name: if is_up { "up" } else { "down" },
+        is_sender,
+        sent: sent.filter(|_| is_sender || hears),
+        received: received.filter(|_| !is_sender || hears),
+    }
+}
+
+fn quantities(document: &Document, ways: &[Way<'_>]) -> Vec<ForeignQuantity> {
+    let of = |one: fn(&Way<'_>) -> Option<ForeignQuantity>| ways.iter().filter_map(one);
+    of(goodput)
+        .chain(of(lost_share))
+        .chain(of(jitter))
+        .chain(of(sent))
+        .chain(of(retransmissions))
+        .chain(of(lost))
+        .chain(of(datagrams))
+        .chain(round_trip(document))
+        .collect()
+}
+
+fn quantity(what: &str, way: &Way<'_>, unit: ForeignUnit, value: f64) -> ForeignQuantity {
+    ForeignQuantity::once(&format!("{what} {}", way.name), unit, value)
+}
+
+fn goodput(way: &Way<'_>) -> Option<ForeignQuantity> {
+    let rate = way.received?.bits_per_second;
+    let note = "what the receiver counted".to_owned();
+    Some(ForeignQuantity { note, ..quantity("goodput", way, ForeignUnit::BitsPerSecond, rate) })
+}
+
+fn sent(way: &Way<'_>) -> Option<ForeignQuantity> {
+    let rate = way.sent?.bits_per_second;
+    let note = "what the sender handed to its system".to_owned();
+    Some(ForeignQuantity { note, ..quantity("sent", way, ForeignUnit::BitsPerSecond, rate) })
+}
+
+fn retransmissions(way: &Way<'_>) -> Option<ForeignQuantity> {
+    // A sender that cannot count them says -1.
+    let count = way.sent?.retransmits.filter(|count| *count >= 0.0)?;
+    Some(quantity("retransmissions", way, ForeignUnit::Count, count))
+}
+
+/// The sum with the counts of datagrams. Versions before 3.11 have one without a receiver of its own.
+fn datagrams_of<'a>(way: &Way<'a>) -> Option<&'a Sum> {
+    way.received.or(way.sent).filter(|sum| sum.jitter_ms.is_some())
+}
+
+fn lost_share(way: &Way<'_>) -> Option<ForeignQuantity> {
+    let percent = datagrams_of(way)?.lost_percent?;
+    Some(quantity("lost datagrams", way, ForeignUnit::Share, percent / 100.0))
+}
+
+fn jitter(way: &Way<'_>) -> Option<ForeignQuantity> {
+    let milliseconds = datagrams_of(way)?.jitter_ms?;
+    let note = "RFC 3550, at the end of the test".to_owned();
+    let seconds = milliseconds / 1000.0;
+    Some(ForeignQuantity { note, ..quantity("jitter", way, ForeignUnit::Seconds, seconds) })
+}
+
+fn lost(way: &Way<'_>) -> Option<ForeignQuantity> {
+    let count = datagrams_of(way)?.lost_packets?;
+    Some(quantity("number of lost datagrams", way, ForeignUnit::Count, count))
+}
+
+fn datagrams(way: &Way<'_>) -> Option<ForeignQuantity> {
+    let count = datagrams_of(way)?.packets?;
+    Some(quantity("number of datagrams", way, ForeignUnit::Count, count))
+}
+
+/// TCP's own round trip at the end that wrote the file, where it sent.
+fn round_trip(document: &Document) -> Option<ForeignQuantity> {
+    let senders = document.end.streams.0.iter().filter_map(|stream| stream.sender.as_ref());
+    // An old version does not say whose numbers these are; zero stands for no measurement.
+    let own = senders.filter(|sender| sender.sender == Some(true));
+    let times: Vec<f64> = own.filter_map(|one| one.mean_rtt.filter(|rtt| *rtt > 0.0)).collect();
+    let mean_us = times.iter().sum::<f64>() / times.len() as f64;
+    let way = if document.is_client() { "up" } else { "down" };
+    let name = format!("TCP round trip {way}");
+    let note = "the sender's smoothed time, mean of all intervals and streams".to_owned();
+    (!times.is_empty()).then(|| ForeignQuantity {
+        note,
+        ..ForeignQuantity::once(&name, ForeignUnit::Seconds, mean_us / 1e6)
+    })
+}
+
+/// What the end that wrote the file counted in each interval; omitted ones are left out.
+fn course(document: &Document, way: &Way<'_>) -> Option<ForeignCourse> {
+    let is_second = way.name == "down" && !document.is_reverse();
+    let mut points: Vec<[f64; 2]> = Vec::new();
+    for interval in &document.intervals.0 {
+        let sum = if is_second { &interval.sum_bidir_reverse } else { &interval.sum };
+        let Some(sum) = sum.as_ref().filter(|sum| !sum.omitted) else { continue };
+        if points.last().is_none_or(|last| sum.end > last[0]) {
+            points.push([sum.end, sum.bits_per_second]);
+        }
+    }
+    let what = if way.is_sender { "sent" } else { "goodput" };
+    let name = format!("{what} {}", way.name);
+    let unit = ForeignUnit::BitsPerSecond;
+    (!points.is_empty()).then_some(ForeignCourse { name, unit, points })
+}
