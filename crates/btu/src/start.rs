@@ -8,7 +8,23 @@ pub(crate) mod privilege;
 pub(crate) mod progress;
 pub(crate) mod study;
 
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use crate::exit::Refusal;
+
 /// Wall time for the record; no measurement uses it.
 pub(crate) fn wall_clock() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The signals that end a server, as a descriptor that does not block; called before there are other
+/// threads, which would take the signals.
+pub(crate) fn ending_signals() -> Result<SignalFd, Refusal> {
+    let failed =
+        |error: nix::Error| Refusal::Machine(format!("waiting for signals: {error}; try again"));
+    let mask: SigSet = [Signal::SIGINT, Signal::SIGTERM].into_iter().collect();
+    mask.thread_block().map_err(failed)?;
+    let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+    SignalFd::with_flags(&mask, flags).map_err(failed)
 }

@@ -8,7 +8,7 @@ use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section,
     Series, Table,
 };
-use crate::number::{duration, three_digits};
+use crate::number::three_digits;
 use crate::stored_page::{StoredRun, page_warning};
 use crate::summary::{KeyFigure, Summary};
 use crate::unit;
@@ -46,12 +46,12 @@ fn without_machine(stored: &StoredRun, mut page: Page) -> Page {
 
 /// The run in words. Its network is the subject of the measurement.
 fn setting(stored: &StoredRun, run: &ForeignRun) -> Vec<String> {
-    let RunHead { id, network, duration: took, conditions, .. } = stored.run;
+    let RunHead { id, network, conditions, .. } = stored.run;
     let source = match run.measured_by {
         MeasuredBy::Btu => format!("measured by btu with {}", run.program),
         MeasuredBy::Program => format!("measured by {}, not by btu", run.program),
     };
-    let said = format!("{id}: {network}, {}", duration(*took));
+    let said = format!("{id}: {network}");
     [said, source].into_iter().chain(conditions.clone()).collect()
 }
 

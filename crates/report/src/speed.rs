@@ -20,6 +20,7 @@ use crate::unit::{self, time, time_unit};
 /// Milliseconds in a second, bits per second in a Mb/s, the whole in per cent.
 const MILLI: f64 = 1e3;
 const MEGA: f64 = 1e6;
+const MINUTE: f64 = 60.0;
 const PERCENT: f64 = 100.0;
 
 /// If TCP gets this share of a line's capacity, the line is the limit: the rest is its start and
@@ -113,11 +114,14 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
             name: name(row.cell.phase).to_owned(),
             value: time(trip.value),
             interval: ends(&trip, time_unit(trip.value).worth).unwrap_or_default(),
-            note: "round trip".to_owned(),
+            note: format!("round trip, {:.0} /min", MINUTE / trip.value),
         });
         return idle.into_iter().collect();
     }
-    let trip = row.round_trip.map(|trip| format!("RTT {}", time(trip.median.value)));
+    let trip = row.round_trip.map(|trip| {
+        let seconds = trip.median.value;
+        format!("RTT {} ({:.0} /min)", time(seconds), MINUTE / seconds)
+    });
     let of_flow = |flow: &FlowSpeed| {
         let rate = flow.goodput?;
         let percent =

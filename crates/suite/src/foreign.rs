@@ -86,11 +86,7 @@ impl ForeignQuantity {
 
     /// The value that is shown: the median of the repetitions.
     pub fn typical(&self) -> Option<f64> {
-        let mut values = self.values.clone();
-        values.sort_by(f64::total_cmp);
-        let upper = *values.get(values.len() / 2)?;
-        let lower = *values.get((values.len() - 1) / 2)?;
-        Some(lower.midpoint(upper))
+        btu_stats::median(&self.values)
     }
 }
 

@@ -47,7 +47,8 @@ pub use error::TrafficError;
 pub use flow::{Flow, FlowDoor, WaitingCallers};
 pub use hold::allowed_processors;
 pub use pipe::{
-    check as pipe_check, compute, draw_over, keeps_to_quota, largest as pipe_largest, slow_down,
+    any_server, check as pipe_check, compute, draw_over, keeps_to_quota, largest as pipe_largest,
+    slow_down,
 };
 pub use sys::nice::give_way;
 pub use tcp::info::of as tcp_info;

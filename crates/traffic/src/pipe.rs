@@ -184,6 +184,7 @@ impl Repeats {
     }
 }
 
+pub use certificate::any_server;
 pub use check::{check, largest};
 pub use draw::{compute, keeps_to_quota, slow_down};
 #[doc(hidden)]

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use btu_iperf3::{Event, Limits, PORT, Server, Settings};
 use btu_testbed::note;
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signalfd::SignalFd;
 
 use crate::cli::{Common, Iperf3};
 use crate::commands::agent::address;
 use crate::exit::Refusal;
+use crate::start::ending_signals;
 use crate::terminal;
 
 /// Other hosts reach the server only if its user says so.
@@ -38,8 +38,7 @@ pub(crate) fn run(options: &Iperf3, common: &Common) -> anyhow::Result<()> {
         limits: Limits { most_time, ..Limits::STANDARD },
         ..Settings::at(listen)
     };
-    // Before there are other threads, which would take the signals.
-    let signals = signals()?;
+    let signals = ending_signals()?;
     let (tell, events) = sync_channel(WAITING);
     // The receiver is gone only when the server ends.
     let server = Server::open(settings, move |event| drop(tell.send(event)))
@@ -54,15 +53,6 @@ pub(crate) fn run(options: &Iperf3, common: &Common) -> anyhow::Result<()> {
     server.stop();
     // Tests that the end broke off are printed, too.
     result.and_then(|()| events.try_iter().try_for_each(|event| print(event, common.json)))
-}
-
-fn signals() -> Result<SignalFd, Refusal> {
-    let failed =
-        |error: nix::Error| Refusal::Machine(format!("waiting for signals: {error}; try again"));
-    let mask: SigSet = [Signal::SIGINT, Signal::SIGTERM].into_iter().collect();
-    mask.thread_block().map_err(failed)?;
-    let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-    SignalFd::with_flags(&mask, flags).map_err(failed)
 }
 
 /// Prints what the server tells, until it has to end.

@@ -1,6 +1,7 @@
 //! `btu speed`: from the command line to a plan.
 
 mod arguments;
+mod responsiveness;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,12 @@ impl Measure for Speed {
     const SUITE: &'static dyn Suite = &Studied::<SpeedPlan>::new();
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        if self.responsiveness.rpm_server {
+            return responsiveness::serve(&self.responsiveness);
+        }
+        if let Some(server) = &self.responsiveness.rpm {
+            return responsiveness::measure(server, &self, common);
+        }
         let watch = if self.json_lines { Watch::JsonLines } else { Watch::Terminal };
         let (store, run) = study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO)?;
         runs::code(&store, run)?;

@@ -45,6 +45,7 @@ mod pipe;
 mod rate_networks;
 #[path = "../support/recompute.rs"]
 mod recompute_cells;
+mod responsiveness;
 mod resume;
 mod run;
 mod seventh;

@@ -1,5 +1,7 @@
 //! The arguments of `btu speed`.
 
+use std::path::PathBuf;
+
 use btu_studies::speed::MOST_STREAMS;
 use btu_suite::dscp::Dscp;
 use btu_units::{BitRate, Span};
@@ -29,6 +31,9 @@ Examples:
                                                   between two stations of a network file, on this
                                                   machine
   btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
+  btu speed --rpm https://nq.example.net          round trips per minute under load, with a server
+                                                  of any make
+  btu speed --rpm-server --listen 0.0.0.0         be such a server
 
 The first line says whether queues are too long: how much longer requests take while TCP fills the
 network than on the idle one. Then follow rates and round trips. `btu show`, `btu report` and `btu
@@ -82,8 +87,56 @@ pub(crate) struct Speed {
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_lines: bool,
     #[command(flatten)]
+    pub(crate) responsiveness: Responsiveness,
+    #[command(flatten)]
     pub(crate) study: StudyOptions,
 }
+
+/// Round trips per minute by the IETF's draft, with a server of any make.
+#[derive(Debug, Args)]
+pub(crate) struct Responsiveness {
+    /// Measure round trips per minute (RPM) under load to a server of any make that speaks
+    /// draft-ietf-ippm-responsiveness; -t is its interval [default: 1 s; standard profile: 5 s]
+    #[arg(long, value_name = "URL", conflicts_with_all = ELSEWHERE)]
+    pub(crate) rpm: Option<String>,
+    /// Believe a server whose certificate is of no known authority, such as one of your own
+    #[arg(long, requires = "rpm")]
+    pub(crate) any_certificate: bool,
+    /// Be such a server, until a signal
+    #[arg(long, conflicts_with = "rpm", conflicts_with_all = ELSEWHERE)]
+    pub(crate) rpm_server: bool,
+    /// Address on which that server listens [default: 127.0.0.1, port 4043]
+    #[arg(long, value_name = "ADDR[:PORT]", requires = "rpm_server")]
+    pub(crate) listen: Option<String>,
+    /// Its certificate and those of its authorities, in PEM form [default: a new one, without an
+    /// authority]
+    #[arg(long, value_name = "FILE", requires_all = ["rpm_server", "key"])]
+    pub(crate) certificate: Option<PathBuf>,
+    /// The key of that certificate, in PEM form
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+/// Options of measurements between hosts with btu.
+const ELSEWHERE: [&str; 17] = [
+    "host",
+    "from",
+    "to",
+    "network",
+    "delay",
+    "settings",
+    "ssh",
+    "hosts",
+    "streams",
+    "connects",
+    "udp",
+    "ipv6",
+    "dscp",
+    "receive",
+    "bidirectional",
+    "json_lines",
+    "resume",
+];
 
 /// The directions; by default each one alone.
 #[derive(Debug, Args)]

@@ -1,0 +1,248 @@
+//! `btu speed --rpm` and `--rpm-server`: round trips per minute with clients and servers of any make.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use btu_responsiveness::{
+    Certificate, IntervalReport, Method, PORT, Parts, Progress, Report, Server, ServerError,
+    Settings, Target, Trust, Way, WayReport, measure as measured,
+};
+use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
+use btu_units::{Span, written_rate};
+
+use super::{Speed, usage};
+use crate::cli::{Common, ProfileName};
+use crate::commands::agent::address;
+use crate::exit::Refusal;
+use crate::start::progress::Steps;
+use crate::start::{ending_signals, preflight, wall_clock};
+use crate::stored::runs;
+use crate::suites::foreign;
+use crate::terminal;
+
+use super::arguments::Responsiveness;
+
+/// Other hosts reach the server only if its user says so.
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
+
+/// The interval of looks for signals.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The lengths of an interval.
+const INTERVAL: std::ops::RangeInclusive<Span> =
+    Span::from_milliseconds(200)..=Span::from_seconds(60);
+
+/// Below these round trips per minute it is poor, fair, and good, in the words of the draft's section 2.1.
+const WORDS: [(f64, &str); 3] = [(300.0, "Poor"), (1000.0, "Fair"), (6000.0, "Good")];
+
+/// Serves until a signal.
+pub(super) fn serve(options: &Responsiveness) -> anyhow::Result<ExitCode> {
+    let listen = options.listen.as_deref().map_or(Ok(LOOPBACK), |text| address(text, PORT))?;
+    let certificate = match (&options.certificate, &options.key) {
+        (Some(chain), Some(key)) => Certificate::Files { chain: chain.clone(), key: key.clone() },
+        _ => Certificate::SelfSigned,
+    };
+    let signals = ending_signals()?;
+    let own = matches!(certificate, Certificate::SelfSigned);
+    let server = Server::open(&Settings { listen, certificate }).map_err(|error| match error {
+        ServerError::Certificate(_) => Refusal::Usage(error.to_string()),
+        _ => Refusal::Machine(error.to_string()),
+    })?;
+    let believe = if own { " --any-certificate" } else { "" };
+    let place = server.address();
+    terminal::print(&format!(
+        "responsiveness: listening on {place}\nclients: btu speed --rpm https://{place}{believe}\n"
+    ))?;
+    while signals.read_signal()?.is_none() {
+        thread::sleep(LOOK);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Measures to a server, stores and shows the result.
+pub(super) fn measure(server: &str, speed: &Speed, common: &Common) -> anyhow::Result<ExitCode> {
+    let options = &speed.study;
+    let target = Target::read(server).map_err(|error| usage(error.to_string()))?;
+    let method = Method::of_draft(interval(speed)?.into());
+    let ways: &[Way] = if speed.directions.reverse { &[Way::Down] } else { &[Way::Down, Way::Up] };
+    let trust =
+        if speed.responsiveness.any_certificate { Trust::Anyone } else { Trust::Authorities };
+    let mut store = preflight::store(common)?;
+    let (created, began) = (wall_clock(), Instant::now());
+    let steps = Steps::new(options.quiet);
+    let show = |progress| steps.say(step(progress));
+    let report = measured(&target, trust, &method, ways, &show);
+    steps.clear();
+    let report = report.map_err(|error| Refusal::Machine(error.to_string()))?;
+    let run = run(&target, &method, &report);
+    let took = Some(Span::from(began.elapsed()));
+    let label = options.naming.label.as_deref();
+    let run = foreign::save(&mut store, &run, ("responsiveness", created), took, label)?;
+    runs::print_result(&store, run, runs::Shown::of(options.all), runs::Form::of(common))?;
+    runs::code(&store, run)
+}
+
+fn interval(speed: &Speed) -> anyhow::Result<Span> {
+    let usual = match speed.study.profile {
+        ProfileName::Quick => Span::from_seconds(1),
+        ProfileName::Standard | ProfileName::Full => Span::from_seconds(5),
+    };
+    let interval = speed.time.unwrap_or(usual);
+    if INTERVAL.contains(&interval) {
+        return Ok(interval);
+    }
+    let (least, most) = (INTERVAL.start(), INTERVAL.end());
+    Err(usage(format!("--time {interval}: an interval of --rpm is between {least} and {most}")))
+}
+
+/// The line about the current step.
+fn step(progress: Progress) -> String {
+    match progress {
+        Progress::Idle => "new connections over the idle network".to_owned(),
+        Progress::Interval(way, interval) => {
+            let IntervalReport { bits_per_second, connections, rpm, .. } = interval;
+            let rpm =
+                rpm.map_or_else(String::new, |rpm| format!(", {rpm:.0} round trips a minute"));
+            let rate = written_rate(bits_per_second);
+            format!("{}: {rate} on {connections} connections{rpm}", way.name())
+        }
+    }
+}
+
+/// The result in the form of runs with other programs.
+fn run(target: &Target, method: &Method, report: &Report) -> ForeignRun {
+    let mut quantities: Vec<ForeignQuantity> = Vec::new();
+    quantities.extend(report.ways.iter().filter_map(round_trips));
+    quantities.push(quantity(
+        "responsiveness idle",
+        ForeignUnit::RoundTripsPerMinute,
+        report.idle.rpm.foreign,
+        format!("{} new connections", report.idle.count),
+    ));
+    quantities.extend(report.ways.iter().map(rate));
+    quantities.extend(times("idle", &report.idle.parts));
+    quantities.extend(report.ways.iter().flat_map(|way| times(loaded(way.way), &way.parts)));
+    ForeignRun {
+        program: "a responsiveness server".to_owned(),
+        measured_by: MeasuredBy::Btu,
+        subject: format!("HTTP/2 over TLS to {target}"),
+        answer: answer(report),
+        quantities,
+        courses: report.ways.iter().flat_map(courses).collect(),
+        remarks: remarks(method, report),
+        faults: report.ways.iter().filter_map(fault).collect(),
+    }
+}
+
+fn quantity(name: &str, unit: ForeignUnit, value: f64, note: String) -> ForeignQuantity {
+    ForeignQuantity { note, ..ForeignQuantity::once(name, unit, value) }
+}
+
+/// What goes on while a direction is full, as `btu speed` says it.
+const fn loaded(way: Way) -> &'static str {
+    match way {
+        Way::Down => "while downloading",
+        Way::Up => "while uploading",
+    }
+}
+
+fn answer(report: &Report) -> String {
+    let found: Vec<(Way, f64)> =
+        report.ways.iter().filter_map(|way| Some((way.way, way.rpm?.overall))).collect();
+    let Some(worst) = found.iter().map(|(_, overall)| *overall).reduce(f64::min) else {
+        return "No request was answered while the network was full".to_owned();
+    };
+    let word = WORDS.iter().find(|(below, _)| worst < *below).map_or("Excellent", |(_, word)| word);
+    let each = found.iter().enumerate().map(|(place, (way, overall))| {
+        let unit = if place == 0 { " round trips a minute" } else { "" };
+        format!("{overall:.0}{unit} {}, ", loaded(*way))
+    });
+    let idle = report.idle.rpm.overall;
+    format!("{word} responsiveness: {}{idle:.0} on the idle network", each.collect::<String>())
+}
+
+fn round_trips(way: &WayReport) -> Option<ForeignQuantity> {
+    let rpm = way.rpm?;
+    let loaded_ones =
+        rpm.loaded.map_or_else(String::new, |loaded| format!(", {loaded:.0} on full ones"));
+    let note = format!(
+        "{:.0} on new connections{loaded_ones}; {} confidence",
+        rpm.foreign,
+        way.rpm_confidence.name()
+    );
+    let name = format!("responsiveness {}", loaded(way.way));
+    Some(quantity(&name, ForeignUnit::RoundTripsPerMinute, rpm.overall, note))
+}
+
+fn rate(way: &WayReport) -> ForeignQuantity {
+    let counted = match way.way {
+        Way::Down => "payload of HTTP",
+        Way::Up => "octets of TLS that the far TCP acknowledged",
+    };
+    let note = format!("{counted}; {} confidence", way.rate_confidence.name());
+    let name = format!("goodput {}", way.way.name());
+    quantity(&name, ForeignUnit::BitsPerSecond, way.bits_per_second, note)
+}
+
+fn times(when: &str, parts: &Parts) -> Vec<ForeignQuantity> {
+    let named = [
+        ("TCP handshake", parts.tcp_seconds),
+        ("TLS handshake", parts.tls_seconds),
+        ("request on a new connection", parts.http_seconds),
+        ("request on a full connection", parts.loaded_seconds),
+    ];
+    let one = |(name, seconds): (&str, Option<f64>)| {
+        let note = "mean without the longest 5 %".to_owned();
+        Some(quantity(&format!("{name} {when}"), ForeignUnit::Seconds, seconds?, note))
+    };
+    named.into_iter().filter_map(one).collect()
+}
+
+fn courses(way: &WayReport) -> Vec<ForeignCourse> {
+    let rates = way.intervals.iter().map(|one| [one.until_seconds, one.bits_per_second]);
+    let round_trips = way.intervals.iter().filter_map(|one| Some([one.until_seconds, one.rpm?]));
+    vec![
+        ForeignCourse {
+            name: format!("goodput {}", way.way.name()),
+            unit: ForeignUnit::BitsPerSecond,
+            points: rates.collect(),
+        },
+        ForeignCourse {
+            name: format!("responsiveness {}", loaded(way.way)),
+            unit: ForeignUnit::RoundTripsPerMinute,
+            points: round_trips.collect(),
+        },
+    ]
+}
+
+fn remarks(method: &Method, report: &Report) -> Vec<String> {
+    let interval = Span::from(method.interval);
+    let method = format!(
+        "By draft-ietf-ippm-responsiveness-09 with intervals of {interval} (the draft has 5 s), {} of them at most in each direction.",
+        method.most_intervals
+    );
+    let server = format!("Measured to {} with {}.", report.server, report.tls);
+    let each = report.ways.iter().map(|way| {
+        let probes = way.probes;
+        let held = match probes.held_back {
+            0 => String::new(),
+            held => format!(" {held} were not launched, since too many had no answer yet."),
+        };
+        format!(
+            "{}: {} connections at the end; {} probes launched, {} answered, {} failed, {} without an answer at the end.{held}",
+            way.way.name(),
+            way.connections,
+            probes.launched,
+            probes.answered,
+            probes.failed,
+            probes.under_way
+        )
+    });
+    [method, server].into_iter().chain(each).collect()
+}
+
+fn fault(way: &WayReport) -> Option<String> {
+    way.rpm.is_none().then(|| format!("no probe was answered {}", loaded(way.way)))
+}

@@ -1,0 +1,285 @@
+//! The server: four addresses over TLS and HTTP/2 (draft, section 7).
+
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use h2::server::{self, SendResponse};
+use h2::{Reason, RecvStream};
+use http::{Method as Verb, Request, Response, StatusCode};
+use socket2::{Domain, Socket, Type};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+
+use crate::connection::{CONNECTION_WINDOW, SEND_BUFFER, STREAM_WINDOW, TLS_BUFFER, plain};
+use crate::discovery::{Discovery, LARGE, SMALL, UPLOAD, WELL_KNOWN};
+use crate::error::ServerError;
+use crate::load::{Waiting, fill};
+use crate::places::{Place, Places};
+use crate::tls;
+
+/// The port that such servers have where it is not 443.
+pub const PORT: u16 = 4043;
+
+/// The size of the large object; the draft wants at least 8 GB.
+const LARGE_OCTETS: u64 = 1 << 40;
+
+/// Handshakes take no longer, also behind a long queue.
+const HANDSHAKE: Duration = Duration::from_secs(30);
+
+/// A connection lives no longer: no measurement takes so long.
+const MOST_TIME: Duration = Duration::from_mins(15);
+
+/// A connection without a request lives no longer: some clients leave those of their probes open.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// Requests at a time on one connection: a transfer and its probes.
+const STREAMS: u32 = 256;
+
+/// Large objects at a time on one connection: each takes memory for what waits to be sent.
+const LARGE_AT_A_TIME: usize = 4;
+
+/// Most octets of the headers of a request.
+const HEADERS: u32 = 16 << 10;
+
+/// Connections that the kernel queues until they are accepted.
+const WAITING: i32 = 1024;
+
+/// When the system gives no connection, the pause until the next attempt.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// The interval at which the limit of waiting octets follows the rate.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How to serve.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The address and port; port 0 is any free one.
+    pub listen: SocketAddr,
+    /// What clients see of this server.
+    pub certificate: Certificate,
+}
+
+/// The certificate of a server.
+#[derive(Debug, Clone)]
+pub enum Certificate {
+    /// A new one, without an authority.
+    SelfSigned,
+    /// A chain and its key, both in PEM form.
+    Files {
+        /// The chain, the server's own certificate first.
+        chain: PathBuf,
+        /// Its key.
+        key: PathBuf,
+    },
+}
+
+/// A running server. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    runtime: Option<Runtime>,
+}
+
+impl Server {
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// The address, the port or the certificate cannot be used.
+    pub fn open(settings: &Settings) -> Result<Self, ServerError> {
+        let config = match &settings.certificate {
+            Certificate::SelfSigned => tls::self_signed(settings.listen.ip())?,
+            Certificate::Files { chain, key } => tls::from_files(chain, key)?,
+        };
+        let failed = |source| ServerError::Listen { address: settings.listen, source };
+        let listener = bound(settings.listen).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let system = |source| ServerError::System { operation: "start threads", source };
+        let runtime = Builder::new_multi_thread()
+            .thread_name("rpm-server")
+            .enable_all()
+            .build()
+            .map_err(system)?;
+        let listener = {
+            let _entered = runtime.enter();
+            TcpListener::from_std(listener).map_err(failed)?
+        };
+        runtime.spawn(accept(listener, TlsAcceptor::from(Arc::new(config))));
+        Ok(Self { address, runtime: Some(runtime) })
+    }
+
+    /// The IP address and port on which it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn bound(address: SocketAddr) -> io::Result<StdListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(WAITING)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+async fn accept(listener: TcpListener, tls: TlsAcceptor) {
+    let places = Places::default();
+    loop {
+        match listener.accept().await {
+            // Beyond the limits, a caller gets no answer.
+            Ok((stream, peer)) => {
+                if let Some(place) = places.take(peer.ip().to_canonical()) {
+                    tokio::spawn(serve(stream, tls.clone(), place));
+                }
+            }
+            // Out of descriptors or the peer is gone already: neither may spin it.
+            Err(_) => tokio::time::sleep(RETRY).await,
+        }
+    }
+}
+
+/// A connection until its end; what fails concerns this client only.
+async fn serve(stream: TcpStream, tls: TlsAcceptor, place: Place) {
+    let served = tokio::time::timeout(MOST_TIME, speak(stream, tls));
+    drop(served.await);
+    drop(place);
+}
+
+/// The far end of a connection.
+struct Far {
+    socket: OwnedFd,
+    large: Semaphore,
+}
+
+async fn speak(stream: TcpStream, tls: TlsAcceptor) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let far = Arc::new(Far {
+        socket: stream.as_fd().try_clone_to_owned()?,
+        large: Semaphore::new(LARGE_AT_A_TIME),
+    });
+    let late = || io::Error::new(io::ErrorKind::TimedOut, "no handshake in time");
+    let mut builder = server::Builder::new();
+    builder
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buffer_size(SEND_BUFFER)
+        .max_header_list_size(HEADERS)
+        .max_concurrent_streams(STREAMS);
+    let opened = async {
+        let mut stream = tls.accept(stream).await?;
+        stream.get_mut().1.set_buffer_limit(Some(TLS_BUFFER));
+        builder.handshake(stream).await.map_err(plain)
+    };
+    let mut connection = tokio::time::timeout(HANDSHAKE, opened).await.map_err(|_| late())??;
+    loop {
+        let asked = match tokio::time::timeout(IDLE, connection.accept()).await {
+            Ok(Some(asked)) => asked.map_err(plain)?,
+            // The end, or nothing is asked and nothing is being answered; else it goes on.
+            Ok(None) => return Ok(()),
+            Err(_) if Arc::strong_count(&far) == 1 => return Ok(()),
+            Err(_) => continue,
+        };
+        let (request, respond) = asked;
+        let far = Arc::clone(&far);
+        tokio::spawn(async move { drop(answer(request, respond, &far).await) });
+    }
+}
+
+async fn answer(
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    far: &Far,
+) -> io::Result<()> {
+    match (request.method(), request.uri().path()) {
+        (&Verb::GET, SMALL) => {
+            whole(&mut respond, "application/octet-stream", Bytes::from_static(b"0"))
+        }
+        (&Verb::GET, WELL_KNOWN) => {
+            let authority = request.uri().authority().map_or("", |authority| authority.as_str());
+            whole(&mut respond, "application/json", Discovery::of_server(authority).into())
+        }
+        (&Verb::GET, LARGE) => large(&mut respond, far).await,
+        (&Verb::POST, UPLOAD) => upload(request.into_body(), &mut respond).await,
+        (_, SMALL | WELL_KNOWN | LARGE | UPLOAD) => {
+            status(&mut respond, StatusCode::METHOD_NOT_ALLOWED)
+        }
+        _ => status(&mut respond, StatusCode::NOT_FOUND),
+    }
+}
+
+fn status(respond: &mut SendResponse<Bytes>, status: StatusCode) -> io::Result<()> {
+    let answer = Response::builder().status(status).body(()).map_err(io::Error::other)?;
+    respond.send_response(answer, true).map(drop).map_err(plain)
+}
+
+fn whole(respond: &mut SendResponse<Bytes>, kind: &str, content: Bytes) -> io::Result<()> {
+    let answer = Response::builder()
+        .header("content-type", kind)
+        .header("content-length", content.len())
+        .body(())
+        .map_err(io::Error::other)?;
+    let mut body = respond.send_response(answer, false).map_err(plain)?;
+    body.send_data(content, true).map_err(plain)
+}
+
+async fn large(respond: &mut SendResponse<Bytes>, far: &Far) -> io::Result<()> {
+    let Ok(_taken) = far.large.try_acquire() else {
+        return status(respond, StatusCode::SERVICE_UNAVAILABLE);
+    };
+    let answer = Response::builder()
+        .header("content-type", "application/octet-stream")
+        .header("content-length", LARGE_OCTETS)
+        .body(())
+        .map_err(io::Error::other)?;
+    let mut body = respond.send_response(answer, false).map_err(plain)?;
+    let waiting = Waiting::default();
+    tokio::select! {
+        sent = fill(&mut body, LARGE_OCTETS, &waiting) => sent?,
+        () = limit(&waiting, &far.socket) => {}
+    }
+    body.send_reset(Reason::NO_ERROR);
+    Ok(())
+}
+
+/// Lets less wait, by the rate at which the client takes it.
+async fn limit(waiting: &Waiting, socket: &OwnedFd) {
+    let mut before = (Instant::now(), acknowledged(socket));
+    waiting.limit(socket, 0.0);
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let now = (Instant::now(), acknowledged(socket));
+        let seconds = now.0.duration_since(before.0).as_secs_f64();
+        waiting.limit(socket, now.1.saturating_sub(before.1) as f64 * 8.0 / seconds);
+        before = now;
+    }
+}
+
+fn acknowledged(socket: &OwnedFd) -> u64 {
+    btu_traffic::tcp_info(socket).map_or(0, |info| info.bytes_acked)
+}
+
+async fn upload(mut body: RecvStream, respond: &mut SendResponse<Bytes>) -> io::Result<()> {
+    while let Some(part) = body.data().await {
+        let octets = part.map_err(plain)?.len();
+        body.flow_control().release_capacity(octets).map_err(plain)?;
+    }
+    status(respond, StatusCode::OK)
+}
