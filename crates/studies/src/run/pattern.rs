@@ -1,19 +1,29 @@
 //! The patterns that find a value in what a program printed: the last match of the last line that
 //! has one.
 
+use std::cell::Cell;
 use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
-/// Largest compiled pattern, in bytes: a pattern of a stored plan may come from an untrusted
-/// source.
-const LARGEST: usize = 1 << 20;
+/// Largest compiled pattern, in bytes: enough for three words of Unicode (`\w+`). A pattern of a stored
+/// plan may come from an untrusted source, and each octet of a search may take a step in every state of it.
+const LARGEST: usize = 64 << 10;
 
-/// Most octets that are searched for further matches in the line that has the value. A search is
-/// linear, and looks to the end of the line at worst, so the time of many grows with the square of
-/// the line: no line of 2 KiB comes to this, however often it matches.
-const MOST_SEARCHED: usize = 2 << 20;
+/// Most octets that are searched from one [`afresh`] on. A search for the last match looks to the end of
+/// the line each time, so its time grows with the square of the line: no line of 1 KiB comes to this.
+const MOST_SEARCHED: usize = 1 << 20;
+
+thread_local! {
+    static LEFT: Cell<usize> = const { Cell::new(MOST_SEARCHED) };
+}
+
+/// Begins to count anew what is searched: for each value of a cell that was measured, and once for a
+/// whole run that is read, whose values are stored unless it is an old one.
+pub(super) fn afresh() {
+    LEFT.set(MOST_SEARCHED);
+}
 
 /// A regular expression, compiled when it is first needed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -68,10 +78,17 @@ impl Pattern {
     /// It cannot be compiled, or it matches too often in that line.
     pub(super) fn last_in<'t>(&self, text: &'t str) -> Result<Option<&'t str>, String> {
         let regex = self.compiled()?;
-        let Some(line) = text.lines().rev().find(|line| regex.is_match(line)) else {
-            return Ok(None);
-        };
+        let mut of_line = None;
+        for line in text.lines().rev() {
+            self.spend(line.len())?;
+            if regex.is_match(line) {
+                of_line = Some(line);
+                break;
+            }
+        }
+        let Some(line) = of_line else { return Ok(None) };
         let at = self.last_match(regex, line)?;
+        self.spend(line.len() - at)?;
         let found = regex.captures_at(line, at);
         let part = found.as_ref().and_then(|found| found.get(1).or_else(|| found.get(0)));
         Ok(Some(part.map_or("", |part| part.as_str())))
@@ -79,19 +96,21 @@ impl Pattern {
 
     /// Where the last match of a line begins, which has one.
     fn last_match(&self, regex: &Regex, line: &str) -> Result<usize, String> {
-        let (mut last, mut searched) = (0, 0);
+        let mut last = 0;
         for found in regex.find_iter(line) {
             last = found.start();
-            searched += line.len() - last;
-            if searched > MOST_SEARCHED {
-                return Err(format!(
-                    "`{}` matches too often in a line of {} B: write more of the line into it",
-                    self.text,
-                    line.len()
-                ));
-            }
+            self.spend(line.len() - last)?;
         }
         Ok(last)
+    }
+
+    /// Counts the octets of a search before it.
+    fn spend(&self, octets: usize) -> Result<(), String> {
+        let left = LEFT.get().checked_sub(octets);
+        LEFT.set(left.unwrap_or(0));
+        left.map(drop).ok_or_else(|| {
+            format!("`{}` takes too long to look for: write more of the line into it", self.text)
+        })
     }
 }
 
@@ -140,9 +159,17 @@ mod tests {
     fn no_text_is_searched_for_long() {
         let hard = pattern(".*[^0-9]|[0-9]");
         let refused = hard.last_in(&"1".repeat(65_000)).unwrap_err();
-        assert!(refused.contains("matches too often in a line of 65000 B"), "{refused}");
+        assert!(refused.contains("takes too long to look for"), "{refused}");
+        // Nothing more is searched of the same run.
+        assert!(pattern("1").last_in("1").is_err());
+        afresh();
+        assert_eq!(pattern("1").last_in("1"), Ok(Some("1")));
+        // Nor is a pattern of many states looked for.
+        assert!(Pattern::new("(?:[0-9a-z]?){900} ([0-9])".to_owned()).is_err());
+        assert!(Pattern::new(r"^\w+\s+\w+\s+(\d+)".to_owned()).is_ok());
         // Of many lines one is searched for all its matches.
-        let line = "1".repeat(2000) + "\n";
+        afresh();
+        let line = "1".repeat(1000) + "\n";
         assert_eq!(hard.last_in(&line.repeat(32)), Ok(Some("1")));
         // A line of a usual kind is as long as it likes.
         let line = format!("{} rate: 12 kB/s", "x".repeat(60_000));
@@ -153,6 +180,7 @@ mod tests {
         /// As a search for all matches finds it.
         #[test]
         fn it_is_what_a_whole_search_finds(wanted in "[ab(|)*+?.]{1,6}", line in "[ab ]{0,12}") {
+            afresh();
             let Ok(pattern) = Pattern::new(wanted) else { return Ok(()) };
             let regex = pattern.compiled().unwrap();
             let all = regex.captures_iter(&line).last();

@@ -6,6 +6,7 @@ use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
 use super::file::ExperimentFile;
+use super::pattern;
 use super::row::RunRow;
 use super::value::{Value, What};
 use super::verdict::{RunVerdict, judge, values_of};
@@ -226,14 +227,19 @@ impl Experiment for RunPlan {
     fn look(&self, cell: &RunCell, seen: &mut Observation) {
         let Some(row) = self.row(cell) else { return };
         let printed = self.values.iter().filter(|value| value.what.is_printed());
-        let found =
-            printed.filter_map(|value| Some((value.name.clone(), value.found(row, seen).ok()?)));
+        let found = printed.filter_map(|value| {
+            pattern::afresh();
+            Some((value.name.clone(), value.found(row, seen).ok()?))
+        });
         seen.values = found.collect();
     }
 
     fn faults(&self, cell: &RunCell, seen: &Observation) -> Vec<String> {
         let Some(row) = self.row(cell) else { return vec!["the plan has no such row".to_owned()] };
-        let missing = self.values.iter().filter_map(|value| value.found(row, seen).err());
+        let missing = self.values.iter().filter_map(|value| {
+            pattern::afresh();
+            value.found(row, seen).err()
+        });
         row.faults(seen).into_iter().chain(missing).collect()
     }
 
@@ -252,6 +258,7 @@ impl Experiment for RunPlan {
     }
 
     fn judge(&self, cells: &[Measured<RunCell>]) -> RunVerdict {
+        pattern::afresh();
         judge(self, cells)
     }
 
