@@ -33,9 +33,13 @@ const TRIES: u32 = 20;
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Waits in the directory until the process that works there is gone, whatever ended it, and removes
-/// what it left. A network file system may still hold what was open, and is given a second.
+/// what it left, the mark last: what is left half removed is still known. A network file system may still
+/// hold what was open, and is given a second.
 const SWEEP: &str = "trap '' HUP INT TERM; read -r line
-    clear() { rm -rf -- ..?* .[!.]* * && rmdir -- \"$1\"; }
+    clear() {
+        for name in ..?* .[!.]* *; do [ \"$name\" = .btu-run ] || rm -rf -- \"$name\"; done
+        rm -f .btu-run && rmdir -- \"$1\"
+    }
     clear \"$1\" || { sleep 1; clear \"$1\"; }";
 
 /// A directory that only this user may enter, until it is dropped.
@@ -163,7 +167,9 @@ fn open_made(around: &File, name: &str) -> io::Result<File> {
         return Err(ErrorKind::WouldBlock.into());
     }
     let replaced = || io::Error::other("another user has put something else in its place");
-    if entries(&directory)?.next().is_some() {
+    // Into one that others may write they could put a link in place of a file.
+    let others_may_write = directory.metadata()?.mode() & 0o022 != 0;
+    if others_may_write || entries(&directory)?.next().is_some() {
         return Err(replaced());
     }
     let mark = open_in(&directory, MARK, OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL)?;
