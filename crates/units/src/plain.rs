@@ -2,10 +2,13 @@
 
 /// Whether a terminal acts on a character instead of showing it: it moves, erases, or changes the
 /// direction of the text that follows (embeddings, overrides and isolates of Unicode Standard Annex
-/// 9), so that the screen shows another text than there is.
+/// 9, and the Arabic letter mark), or is not seen where a reader looks for what is there (line and paragraph
+/// separators, tags). The marks of both directions stay: texts of such languages need them.
 pub const fn controls(letter: char) -> bool {
     let is_control = matches!(letter, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}');
-    is_control || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let is_hidden =
+        matches!(letter, '\u{61c}' | '\u{2028}' | '\u{2029}' | '\u{e0000}'..='\u{e007f}');
+    is_control || is_hidden || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text on one line, with `?` for each character that [`controls`].
@@ -31,6 +34,7 @@ mod tests {
             ("\u{1b}[31mred\u{7}", "?[31mred?"),
             ("evil\u{202e}txt\u{2069}", "evil?txt?"),
             ("a\r\nb\tc\u{9b}1m", "a??b?c?1m"),
+            ("a\u{2028}b\u{e0041}\u{61c}", "a?b??"),
             ("naïve, 10 µs, \u{200f}שלום", "naïve, 10 µs, \u{200f}שלום"),
         ] {
             assert_eq!(plain(text), shown);

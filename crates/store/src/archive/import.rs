@@ -211,6 +211,9 @@ pub(super) fn run_fault(run: &RunLine) -> Option<String> {
     if let Some(error) = run.tags.iter().find_map(|tag| check_tag(tag).err()) {
         return Some(error.to_string());
     }
+    if !run.btu_version.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+')) {
+        return Some(format!("{:?} is no version", run.btu_version));
+    }
     if run.spent_ns.is_some_and(i64::is_negative) {
         return Some("it was measured for less than no time".to_owned());
     }
