@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Why the server cannot serve.
+use crate::protocol::code;
+
+/// Why a server cannot serve, or a client has no result.
 #[derive(Debug, Error)]
 pub enum Iperf3Error {
     /// The address cannot be used.
@@ -29,30 +31,38 @@ pub enum Iperf3Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// A test of this client has no result.
+    #[error("iperf3's test with {server}: {why}")]
+    Test {
+        /// The server.
+        server: SocketAddr,
+        /// The reason.
+        why: Ending,
+    },
 }
 
-/// Why a test ended before its results were exchanged.
+/// Why a test ended before its results were exchanged. In the texts, it is the other end.
 #[derive(Debug, Error)]
 pub enum Ending {
-    /// The client closed its control connection.
-    #[error("the client went away while it had to {0}")]
+    /// The other end closed the control connection.
+    #[error("it went away while it had to {0}")]
     Gone(&'static str),
-    /// The client did not do in time what it had to.
-    #[error("the client did not {doing} within {} s", after.as_secs_f64())]
+    /// The other end did not do in time what it had to.
+    #[error("it did not {doing} within {} s", after.as_secs_f64())]
     Late {
         /// What it had to do.
         doing: &'static str,
         /// The deadline.
         after: Duration,
     },
-    /// The client ended the test (`CLIENT_TERMINATE`).
-    #[error("the client ended the test early")]
+    /// The other end ended the test (`CLIENT_TERMINATE`, `SERVER_TERMINATE`).
+    #[error("it ended the test early")]
     Terminated,
-    /// This server ends.
-    #[error("this server was ended")]
+    /// This end was stopped.
+    #[error("the test was stopped at this end")]
     Stopped,
-    /// The client sent what the protocol does not allow here.
-    #[error("the client sent {0}")]
+    /// The other end sent what the protocol does not allow here.
+    #[error("it sent {0}")]
     Nonsense(String),
     /// The test is not one that this server makes; the client is told `code`, with which iperf3
     /// prints its own words.
@@ -66,6 +76,35 @@ pub enum Ending {
     /// There is no place for another test; the client is told that the server is busy.
     #[error("the test was refused: {0}")]
     Busy(&'static str),
+    /// There is no connection to the server.
+    #[error(
+        "{operation}: {source}; `iperf3 -s` has to run there, and a firewall has to pass its port"
+    )]
+    Connect {
+        /// What was attempted.
+        operation: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The server makes another test (`ACCESS_DENIED`).
+    #[error("the server is busy with another test; try again when that has ended")]
+    ServerBusy,
+    /// The server has sent iperf3's number of a message, and one of its system (`SERVER_ERROR`).
+    #[error("the server refused the test: {} (iperf3's error {code}{})", meaning(*.code), system_error(*.errno))]
+    ServerError {
+        /// The number of iperf3's message.
+        code: i32,
+        /// The server's `errno`; 0: none.
+        errno: i32,
+    },
+    /// The server did not answer on a UDP stream.
+    #[error(
+        "it did not answer the greeting of a UDP stream within {} s; a firewall has to pass UDP, too, and a lost greeting is not repeated, so try again", after.as_secs_f64()
+    )]
+    UdpUnanswered {
+        /// The deadline.
+        after: Duration,
+    },
     /// A system call failed.
     #[error("{operation}: {source}")]
     System {
@@ -74,6 +113,28 @@ pub enum Ending {
         /// The system's reason.
         source: io::Error,
     },
+}
+
+/// What the number of an iperf3 message means to a user.
+fn meaning(code: i32) -> &'static str {
+    match code {
+        code::DURATION => "it allows no test of this length",
+        code::STREAMS => "it allows fewer streams",
+        code::BLOCK_SIZE => "it allows no messages of this size",
+        code::TOTAL_RATE => "its limit of the total rate was exceeded",
+        code::SET_CONGESTION => "it does not have this congestion control",
+        code::AUTHENTICATION => "it asks for a user and a password, which btu does not send",
+        code::NO_MESSAGE => "it received nothing for too long",
+        code::CREATE_STREAM..=code::LAST_OF_STREAMS => "a stream of data failed there",
+        _ => "its log says why",
+    }
+}
+
+fn system_error(errno: i32) -> String {
+    if errno == 0 {
+        return String::new();
+    }
+    format!(", its system's {}", io::Error::from_raw_os_error(errno))
 }
 
 impl Ending {

@@ -1,4 +1,5 @@
-//! A server for iperf3's clients: they need no change, and many measure at a time.
+//! A server for iperf3's clients: they need no change, and many measure at a time. And a client for
+//! its servers ([`Client`]), which shares the protocol, the control connection and the streams.
 //!
 //! ```text
 //! accept --> cookie --> known: a data connection of that test
@@ -16,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod client;
 mod company;
 mod control;
 mod counters;
@@ -33,10 +35,13 @@ mod settings;
 mod streams;
 mod tcp;
 mod udp;
+mod way;
 
+pub use client::{Client, ClientDeadlines, ClientReport, Handshake, Second};
 pub use company::{Company, Neighbour};
 pub use error::{Ending, Iperf3Error};
-pub use protocol::{Direction, PORT, Protocol};
-pub use report::{Report, Way};
+pub use protocol::{Direction, End, PORT, Protocol};
+pub use report::Report;
 pub use server::{Event, Server};
 pub use settings::{Deadlines, Limits, Settings};
+pub use way::{Datagrams, Way};

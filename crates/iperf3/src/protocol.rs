@@ -1,10 +1,11 @@
 //! iperf3's protocol on the control connection: states, cookies, lengths and parameters. What a
 //! client sends is read into types that cannot be wrong.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::error::Ending;
 use crate::settings::Limits;
@@ -77,6 +78,10 @@ pub(crate) mod code {
     pub(crate) const RESULTS: i32 = 117;
     pub(crate) const SET_CONGESTION: i32 = 134;
     pub(crate) const AUTHENTICATION: i32 = 142;
+    pub(crate) const TOTAL_RATE: i32 = 27;
+    pub(crate) const NO_MESSAGE: i32 = 144;
+    pub(crate) const CREATE_STREAM: i32 = 200;
+    pub(crate) const LAST_OF_STREAMS: i32 = 208;
 }
 
 /// The first bytes of every connection: 36 letters and digits that name the test, and a NUL.
@@ -93,6 +98,34 @@ impl Cookie {
         let is_letter = |octet: &u8| matches!(octet, b'a'..=b'z' | b'2'..=b'7');
         (*last == 0 && letters.iter().all(is_letter)).then_some(Self(octets))
     }
+
+    /// One that no other test has: 180 bits of the standard library's random keys.
+    pub(crate) fn random() -> Self {
+        let mut octets = [0; Self::LENGTH];
+        for (index, letters) in octets[..Self::LENGTH - 1].chunks_mut(12).enumerate() {
+            let mut bits = RandomState::new().hash_one(index);
+            for letter in letters {
+                *letter = b"abcdefghijklmnopqrstuvwxyz234567"[(bits % 32) as usize];
+                bits /= 32;
+            }
+        }
+        Self(octets)
+    }
+
+    /// The bytes with which each connection of the test begins.
+    pub(crate) const fn octets(&self) -> &[u8; Self::LENGTH] {
+        &self.0
+    }
+}
+
+/// An end of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// It opens all connections.
+    Client,
+    /// It accepts them.
+    Server,
 }
 
 /// What carries the data.
@@ -111,6 +144,14 @@ impl Protocol {
         match self {
             Self::Tcp => "TCP",
             Self::Udp => "UDP",
+        }
+    }
+
+    /// The key of a client's parameters that names it.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
         }
     }
 }
@@ -146,7 +187,7 @@ pub(crate) struct Parameters {
     pub(crate) segment_bytes: Option<u32>,
     /// Sizes of the socket's buffers, in bytes.
     pub(crate) window_bytes: Option<usize>,
-    /// The rate of each stream that the server sends, in bits a second; `None`: as fast as possible.
+    /// The rate of each stream, in bits a second; `None`: as fast as possible.
     pub(crate) rate: Option<u64>,
     /// Writes or datagrams that may leave at once before the rate is kept.
     pub(crate) burst: u32,
@@ -207,6 +248,32 @@ impl Parameters {
         })
     }
 
+    /// The JSON that a client sends: as iperf3 does, flags only when they are true.
+    pub(crate) fn text(&self) -> String {
+        let mut said = json!({
+            self.protocol.key(): true,
+            "omit": self.omit.as_secs(),
+            "time": self.time.map_or(0, |time| time.as_secs()),
+            "num": 0,
+            "blockcount": 0,
+            "parallel": self.parallel,
+            "len": self.length,
+        });
+        let mut add = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                said[key] = value;
+            }
+        };
+        add("reverse", (self.direction == Direction::ToClient).then_some(true.into()));
+        add("bidirectional", (self.direction == Direction::Both).then_some(true.into()));
+        add("nodelay", self.no_delay.then_some(true.into()));
+        add("udp_counters_64bit", self.has_long_counters.then_some(1.into()));
+        add("bandwidth", self.rate.map(Value::from));
+        add("TOS", self.type_of_service.map(Value::from));
+        add("congestion", self.congestion.clone().map(Value::from));
+        said.to_string()
+    }
+
     /// Streams in all.
     pub(crate) fn streams(&self) -> usize {
         usize::from(self.parallel) * if self.direction == Direction::Both { 2 } else { 1 }
@@ -220,6 +287,11 @@ impl Parameters {
             Direction::ToClient => true,
             Direction::Both => place >= usize::from(self.parallel),
         }
+    }
+
+    /// Whether this end sends on that stream.
+    pub(crate) fn sends(&self, end: End, place: usize) -> bool {
+        self.server_sends(place) == (end == End::Server)
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::company::{Companies, Company};
+use crate::control::News;
 use crate::error::Ending;
 use crate::protocol::Cookie;
 use crate::settings::Settings;
@@ -234,9 +235,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Whether the server ends.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.registry.is_stopped()
+    /// What may end a wait of this test; a byte comes to `woken` when the registry has news.
+    pub(crate) fn news(&self, woken: UnixStream) -> News {
+        News::Registry(self.registry.clone(), woken)
     }
 
     /// Takes so many streams from the server's budget.

@@ -1,4 +1,4 @@
-//! The results that both ends exchange: what a client says of each stream, and what the server says.
+//! The results that both ends exchange: what each says of each stream.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,27 +10,35 @@ use crate::error::Ending;
 use crate::protocol::{Protocol, code};
 use crate::streams::{CpuTime, Stream};
 
-/// What the client says of a stream. Of its own numbers only: no harm comes from wrong ones.
+/// What the peer says of a stream. Of its own numbers only: no harm comes from wrong ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Said {
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
     pub(crate) lost: u64,
     pub(crate) jitter_seconds: f64,
-    /// Segments sent again; `None` if the client does not know.
+    /// Segments sent again; `None` if the peer does not know.
     pub(crate) resent: Option<u64>,
     pub(crate) seconds: f64,
 }
 
-/// What the client says of all its streams, by their numbers.
+/// What the peer says of its streams, by their numbers, and of itself.
 #[derive(Debug, Default)]
-pub(crate) struct ClientResults(HashMap<u64, Said>);
+pub(crate) struct PeerResults {
+    streams: HashMap<u64, Said>,
+    /// A server says it of TCP.
+    pub(crate) congestion: Option<String>,
+    /// Processor time of all time, in percent of one processor.
+    pub(crate) processor_percent: Option<f64>,
+}
 
+/// The longest name of a congestion control in Linux.
+const MOST_LETTERS: usize = 15;
 /// More streams than a test can have are ignored.
 const MOST_STREAMS: usize = 256;
 
-impl ClientResults {
-    /// Reads a client's JSON.
+impl PeerResults {
+    /// Reads a peer's JSON.
     pub(crate) fn read(text: &[u8]) -> Result<Self, Ending> {
         let value: Value = serde_json::from_slice(text).map_err(|error| {
             Ending::refused(code::RESULTS, format!("its results are no JSON: {error}"))
@@ -58,18 +66,24 @@ impl ClientResults {
             };
             Some((whole("id")?, said))
         };
-        Ok(Self(streams.iter().take(MOST_STREAMS).filter_map(one).collect()))
+        let congestion = value.get("congestion_used").and_then(Value::as_str);
+        let percent = value.get("cpu_util_total").and_then(Value::as_f64);
+        Ok(Self {
+            streams: streams.iter().take(MOST_STREAMS).filter_map(one).collect(),
+            congestion: congestion.map(|name| name.chars().take(MOST_LETTERS).collect()),
+            processor_percent: percent.filter(|percent| *percent >= 0.0),
+        })
     }
 
     /// What it says of stream `id`.
     pub(crate) fn of(&self, id: u64) -> Said {
-        self.0.get(&id).copied().unwrap_or_default()
+        self.streams.get(&id).copied().unwrap_or_default()
     }
 }
 
-/// What the server says.
+/// What this end says.
 #[derive(Debug, Serialize)]
-pub(crate) struct ServerResults {
+pub(crate) struct Results {
     cpu_util_total: f64,
     cpu_util_user: f64,
     cpu_util_system: f64,
@@ -77,7 +91,7 @@ pub(crate) struct ServerResults {
     sender_has_retransmits: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     congestion_used: Option<String>,
-    streams: Vec<ServerStream>,
+    streams: Vec<OwnStream>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) server_output_text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +99,7 @@ pub(crate) struct ServerResults {
 }
 
 #[derive(Debug, Serialize)]
-struct ServerStream {
+struct OwnStream {
     id: u64,
     bytes: u64,
     retransmits: i64,
@@ -99,7 +113,7 @@ struct ServerStream {
     end_time: f64,
 }
 
-impl ServerResults {
+impl Results {
     /// The numbers of `streams` after `counted`, the time without the omitted seconds.
     pub(crate) fn new(
         streams: &[Stream],
@@ -117,17 +131,21 @@ impl ServerResults {
             cpu_util_system: percent(cpu.system),
             sender_has_retransmits: if sends { i64::from(protocol == Protocol::Tcp) } else { -1 },
             congestion_used: congestion,
-            streams: streams
-                .iter()
-                .map(|stream| server_stream(stream, protocol, counted))
-                .collect(),
+            streams: streams.iter().map(|stream| own_stream(stream, protocol, counted)).collect(),
             server_output_text: None,
             server_output_json: None,
         }
     }
 }
 
-fn server_stream(stream: &Stream, protocol: Protocol, counted: Duration) -> ServerStream {
+impl Results {
+    /// Processor time of this end's streams, in percent of one processor.
+    pub(crate) fn processor_percent(&self) -> f64 {
+        self.cpu_util_total
+    }
+}
+
+fn own_stream(stream: &Stream, protocol: Protocol, counted: Duration) -> OwnStream {
     let moved = stream.moved();
     let (count, omitted) = (moved.count, moved.omitted);
     let is_tcp_sender = stream.sends && protocol == Protocol::Tcp;
@@ -142,7 +160,7 @@ fn server_stream(stream: &Stream, protocol: Protocol, counted: Duration) -> Serv
     } else {
         (omitted.highest, omitted.highest.saturating_sub(omitted.packets))
     };
-    ServerStream {
+    OwnStream {
         id: stream.id,
         bytes: count.bytes,
         retransmits: if is_tcp_sender { moved.resent.cast_signed() } else { -1 },
@@ -166,18 +184,18 @@ mod tests {
     fn streams_are_found_by_their_numbers() {
         let text = br#"{"streams":[{"id":1,"bytes":5,"retransmits":-1},
             {"id":3,"bytes":1e3,"retransmits":2,"errors":-4,"jitter":0.001,"start_time":0,"end_time":2.5}]}"#;
-        let results = ClientResults::read(text).expect("results");
+        let results = PeerResults::read(text).expect("results");
         assert_eq!((results.of(1).bytes, results.of(1).resent), (5, None));
         let third = results.of(3);
         assert_eq!((third.bytes, third.resent, third.lost, third.seconds), (1000, Some(2), 0, 2.5));
         assert_eq!(results.of(2), Said::default());
-        assert!(ClientResults::read(b"{}").is_err());
+        assert!(PeerResults::read(b"{}").is_err());
     }
 
     proptest! {
         #[test]
         fn no_octets_panic(octets in proptest::collection::vec(any::<u8>(), 0..500)) {
-            let _ = ClientResults::read(&octets);
+            let _ = PeerResults::read(&octets);
         }
     }
 }

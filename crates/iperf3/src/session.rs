@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::control::{Control, Deadline, Woken};
 use crate::error::Ending;
-use crate::protocol::{MOST_PARAMETERS, MOST_RESULTS, Parameters, Protocol, State, code};
+use crate::protocol::{End, MOST_PARAMETERS, MOST_RESULTS, Parameters, Protocol, State, code};
 use crate::registry::Place;
 use crate::report::{Report, Times};
-use crate::results::{ClientResults, ServerResults};
+use crate::results::{PeerResults, Results};
 use crate::settings::Settings;
 use crate::streams::{Socket, Streams};
 
@@ -46,7 +46,7 @@ pub(crate) fn run(
     wake: UnixStream,
     settings: &Settings,
 ) -> Finished {
-    let control = match Control::new(stream, wake) {
+    let control = match Control::new(stream, place.news(wake)) {
         Ok(control) => control,
         Err(error) => return Finished { result: Err(error), has_begun: false, rest: None },
     };
@@ -55,7 +55,7 @@ pub(crate) fn run(
     let result = session.conduct();
     let Session { mut control, has_begun, broken_off: mut streams, .. } = session;
     let rest = result.as_ref().err().map(|ending| {
-        control.say_why(ending);
+        control.say_why(&farewell(ending));
         if let Some(streams) = &mut streams {
             streams.stop();
         }
@@ -87,7 +87,7 @@ impl Session<'_> {
     fn conduct(&mut self) -> Result<Report, Ending> {
         let parameters = Arc::new(self.parameters()?);
         let sockets = self.sockets(&parameters)?;
-        let mut streams = Streams::prepare(sockets, &parameters)?;
+        let mut streams = Streams::prepare(sockets, &parameters, End::Server)?;
         match self.measure(&mut streams, &parameters) {
             Ok(moments) => self.results(streams, &parameters, moments),
             Err(ending) => {
@@ -103,7 +103,7 @@ impl Session<'_> {
 
     fn say(&mut self, state: State) -> Result<(), Ending> {
         let by = self.by(|settings| settings.deadlines.done, "take a state");
-        self.control.say(self.place, state, by)
+        self.control.say(state, by)
     }
 
     fn parameters(&mut self) -> Result<Parameters, Ending> {
@@ -114,7 +114,7 @@ impl Session<'_> {
                 format!("its parameters have {length} bytes, and {MOST_PARAMETERS} are allowed");
             Ending::refused(code::PARAMETERS, why)
         };
-        let text = self.control.read_text(self.place, MOST_PARAMETERS, too_long, by)?;
+        let text = self.control.read_text(MOST_PARAMETERS, too_long, by)?;
         Parameters::read(&text, &self.settings.limits)
     }
 
@@ -150,11 +150,11 @@ impl Session<'_> {
 
     /// Waits for the registry, while the client has nothing to say.
     fn idle(&mut self, by: Deadline) -> Result<(), Ending> {
-        match self.control.wait(self.place, by.at())? {
-            Woken::Registry => Ok(()),
+        match self.control.wait(by.at())? {
+            Woken::Here => Ok(()),
             Woken::Time => Err(by.late()),
-            Woken::Client => {
-                let state = self.control.hear(self.place, by)?;
+            Woken::Peer => {
+                let state = self.control.hear(by)?;
                 Err(Ending::Nonsense(format!("{state:?} while its streams were created")))
             }
         }
@@ -181,7 +181,7 @@ impl Session<'_> {
             streams.omit();
             counted = Instant::now();
         }
-        match self.control.hear(self.place, by)? {
+        match self.control.hear(by)? {
             State::TestEnd => Ok(Moments { start, counted, end: Instant::now() }),
             other => Err(Ending::Nonsense(format!("{other:?} while data moved"))),
         }
@@ -189,7 +189,7 @@ impl Session<'_> {
 
     /// Waits until the omitted seconds are over, or the client says something.
     fn until_over(&mut self, moment: Instant) -> Result<(), Ending> {
-        while self.control.wait(self.place, moment)? == Woken::Registry {}
+        while self.control.wait(moment)? == Woken::Here {}
         Ok(())
     }
 
@@ -202,6 +202,9 @@ impl Session<'_> {
     ) -> Result<Report, Ending> {
         let company = self.place.end(moments.end);
         streams.end_sending();
+        // A client may wait for the rest of a block before it looks at its control connection.
+        streams.close_sending();
+        streams.count_sent();
         let rest = Rest::of(parameters);
         if rest.is_none() {
             streams.end_receiving();
@@ -212,8 +215,8 @@ impl Session<'_> {
             let why = format!("its results have {length} bytes, and {MOST_RESULTS} are allowed");
             Ending::refused(code::RESULTS, why)
         };
-        let text = self.control.read_text(self.place, MOST_RESULTS, too_long, by)?;
-        let said = ClientResults::read(&text)?;
+        let text = self.control.read_text(MOST_RESULTS, too_long, by)?;
+        let said = PeerResults::read(&text)?;
         let end = rest.map_or(moments.end, |rest| rest.wait(&streams, &said, moments));
         streams.end_receiving();
         if rest.is_some_and(|rest| rest.protocol == Protocol::Udp) {
@@ -226,7 +229,7 @@ impl Session<'_> {
         let congestion = streams.congestion().filter(|_| parameters.protocol == Protocol::Tcp);
         let whole = end.saturating_duration_since(moments.start);
         let mut ours =
-            ServerResults::new(&streams.all, parameters.protocol, congestion, counted, whole, cpu);
+            Results::new(&streams.all, parameters.protocol, congestion, counted, whole, cpu);
         if parameters.wants_output && self.settings.json {
             ours.server_output_json = serde_json::to_value(&report).ok();
         } else if parameters.wants_output {
@@ -237,7 +240,7 @@ impl Session<'_> {
             source: error.into(),
         })?;
         let by = self.by(|settings| settings.deadlines.results, "take the results");
-        self.control.write_text(self.place, &text, by)?;
+        self.control.write_text(&text, by)?;
         self.part();
         Ok(report)
     }
@@ -246,7 +249,7 @@ impl Session<'_> {
     fn part(&mut self) {
         let by = self.by(|settings| settings.deadlines.done, "say that it is done");
         if self.say(State::DisplayResults).is_ok() {
-            let _ = self.control.hear(self.place, by);
+            let _ = self.control.hear(by);
         }
     }
 }
@@ -280,7 +283,7 @@ impl Rest {
 
     /// Waits for it; the end of the test is the last arrival, if that is later. UDP that is lost at
     /// the very end is known by what the client says.
-    fn wait(self, streams: &Streams, said: &ClientResults, moments: Moments) -> Instant {
+    fn wait(self, streams: &Streams, said: &PeerResults, moments: Moments) -> Instant {
         let begun = Instant::now();
         let last = || {
             let receiving = streams.all.iter().filter(|stream| !stream.sends);
@@ -301,7 +304,7 @@ impl Rest {
         }
     }
 
-    fn is_whole(self, streams: &Streams, said: &ClientResults) -> bool {
+    fn is_whole(self, streams: &Streams, said: &PeerResults) -> bool {
         streams.all.iter().filter(|stream| !stream.sends).all(|stream| {
             let (count, said) = (stream.moved().count, said.of(stream.id));
             match self.protocol {
@@ -309,5 +312,20 @@ impl Rest {
                 Protocol::Tcp => count.bytes >= said.bytes,
             }
         })
+    }
+}
+
+/// The bytes with which the protocol says `ending`; none if the client ended the test.
+fn farewell(ending: &Ending) -> Vec<u8> {
+    let error = |code: i32| {
+        [&[State::ServerError.octet()][..], &code.to_be_bytes(), &0_i32.to_be_bytes()].concat()
+    };
+    match ending {
+        Ending::Gone(_) | Ending::Terminated => Vec::new(),
+        Ending::Stopped => vec![State::ServerTerminate.octet()],
+        Ending::Busy(_) => vec![State::AccessDenied.octet()],
+        Ending::Refused { code, .. } => error(*code),
+        Ending::Late { .. } | Ending::Nonsense(_) => error(code::MESSAGE),
+        _ => error(code::INIT_TEST),
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use btu_suite::record::TcpInfo;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use socket2::SockRef;
@@ -13,11 +14,11 @@ use socket2::SockRef;
 use crate::counters::{Count, Counters};
 use crate::error::Ending;
 use crate::pace::{Pace, TICK};
-use crate::protocol::{Parameters, Protocol, code, stream_id};
-use crate::results::ClientResults;
+use crate::protocol::{Cookie, End, Parameters, Protocol, code, stream_id};
+use crate::results::PeerResults;
 use crate::{tcp, udp};
 
-/// A receiver of UDP asks for so much buffer, in bytes, if the client does not say: at 10 Gb/s it
+/// A receiver of UDP asks for so much buffer, in bytes, if the test does not say: at 10 Gb/s it
 /// lasts for 1.6 ms. The kernel may give less (`net.core.rmem_max`).
 const UDP_BUFFER: usize = 2 << 20;
 
@@ -38,11 +39,13 @@ impl Socket {
 
     /// Segments of TCP that the kernel sent again.
     fn resent(&self) -> u64 {
+        self.info().map_or(0, |info| info.total_retransmits.into())
+    }
+
+    fn info(&self) -> Option<TcpInfo> {
         match self {
-            Self::Tcp(stream) => {
-                btu_traffic::tcp_info(stream).map_or(0, |info| info.total_retransmits.into())
-            }
-            Self::Udp(_) => 0,
+            Self::Tcp(stream) => btu_traffic::tcp_info(stream).ok(),
+            Self::Udp(_) => None,
         }
     }
 }
@@ -51,7 +54,7 @@ impl Socket {
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) id: u64,
-    /// Whether the server sends.
+    /// Whether this end sends.
     pub(crate) sends: bool,
     socket: Arc<Socket>,
     counters: Arc<Counters>,
@@ -83,6 +86,22 @@ impl Stream {
         }
     }
 
+    /// Bytes that the peer's kernel has, of those that this end has sent by TCP; else those of the
+    /// counters.
+    pub(crate) fn arrived_bytes(&self) -> u64 {
+        let bytes = self.counters.read().bytes;
+        match self.socket.info().filter(|_| self.sends) {
+            // The SYN and the cookie are no payload.
+            Some(info) => bytes.min(info.bytes_acked.saturating_sub(Cookie::LENGTH as u64 + 1)),
+            None => bytes,
+        }
+    }
+
+    /// Segments that this end has sent again so far.
+    pub(crate) fn resent_segments(&self) -> u64 {
+        self.socket.resent()
+    }
+
     fn now(&self) -> (Count, u64) {
         (self.counters.read(), self.socket.resent())
     }
@@ -101,7 +120,10 @@ impl Stream {
 #[derive(Debug)]
 pub(crate) struct Streams {
     pub(crate) all: Vec<Stream>,
-    threads: Vec<JoinHandle<CpuTime>>,
+    /// Whether each sends.
+    threads: Vec<(bool, JoinHandle<CpuTime>)>,
+    /// That of threads that have ended.
+    cpu: CpuTime,
     stop_sending: Arc<AtomicBool>,
     stop_receiving: Arc<AtomicBool>,
 }
@@ -131,13 +153,17 @@ impl CpuTime {
 
 impl Streams {
     /// Sets the options of the sockets, which come in the order in which the client made them.
-    pub(crate) fn prepare(sockets: Vec<Socket>, parameters: &Parameters) -> Result<Self, Ending> {
+    pub(crate) fn prepare(
+        sockets: Vec<Socket>,
+        parameters: &Parameters,
+        end: End,
+    ) -> Result<Self, Ending> {
         let mut all = Vec::with_capacity(sockets.len());
         for (place, socket) in sockets.into_iter().enumerate() {
             configure(&socket, parameters)?;
             all.push(Stream {
                 id: stream_id(place),
-                sends: parameters.server_sends(place),
+                sends: parameters.sends(end, place),
                 socket: Arc::new(socket),
                 counters: Arc::default(),
                 omitted: Count::default(),
@@ -148,6 +174,7 @@ impl Streams {
         Ok(Self {
             all,
             threads: Vec::new(),
+            cpu: CpuTime::default(),
             stop_sending: Arc::default(),
             stop_receiving: Arc::default(),
         })
@@ -176,7 +203,8 @@ impl Streams {
             };
             let builder = thread::Builder::new().name(format!("iperf3-{}", stream.id));
             let thread = builder.stack_size(STACK).spawn(work);
-            self.threads.push(thread.map_err(Ending::system("start a stream's thread"))?);
+            let thread = thread.map_err(Ending::system("start a stream's thread"))?;
+            self.threads.push((stream.sends, thread));
         }
         Ok(())
     }
@@ -186,27 +214,41 @@ impl Streams {
         self.all.iter_mut().for_each(Stream::omit);
     }
 
-    /// What this server sends from now on does not count, and it soon sends no more.
-    pub(crate) fn end_sending(&mut self) {
+    /// This end soon sends no more.
+    pub(crate) fn end_sending(&self) {
         self.stop_sending.store(true, Ordering::Relaxed);
-        for stream in self.all.iter_mut().filter(|stream| stream.sends) {
-            stream.close();
-            // A client may wait for the rest of a block before it looks at its control connection.
+    }
+
+    /// Counts what this end has sent, its last call included.
+    pub(crate) fn count_sent(&mut self) {
+        self.end_sending();
+        self.join(|sends| sends);
+        self.all.iter_mut().filter(|stream| stream.sends).for_each(Stream::close);
+    }
+
+    /// Tells the peer on the streams themselves that no more is sent.
+    pub(crate) fn close_sending(&self) {
+        for stream in self.all.iter().filter(|stream| stream.sends) {
             if let Socket::Tcp(stream) = &*stream.socket {
                 let _ = stream.shutdown(Shutdown::Write);
             }
         }
     }
 
-    /// What arrives from now on does not count.
-    pub(crate) fn end_receiving(&mut self) {
+    /// What arrives from now on does not count; it is still read, so that no sender is stuck.
+    pub(crate) fn end_counting(&mut self) {
         self.all.iter_mut().filter(|stream| !stream.sends).for_each(Stream::close);
+    }
+
+    /// What arrives from now on is not read.
+    pub(crate) fn end_receiving(&mut self) {
+        self.end_counting();
         self.stop_receiving.store(true, Ordering::Relaxed);
     }
 
-    /// Takes over how many datagrams a client has sent: those that were lost at the very end have no
+    /// Takes over how many datagrams the peer has sent: those that were lost at the very end have no
     /// higher number behind them.
-    pub(crate) fn learn_sent(&mut self, said: &ClientResults) {
+    pub(crate) fn learn_sent(&mut self, said: &PeerResults) {
         for stream in self.all.iter_mut().filter(|stream| !stream.sends) {
             let sent = said.of(stream.id).packets;
             if let Some((count, _)) = &mut stream.last {
@@ -219,13 +261,17 @@ impl Streams {
     pub(crate) fn stop(&mut self) -> CpuTime {
         self.stop_sending.store(true, Ordering::Relaxed);
         self.stop_receiving.store(true, Ordering::Relaxed);
-        let mut sum = CpuTime::default();
-        for thread in self.threads.drain(..) {
+        self.join(|_| true);
+        self.cpu
+    }
+
+    /// Waits for the end of these threads, which have been told.
+    fn join(&mut self, which: fn(bool) -> bool) {
+        for (_, thread) in self.threads.extract_if(.., |(sends, _)| which(*sends)) {
             let cpu = thread.join().unwrap_or_default();
-            sum.user += cpu.user;
-            sum.system += cpu.system;
+            self.cpu.user += cpu.user;
+            self.cpu.system += cpu.system;
         }
-        sum
     }
 }
 

@@ -12,7 +12,7 @@ use crate::pace::Pace;
 const MOST_READ: usize = 128 << 10;
 const LEAST_READ: usize = 4 << 10;
 
-/// Reads until `stop`, or the client closes the stream.
+/// Reads until `stop`, or the peer closes the stream.
 pub(crate) fn receive(
     mut socket: &TcpStream,
     length: usize,
@@ -36,7 +36,7 @@ pub(crate) fn receive(
     }
 }
 
-/// Writes `payload` until `stop`, or the client closes the stream.
+/// Writes `payload` until `stop`, or the peer closes the stream.
 pub(crate) fn send(
     mut socket: &TcpStream,
     payload: &[u8],

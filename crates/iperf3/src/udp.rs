@@ -12,7 +12,7 @@ use crate::counters::{Count, Counters};
 use crate::pace::Pace;
 
 /// What a client sends to open a stream; in the byte order of its host, as the answer.
-const GREETING: u32 = 0x3637_3839;
+pub(crate) const GREETING: u32 = 0x3637_3839;
 /// What clients before 3.2 send.
 const OLD_GREETING: u32 = 987_654_321;
 /// The answer.

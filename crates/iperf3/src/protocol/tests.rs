@@ -110,3 +110,43 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn cookies_of_clients_are_read_and_differ() {
+    let [one, other] = [Cookie::random(), Cookie::random()];
+    assert_eq!(Cookie::read(*one.octets()), Some(one));
+    assert_ne!(one, other);
+}
+
+proptest! {
+    /// What this client says is what its server reads.
+    #[test]
+    fn parameters_survive(
+        is_udp: bool, way in 0..3_usize, parallel in 1..128_u16, length in 16..65_507_usize, omit in 0..600_u64,
+        time in 1..3600_u64, rate in prop::option::of(1..MOST_RATE), burst in 1..2_u32, no_delay: bool,
+        octet in prop::option::of(1..=255_u8), has_long_counters: bool,
+        congestion in prop::option::of("[a-z_]{1,15}"),
+    ) {
+        let parameters = Parameters {
+            protocol: if is_udp { Protocol::Udp } else { Protocol::Tcp },
+            direction: [Direction::ToServer, Direction::ToClient, Direction::Both][way],
+            parallel,
+            length,
+            omit: Duration::from_secs(omit),
+            time: Some(Duration::from_secs(time)),
+            no_delay,
+            segment_bytes: None,
+            window_bytes: None,
+            rate,
+            burst,
+            type_of_service: octet,
+            congestion,
+            wants_output: false,
+            has_long_counters,
+            repeats_payload: false,
+            title: None,
+        };
+        let read = Parameters::read(parameters.text().as_bytes(), &Limits::STANDARD);
+        prop_assert_eq!(read.expect("parameters"), parameters);
+    }
+}
