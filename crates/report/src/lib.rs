@@ -90,6 +90,7 @@ pub use roll_page::roll_page;
 pub use run_page::{EarlierRuns, RuleFacts, RunMark, RunReport, VARIANCE, run_marks, run_page};
 pub use runs::{RunLine, rating_words, runs_text};
 pub use sim::{sim_page, sim_text};
+pub use speed::verdict::bloat_sentence;
 pub use stored_page::{Origin, StoredRun};
 pub use study::Reported;
 pub use summary::{FIRST_SCREEN_LINES, KeyFigure, Next, Summary, first_screen};

@@ -3,13 +3,14 @@
 mod answer;
 mod breakdown;
 mod seconds;
-mod verdict;
+pub(crate) mod verdict;
 
 use btu_stats::Estimate;
 use btu_studies::speed::{
     BloatWord, Connects, Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict,
 };
 
+use self::verdict::bloat_sentence;
 use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
@@ -50,7 +51,7 @@ impl Reported for SpeedPlan {
 
 /// The verdict in a sentence; where none is possible both rates, and the time of a request.
 fn headline(verdict: &SpeedVerdict, hosts: &[String; 2]) -> String {
-    verdict::sentence(verdict).unwrap_or_else(|| numbers(verdict, hosts))
+    verdict.bloat.as_ref().map_or_else(|| numbers(verdict, hosts), bloat_sentence)
 }
 
 /// Both rates, and the time of a request with and without them.

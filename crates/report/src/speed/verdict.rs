@@ -1,13 +1,12 @@
 //! The verdict in a sentence: how much longer requests wait while the network is full.
 
-use btu_studies::speed::{Bloat, BloatWord, Phase, SpeedVerdict, Wait};
+use btu_studies::speed::{Bloat, BloatWord, Phase, Wait};
 
 use super::MILLI;
 use crate::unit::time;
 
-/// The sentence; `None` where no phase can say it.
-pub(super) fn sentence(verdict: &SpeedVerdict) -> Option<String> {
-    let bloat = verdict.bloat.as_ref()?;
+/// The verdict of `btu speed` in a sentence, without a full stop.
+pub fn bloat_sentence(bloat: &Bloat) -> String {
     let (word, end) = match bloat.word {
         BloatWord::Fine => ("Fine", ""),
         BloatWord::Borderline => ("Borderline", ""),
@@ -15,7 +14,7 @@ pub(super) fn sentence(verdict: &SpeedVerdict) -> Option<String> {
     };
     let waits = waits(bloat);
     let bound = bloat.bound_seconds * MILLI;
-    Some(format!("{word}: requests wait {waits}; calls suffer above {bound:.0} ms{end}"))
+    format!("{word}: requests wait {waits}; calls suffer above {bound:.0} ms{end}")
 }
 
 /// `1.83 s longer while you upload, 86.1 ms while you download`.

@@ -53,6 +53,22 @@ impl Wait {
     }
 }
 
+impl Bloat {
+    /// The word for these waits; `None` if there are none.
+    pub fn of(waits: Vec<Wait>) -> Option<Self> {
+        let least = waits.iter().map(|wait| wait.seconds - wait.uncertainty_seconds);
+        let most = waits.iter().map(|wait| wait.seconds + wait.uncertainty_seconds);
+        let word = if least.reduce(f64::max)? > CALLS_SUFFER {
+            BloatWord::Bloated
+        } else if most.reduce(f64::max)? > CALLS_SUFFER {
+            BloatWord::Borderline
+        } else {
+            BloatWord::Fine
+        };
+        Some(Self { word, bound_seconds: CALLS_SUFFER, waits })
+    }
+}
+
 /// The verdict over the phases with TCP; `None` if none of them, or not the idle network, was
 /// measured.
 pub(super) fn bloat(rows: &[SpeedRow]) -> Option<Bloat> {
@@ -62,15 +78,5 @@ pub(super) fn bloat(rows: &[SpeedRow]) -> Option<Bloat> {
         let uncertainty_seconds = row.queue_uncertainty_seconds.unwrap_or(0.0);
         Some(Wait { phase: row.cell.phase, seconds: row.queue_seconds?, uncertainty_seconds })
     };
-    let waits: Vec<Wait> = rows.iter().filter(is_of_tcp).filter_map(wait).collect();
-    let least = waits.iter().map(|wait| wait.seconds - wait.uncertainty_seconds);
-    let most = waits.iter().map(|wait| wait.seconds + wait.uncertainty_seconds);
-    let word = if least.reduce(f64::max)? > CALLS_SUFFER {
-        BloatWord::Bloated
-    } else if most.reduce(f64::max)? > CALLS_SUFFER {
-        BloatWord::Borderline
-    } else {
-        BloatWord::Fine
-    };
-    Some(Bloat { word, bound_seconds: CALLS_SUFFER, waits })
+    Bloat::of(rows.iter().filter(is_of_tcp).filter_map(wait).collect())
 }
