@@ -177,6 +177,26 @@ fn rate(bytes: u64, seconds: f64) -> f64 {
 }
 
 impl Way {
+    /// What both ends count, on one line: sent, received, and what became of the rest.
+    pub fn accounts(&self) -> String {
+        if let Some(all) = &self.datagrams {
+            return format!(
+                "{} datagrams sent = {} received + {} lost + {} in flight at the end",
+                all.sent, all.received, all.lost, all.in_flight
+            );
+        }
+        let resent = match self.resent_segments {
+            Some(1) => "; 1 segment was sent again".to_owned(),
+            Some(number) => format!("; {number} segments were sent again"),
+            None => String::new(),
+        };
+        let in_flight = self.sent_bytes.saturating_sub(self.received_bytes);
+        format!(
+            "{} octets sent = {} received + {in_flight} in flight at the end{resent}",
+            self.sent_bytes, self.received_bytes
+        )
+    }
+
     /// In plain words.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{} Mb/s", three_digits(self.rate_bits_per_second / 1e6));

@@ -11,6 +11,7 @@ Examples:
   btu iperf3 --server --listen 0.0.0.0            clients on every network of this host
   btu iperf3 --server --listen [::]:5202 --json   another port, IPv6 too; a line of JSON for each test
   btu iperf3 --server --one-off                   end after one test
+  btu runs; btu show last                         the tests are kept as runs, if --no-store is not given
   btu iperf3 --server --exclusive                 one test at a time, as iperf3's own server
 
 Any client can use it, without a key: listen where you know the clients. Ctrl-C ends it and its
@@ -18,6 +19,10 @@ tests. What it can do, and where it differs from iperf3: docs/iperf3.md";
 
 /// The arguments of `btu iperf3`.
 #[derive(Debug, Args)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "flags of the command line, which are independent"
+)]
 pub(crate) struct Iperf3 {
     /// Serve clients of iperf3, until a signal
     #[arg(long, short, required = true)]
@@ -31,6 +36,9 @@ pub(crate) struct Iperf3 {
     /// End after one test
     #[arg(long, short = '1')]
     pub(crate) one_off: bool,
+    /// Print the tests only, and keep none of them as a run
+    #[arg(long)]
+    pub(crate) no_store: bool,
     /// Refuse tests that would take longer
     #[arg(long, value_name = "TIME", default_value = "1 h", value_parser = quantity::<Span>)]
     pub(crate) most_time: Span,

@@ -1,17 +1,20 @@
 //! `btu iperf3 --server`: lets clients of iperf3 measure to this host.
 
+mod kept;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use btu_iperf3::{Event, Limits, PORT, Server, Settings};
+use btu_iperf3::{Event, Limits, PORT, Report, Server, Settings};
+use btu_store::Store;
 use btu_testbed::note;
 use nix::sys::signalfd::SignalFd;
 
 use crate::cli::{Common, Iperf3};
 use crate::commands::agent::address;
 use crate::exit::Refusal;
-use crate::start::ending_signals;
+use crate::start::{ending_signals, preflight};
 use crate::terminal;
 
 /// Other hosts reach the server only if its user says so.
@@ -38,6 +41,7 @@ pub(crate) fn run(options: &Iperf3, common: &Common) -> anyhow::Result<()> {
         limits: Limits { most_time, ..Limits::STANDARD },
         ..Settings::at(listen)
     };
+    let store = if options.no_store { None } else { Some(preflight::store(common)?) };
     let signals = ending_signals()?;
     let (tell, events) = sync_channel(WAITING);
     // The receiver is gone only when the server ends.
@@ -49,10 +53,11 @@ pub(crate) fn run(options: &Iperf3, common: &Common) -> anyhow::Result<()> {
     } else {
         terminal::print(&format!("{place}\n"))?;
     }
-    let result = follow(&server, &signals, &events, common.json);
+    let mut results = Results { json: common.json, store, kept: 0 };
+    let result = follow(&server, &signals, &events, &mut results);
     server.stop();
     // Tests that the end broke off are printed, too.
-    result.and_then(|()| events.try_iter().try_for_each(|event| print(event, common.json)))
+    result.and_then(|()| events.try_iter().try_for_each(|event| results.take(event)))
 }
 
 /// Prints what the server tells, until it has to end.
@@ -60,13 +65,13 @@ fn follow(
     server: &Server,
     signals: &SignalFd,
     events: &Receiver<Event>,
-    json: bool,
+    results: &mut Results,
 ) -> anyhow::Result<()> {
     let mut failures = Failures::new();
     while !server.has_ended() && signals.read_signal()?.is_none() {
         match events.recv_timeout(INTERVAL) {
-            Ok(event @ Event::Finished(_)) => print(event, json)?,
-            Ok(event) if failures.may_print() => print(event, json)?,
+            Ok(event @ Event::Finished(_)) => results.take(event)?,
+            Ok(event) if failures.may_print() => results.take(event)?,
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -74,15 +79,45 @@ fn follow(
     Ok(())
 }
 
-fn print(event: Event, json: bool) -> anyhow::Result<()> {
-    match event {
-        Event::Finished(report) if json => {
-            terminal::print(&format!("{}\n", serde_json::to_string(&*report)?))
+/// Where results go.
+struct Results {
+    json: bool,
+    store: Option<Store>,
+    kept: u32,
+}
+
+/// The most tests that a server keeps: its clients must not fill a disk.
+const MOST_KEPT: u32 = 10_000;
+
+impl Results {
+    fn take(&mut self, event: Event) -> anyhow::Result<()> {
+        let report = match event {
+            Event::Finished(report) => report,
+            Event::Failed { client, why } => {
+                note!("iperf3: {client}: {why}");
+                return Ok(());
+            }
+        };
+        let text = if self.json {
+            format!("{}\n", serde_json::to_string(&*report)?)
+        } else {
+            report.text()
+        };
+        terminal::print(&text)?;
+        self.keep(&report);
+        Ok(())
+    }
+
+    /// A test that cannot be kept is still printed, and the server goes on.
+    fn keep(&mut self, report: &Report) {
+        let Some(store) = &mut self.store else { return };
+        if let Err(error) = kept::save(store, report) {
+            note!("iperf3: this test is not kept: {error:#}; --no-store keeps none");
         }
-        Event::Finished(report) => terminal::print(&report.text()),
-        Event::Failed { client, why } => {
-            note!("iperf3: {client}: {why}");
-            Ok(())
+        self.kept += 1;
+        if self.kept >= MOST_KEPT {
+            note!("iperf3: {MOST_KEPT} tests are kept, and no more: start it again for others");
+            self.store = None;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `btu speed`: from the command line to a plan.
 
 mod arguments;
+mod iperf3;
 mod responsiveness;
 
 use std::process::ExitCode;
@@ -52,6 +53,9 @@ impl Measure for Speed {
         }
         if let Some(server) = &self.responsiveness.rpm {
             return responsiveness::measure(server, &self, common);
+        }
+        if let Some(server) = &self.iperf3 {
+            return iperf3::measure(server, &self, common);
         }
         let watch = if self.json_lines { Watch::JsonLines } else { Watch::Terminal };
         let (store, run) = study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO)?;

@@ -51,6 +51,7 @@ mod run;
 mod seventh;
 mod share;
 mod speed;
+mod speed_iperf3;
 mod speed_peers;
 mod strangers;
 #[path = "../support/mod.rs"]

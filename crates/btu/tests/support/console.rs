@@ -107,9 +107,10 @@ pub(crate) fn measures_here(written: &Written) -> bool {
 
 /// What these tests cannot have: other hosts, mounted shares, a terminal, a reader's own files and
 /// programs, an earlier run.
-const ELSEWHERE: [&str; 11] = [
+const ELSEWHERE: [&str; 12] = [
     "--ssh",
     "--hosts",
+    "--iperf3",
     "--identity",
     "--to",
     "--at",

@@ -18,6 +18,7 @@ whether queues are too long, how long a request takes from here to a host, idle 
   btu speed alpha --identity me.pem             to a host with an agent
   btu speed --network home-bloated --from laptop --to server
                                                 between two stations of a network file, on this machine
+  btu speed --iperf3 iperf.example.net          to a server of iperf3, of which there are public ones
   btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
                                                 longer, with four connections, both ways at once, and datagrams
 
@@ -31,6 +32,7 @@ Examples:
                                                   between two stations of a network file, on this
                                                   machine
   btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
+  btu speed --iperf3 iperf.example.net            to a server of iperf3, on which nothing of btu runs
   btu speed --rpm https://nq.example.net          round trips per minute under load, with a server
                                                   of any make
   btu speed --rpm-server --listen 0.0.0.0         be such a server
@@ -86,6 +88,9 @@ pub(crate) struct Speed {
     /// Print the current rates as a line of JSON each second, and the result as the last line
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_lines: bool,
+    /// Measure to a server of iperf3 (`iperf3 -s`), which needs no change and no btu
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = NOT_WITH_IPERF3)]
+    pub(crate) iperf3: Option<String>,
     #[command(flatten)]
     pub(crate) responsiveness: Responsiveness,
     #[command(flatten)]
@@ -136,6 +141,27 @@ const ELSEWHERE: [&str; 17] = [
     "bidirectional",
     "json_lines",
     "resume",
+];
+
+/// Options that a server of iperf3 cannot follow.
+const NOT_WITH_IPERF3: [&str; 17] = [
+    "host",
+    "from",
+    "to",
+    "network",
+    "delay",
+    "settings",
+    "congestion_control",
+    "launcher",
+    "over",
+    "ssh",
+    "hosts",
+    "connects",
+    "receive",
+    "json_lines",
+    "resume",
+    "rpm",
+    "rpm_server",
 ];
 
 /// The directions; by default each one alone.

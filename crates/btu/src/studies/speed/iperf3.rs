@@ -1,0 +1,193 @@
+//! `btu speed --iperf3`: rates and round trips to a server of iperf3, which is as it is.
+
+mod outcome;
+
+use std::fmt::Write as _;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use btu_iperf3::{Client, ClientReport, Direction, PORT, Protocol, Second};
+use btu_studies::speed::Phase;
+use btu_suite::dscp::Dscp;
+use btu_units::{BitRate, Span, three_digits, written_rate};
+
+use super::{LEAD, Speed, phases, usage};
+use crate::cli::{Common, ProfileName};
+use crate::exit::Refusal;
+use crate::start::progress::Steps;
+use crate::start::{preflight, wall_clock};
+use crate::stored::runs;
+use crate::suites::foreign;
+
+/// The most streams of a test, as iperf3 allows.
+const MOST_STREAMS: u32 = 128;
+
+/// The times of a phase: iperf3's tests take whole seconds.
+const TIME: std::ops::RangeInclusive<Span> = Span::from_seconds(1)..=Span::from_seconds(3600);
+
+/// How long the idle network is measured.
+const IDLE: Duration = Duration::from_secs(3);
+
+/// How long a server is asked again: before the first test it may be busy with another one, which is
+/// said; after each test iperf3 takes a moment.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A measurement of one phase.
+struct Measured {
+    phase: Phase,
+    /// The part of its time that fills queues: round trips of it do not count.
+    lead_seconds: f64,
+    report: ClientReport,
+}
+
+/// Measures to a server, stores and shows the result.
+pub(super) fn measure(server: &str, speed: &Speed, common: &Common) -> anyhow::Result<ExitCode> {
+    let options = &speed.study;
+    let (blocks, time) = extent(speed)?;
+    let address = resolved(server, speed.ipv6)?;
+    let mut store = preflight::store(common)?;
+    let (created, began) = (wall_clock(), Instant::now());
+    let steps = Steps::new(options.quiet);
+    let mut measured = Vec::new();
+    for block in 0..blocks {
+        for phase in phases(speed) {
+            let place = u64::from(block) << 8 | measured.len() as u64;
+            let client = Client {
+                grace: if measured.is_empty() { Duration::ZERO } else { GRACE },
+                handshakes: Some(options.seed.unwrap_or(0) ^ place),
+                ..client(address, phase, time, speed)
+            };
+            let show = &mut |second: &Second| steps.say(step(phase, second));
+            steps.say(format!("{}: asking {address}", name(phase)));
+            let report = client.run(&Arc::default(), show);
+            let report = report.map_err(|error| {
+                steps.clear();
+                Refusal::Machine(error.to_string())
+            })?;
+            let lead_seconds = if phase == Phase::Idle { 0.0 } else { LEAD.seconds() };
+            measured.push(Measured { phase, lead_seconds, report });
+        }
+    }
+    steps.clear();
+    let run = outcome::run(server, address, &measured);
+    let (took, label) = (Some(Span::from(began.elapsed())), options.naming.label.as_deref());
+    let run = foreign::save(&mut store, &run, ("iperf3", created), took, label)?;
+    runs::print_result(&store, run, runs::Shown::of(options.all), runs::Form::of(common))?;
+    runs::code(&store, run)
+}
+
+/// How often each phase is measured, and how long after its queues are full.
+fn extent(speed: &Speed) -> anyhow::Result<(u32, Duration)> {
+    let (blocks, usual) = match speed.study.profile {
+        ProfileName::Quick => (1, Span::from_seconds(5)),
+        ProfileName::Standard => (5, Span::from_seconds(10)),
+        ProfileName::Full => (15, Span::from_seconds(30)),
+    };
+    let time = speed.time.unwrap_or(usual);
+    if !TIME.contains(&time) || !time.nanoseconds().is_multiple_of(1_000_000_000) {
+        let (least, most) = (TIME.start(), TIME.end());
+        let why = format!("--time {time}: iperf3 takes whole seconds, from {least} to {most}");
+        return Err(usage(why));
+    }
+    if speed.streams > MOST_STREAMS {
+        let why = format!("-P {}: iperf3 takes at most {MOST_STREAMS} streams", speed.streams);
+        return Err(usage(why));
+    }
+    Ok((blocks, time.into()))
+}
+
+/// The first address of `HOST` or `HOST:PORT`.
+fn resolved(server: &str, needs_ipv6: bool) -> anyhow::Result<SocketAddr> {
+    let bare = server.trim_start_matches('[').trim_end_matches(']');
+    let is_name = |host: &str| !host.is_empty() && !host.contains(':');
+    let found = match server.rsplit_once(':') {
+        // `host:port` or `[address]:port`; an address of IPv6 has more colons.
+        Some((host, port)) if is_name(host) || host.ends_with(']') => {
+            let port: u16 = port.parse().map_err(|_| {
+                usage(format!("--iperf3 {server}: `{port}` is no port: write HOST or HOST:PORT"))
+            })?;
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            (host, port).to_socket_addrs()
+        }
+        _ => (bare, PORT).to_socket_addrs(),
+    };
+    let found = found.map_err(|error| {
+        Refusal::Machine(format!("--iperf3 {server}: {error}; is the name right?"))
+    })?;
+    let mut found = found.filter(|address| !needs_ipv6 || address.is_ipv6());
+    let none = || {
+        let kind = if needs_ipv6 { "IPv6 address" } else { "address" };
+        Refusal::Machine(format!("--iperf3 {server}: this name has no {kind}"))
+    };
+    Ok(found.next().ok_or_else(none)?)
+}
+
+/// The test of a phase.
+fn client(server: SocketAddr, phase: Phase, time: Duration, speed: &Speed) -> Client {
+    let direction = match phase {
+        Phase::Down | Phase::DatagramsDown => Direction::ToClient,
+        Phase::Both => Direction::Both,
+        _ => Direction::ToServer,
+    };
+    let is_udp = matches!(phase, Phase::DatagramsUp | Phase::DatagramsDown);
+    let protocol = if is_udp { Protocol::Udp } else { Protocol::Tcp };
+    let is_idle = phase == Phase::Idle;
+    Client {
+        streams: if is_udp || is_idle { 1 } else { speed.streams as u16 },
+        time: if is_idle { IDLE } else { time + Duration::from(LEAD) },
+        rate_bits_per_second: speed.udp.filter(|_| is_udp).map(BitRate::bits_per_second),
+        type_of_service: speed.dscp.map_or(0, Dscp::octet),
+        sends_nothing: is_idle,
+        ..Client::of(server, protocol, direction)
+    }
+}
+
+/// The name of a phase, of its quantities and its courses.
+const fn name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Idle => "idle",
+        Phase::Up => "up",
+        Phase::Down => "down",
+        Phase::Both => "both ways",
+        Phase::DatagramsUp => "UDP up",
+        Phase::DatagramsDown => "UDP down",
+        Phase::Connects => "connects",
+    }
+}
+
+/// The line about a second.
+fn step(phase: Phase, second: &Second) -> String {
+    let mut line = format!("{:10} {:3.0} s", name(phase), second.end_seconds);
+    for bytes in [second.to_server_bytes, second.to_client_bytes].into_iter().flatten() {
+        if phase != Phase::Idle {
+            let rate = 8.0 * bytes as f64 / second.seconds.max(1e-9);
+            let _ = write!(line, "  {}", written_rate(rate));
+        }
+    }
+    if let Some(seconds) = second.round_trip_seconds {
+        let _ = write!(line, "  round trip {} ms", three_digits(seconds * 1e3));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_named_with_and_without_a_port() {
+        for (text, address) in [
+            ("192.0.2.1", "192.0.2.1:5201"),
+            ("192.0.2.1:5202", "192.0.2.1:5202"),
+            ("2001:db8::1", "[2001:db8::1]:5201"),
+            ("[2001:db8::1]", "[2001:db8::1]:5201"),
+            ("[2001:db8::1]:7", "[2001:db8::1]:7"),
+        ] {
+            assert_eq!(resolved(text, false).expect("an address").to_string(), address);
+        }
+        assert!(resolved("192.0.2.1", true).is_err());
+        assert!(resolved("192.0.2.1:port", false).is_err());
+    }
+}
