@@ -89,7 +89,7 @@ pub(crate) struct Speed {
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_lines: bool,
     /// Measure to a server of iperf3 (`iperf3 -s`), which needs no change and no btu
-    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = NOT_WITH_IPERF3)]
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = BETWEEN_HOSTS)]
     pub(crate) iperf3: Option<String>,
     #[command(flatten)]
     pub(crate) responsiveness: Responsiveness,
@@ -102,13 +102,14 @@ pub(crate) struct Speed {
 pub(crate) struct Responsiveness {
     /// Measure round trips per minute (RPM) under load to a server of any make that speaks
     /// draft-ietf-ippm-responsiveness; -t is its interval [default: 1 s; standard profile: 5 s]
-    #[arg(long, value_name = "URL", conflicts_with_all = ELSEWHERE)]
+    #[arg(long, value_name = "URL", conflicts_with_all = BETWEEN_HOSTS, conflicts_with_all = OF_STREAMS)]
     pub(crate) rpm: Option<String>,
     /// Believe a server whose certificate is of no known authority, such as one of your own
     #[arg(long, requires = "rpm")]
     pub(crate) any_certificate: bool,
     /// Be such a server, until a signal
-    #[arg(long, conflicts_with = "rpm", conflicts_with_all = ELSEWHERE)]
+    #[arg(long, conflicts_with = "rpm", conflicts_with_all = BETWEEN_HOSTS)]
+    #[arg(conflicts_with_all = OF_STREAMS)]
     pub(crate) rpm_server: bool,
     /// Address on which that server listens [default: 127.0.0.1, port 4043]
     #[arg(long, value_name = "ADDR[:PORT]", requires = "rpm_server")]
@@ -122,29 +123,8 @@ pub(crate) struct Responsiveness {
     pub(crate) key: Option<PathBuf>,
 }
 
-/// Options of measurements between hosts with btu.
-const ELSEWHERE: [&str; 17] = [
-    "host",
-    "from",
-    "to",
-    "network",
-    "delay",
-    "settings",
-    "ssh",
-    "hosts",
-    "streams",
-    "connects",
-    "udp",
-    "ipv6",
-    "dscp",
-    "receive",
-    "bidirectional",
-    "json_lines",
-    "resume",
-];
-
-/// Options that a server of iperf3 cannot follow.
-const NOT_WITH_IPERF3: [&str; 17] = [
+/// Options of measurements between two hosts with btu.
+const BETWEEN_HOSTS: [&str; 15] = [
     "host",
     "from",
     "to",
@@ -160,9 +140,10 @@ const NOT_WITH_IPERF3: [&str; 17] = [
     "receive",
     "json_lines",
     "resume",
-    "rpm",
-    "rpm_server",
 ];
+
+/// Options of streams that the IETF's draft has no place for.
+const OF_STREAMS: [&str; 6] = ["iperf3", "streams", "udp", "ipv6", "dscp", "bidirectional"];
 
 /// The directions; by default each one alone.
 #[derive(Debug, Args)]
