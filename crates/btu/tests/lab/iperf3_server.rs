@@ -45,7 +45,8 @@ fn both_ends_say_what_was_lost() {
     let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
     lab.up(NETWORK);
     let btu = env!("CARGO_BIN_EXE_btu");
-    let command = [btu, "iperf3", "--server", "--one-off", "--json", "--listen", "0.0.0.0"];
+    let command =
+        [btu, "iperf3", "--server", "--one-off", "--no-store", "--json", "--listen", "0.0.0.0"];
     let mut server = lab.exec("server", &command).spawn().expect("btu runs");
     let mut notes = BufReader::new(server.stderr.take().expect("a pipe"));
     let mut line = String::new();

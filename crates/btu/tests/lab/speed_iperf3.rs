@@ -27,13 +27,13 @@ rate = "10 Mb/s"
 delay = "5 ms"
 "#;
 
-/// What a client with these options prints as JSON.
-fn measured(lab: &Lab, options: &[&str]) -> Value {
+/// What a client in this station prints as JSON with these options.
+fn measured(lab: &Lab, station: &str, options: &[&str]) -> Value {
     let btu = env!("CARGO_BIN_EXE_btu");
     let data = lab.home.path().join("runs");
     let command = [btu, "--data", data.to_str().expect("a path"), "--json", "speed"];
     let command = [&command[..], &["--iperf3", "server", "--quiet"], options].concat();
-    let output = lab.exec("client", &command).output().expect("btu runs");
+    let output = lab.exec(station, &command).output().expect("btu runs");
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
@@ -67,7 +67,7 @@ fn rates_are_those_of_the_line_with_either_server() {
         let _server = lab.iperf3_server("server");
         // It has to listen, since btu does not wait for a server.
         thread::sleep(Duration::from_secs(1));
-        check(&lab, &measured(&lab, &["--udp", "2 Mb/s"]));
+        check(&lab, &measured(&lab, "client", &["-t", "2 s", "--udp", "2 Mb/s"]));
     }
     let btu = env!("CARGO_BIN_EXE_btu");
     let data = lab.home.path().join("served");
@@ -86,7 +86,7 @@ fn rates_are_those_of_the_line_with_either_server() {
     let mut output = BufReader::new(output);
     output.read_line(&mut line).expect("a line");
     assert!(line.contains("listening on 0.0.0.0:5201"), "{line}");
-    check(&lab, &measured(&lab, &["-P", "2", "--bidirectional"]));
+    check(&lab, &measured(&lab, "client", &["-t", "2 s", "-P", "2", "--bidirectional"]));
     send(server.id().cast_signed(), Signal::SIGTERM);
     // What it printed is read: a server whose output is full would not end.
     let mut rest = String::new();
@@ -96,6 +96,26 @@ fn rates_are_those_of_the_line_with_either_server() {
     let runs = text(&runs.stdout);
     // That of the idle line, in which nothing arrived, is not kept; up, down and both ways are.
     assert_eq!(runs.matches("iperf3's client at").count(), 3, "{runs}");
+    assert!(lab.output(&["net", "down"]).status.success());
+    lab.assert_gone();
+}
+
+/// A SYN that waits for more than a second is repeated by its kernel, and still has its whole time. The
+/// queue of 256 KiB takes 2.1 s at 1 Mb/s.
+#[test]
+fn a_queue_of_seconds_is_seen() {
+    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
+    let up = lab.output(&["net", "up", "home-bloated", "-C", "reno"]);
+    assert!(up.status.success(), "{}", text(&up.stderr));
+    let server = lab.iperf3_server("server");
+    thread::sleep(Duration::from_secs(1));
+    let run = measured(&lab, "laptop", &[]);
+    drop(server);
+    let wait = value(&run, "round trip while uploading");
+    println!("{wait:.3} s while uploading");
+    judge!(lab, (1.5..2.5).contains(&wait), "a handshake takes {wait} s");
+    let answer = run["result"]["answer"].as_str().expect("an answer");
+    judge!(lab, answer.starts_with("Bloated"), "{answer}");
     assert!(lab.output(&["net", "down"]).status.success());
     lab.assert_gone();
 }

@@ -33,8 +33,10 @@ use crate::pace::TICK;
 pub struct Handshake {
     /// When it began, in seconds since data began to move.
     pub at_seconds: f64,
-    /// The time from SYN to its answer, as the kernel measures it; `None` if there was none in time, or
-    /// a packet of the handshake was lost: it is repeated after a second, which is no round trip.
+    /// The time from SYN to its answer, as the kernel measures it; `None` if there was none in time.
+    ///
+    /// The kernel repeats a SYN after a second, whether it was lost or waits in a long queue. TCP's
+    /// timestamps (RFC 7323) say which of them was answered; without them such a handshake has `None`.
     pub round_trip_seconds: Option<f64>,
 }
 
@@ -42,7 +44,7 @@ pub struct Handshake {
 const INTERVAL: Span = Span::from_milliseconds(200);
 /// Connections that are open at a time.
 const MOST_OPEN: usize = 64;
-/// The time before the end in which none begins, next to twice the longest round trip so far.
+/// The time before the end in which none begins, next to the longest round trip so far.
 const LAST: Duration = Duration::from_millis(200);
 /// A server that does not close a connection by then has forgotten it.
 const CLOSED_BY: Duration = Duration::from_secs(5);
@@ -166,7 +168,7 @@ impl Prober {
     /// The moment after which none begins; at least half of the time has some.
     fn last(&self) -> Instant {
         let whole = self.end.saturating_duration_since(self.start);
-        self.start + whole.saturating_sub((2 * self.longest + LAST).min(whole / 2))
+        self.start + whole.saturating_sub((self.longest + LAST).min(whole / 2))
     }
 
     /// Serves the open connections until one has news, or the time has come.
@@ -232,14 +234,13 @@ fn begin(server: SocketAddr) -> io::Result<TcpStream> {
     }
 }
 
-/// `None` if the connection was refused, or a packet was lost.
+/// `None` if the connection was refused, or the kernel cannot tell.
 fn round_trip(stream: &TcpStream) -> Option<Duration> {
     if stream.take_error().ok()?.is_some() {
         return None;
     }
     let info = btu_traffic::tcp_info(stream).ok()?;
-    let is_whole = info.total_retransmits == 0 && info.rtt_us > 0;
-    is_whole.then(|| Duration::from_micros(info.rtt_us.into()))
+    (info.rtt_us > 0).then(|| Duration::from_micros(info.rtt_us.into()))
 }
 
 #[cfg(test)]

@@ -56,9 +56,9 @@ impl Phases<'_> {
         let idle = self.round_trip(Phase::Idle)?;
         let wait = |phase| {
             let longer = difference(&self.round_trip(phase)?, &idle);
-            // Too few round trips have no interval, and so no certain word.
-            let uncertainty_seconds =
-                longer.interval.map_or(longer.value.abs(), |ends| (ends.high - ends.low) / 2.0);
+            // Too few round trips have no interval, and so no word.
+            let ends = longer.interval?;
+            let uncertainty_seconds = (ends.high - ends.low) / 2.0;
             Some(Wait { phase, seconds: longer.value, uncertainty_seconds })
         };
         Bloat::of([Phase::Up, Phase::Down, Phase::Both].into_iter().filter_map(wait).collect())
@@ -217,7 +217,7 @@ fn accounts(one: &Measured) -> Vec<String> {
     let report = &one.report;
     let unanswered = report.handshakes.iter().filter(|trip| trip.round_trip_seconds.is_none());
     let trips = format!(
-        "{}: {} handshakes, of which {} were lost, or not answered before the end.",
+        "{}: {} handshakes, of which {} had no answer before the end.",
         name(one.phase),
         report.handshakes.len(),
         unanswered.count()
