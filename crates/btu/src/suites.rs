@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use btu_report::html::Page;
 use btu_report::{RawRow, TextOptions};
-use btu_store::{RunRow, Store};
+use btu_store::{RunRow, RunSummary, Store};
 use btu_studies::papers::Study;
 use btu_suite::experiment::AnyExperiment;
 use clap::Args;
@@ -83,6 +83,11 @@ pub(crate) trait Suite: Sync {
     /// The command that measures the suite, as users write it.
     fn command(&self) -> &'static str;
 
+    /// The command that made a run with this profile, where that is not always [`Self::command`].
+    fn made_by(&self, _profile: &str) -> &'static str {
+        self.command()
+    }
+
     /// The study, if the suite is one of scripted cells.
     fn study(&self) -> Option<&'static dyn AnyExperiment> {
         None
@@ -136,9 +141,9 @@ fn named(name: &str) -> Option<&'static dyn Suite> {
     SuiteCommand::SUITES.iter().chain(checks).copied().find(|suite| suite.has(name))
 }
 
-/// The command that makes runs of this name in the store, without `btu`.
-pub(crate) fn command(name: &str) -> Option<&'static str> {
-    named(name).map(|suite| suite.command().trim_start_matches("btu "))
+/// The command that made a run, without `btu`.
+pub(crate) fn command(run: &RunSummary) -> Option<&'static str> {
+    named(&run.suite).map(|suite| suite.made_by(&run.profile).trim_start_matches("btu "))
 }
 
 /// The study of this name in the store.

@@ -84,7 +84,7 @@ impl Store {
         self.update("finish a run", set, params![lock.run(), state.name(), at, column(lock.lap())])
     }
 
-    /// Sets how long a finished run was measured, where another program measured it: the time since
+    /// Sets how long a finished run was measured, where that was before it was created: the time since
     /// the lock was taken, which [`Self::finish`] stored, is not that. `None` is unknown.
     pub fn set_spent(&self, lock: &RunLock, spent: Option<Span>) -> Result<(), StoreError> {
         let set = "UPDATE runs SET spent_ns = ?2 WHERE id = ?1";

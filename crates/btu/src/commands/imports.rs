@@ -77,7 +77,7 @@ pub(crate) fn store(store: &mut Store, path: &Path, text: &str) -> anyhow::Resul
         id
     } else {
         let created = began.unwrap_or_else(wall_clock);
-        foreign::save(store, run, ("imported", created), imported.duration, None)?
+        foreign::save(store, run, (foreign::IMPORTED, created), imported.duration, None)?
     };
     let uuid = store.summary(id).context("reading what was imported")?.uuid;
     Ok(Imported { uuid, run: id, new: found.is_none() })

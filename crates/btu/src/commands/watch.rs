@@ -147,9 +147,9 @@ fn btu(common: &Common, words: &[OsString]) -> anyhow::Result<Command> {
 /// The newest complete run of a command.
 fn newest(common: &Common, command: &str) -> anyhow::Result<Option<RunId>> {
     let all = preflight::stored(common)?.runs()?;
-    let of_command = |suite: &str| suites::command(suite).is_some_and(|found| found == command);
     let mut complete = all.iter().filter(|run| run.state == State::Complete);
-    Ok(complete.rfind(|run| of_command(&run.suite)).map(|run| run.id))
+    let newest = complete.rfind(|run| suites::command(run).is_some_and(|found| found == command));
+    Ok(newest.map(|run| run.id))
 }
 
 /// The first sentence of `btu compare`; without it, nothing is said.

@@ -203,7 +203,7 @@ fn line(store: &Store, run: &RunSummary) -> RunLine {
     };
     RunLine {
         id: run.id.to_string(),
-        command: suites::command(&run.suite).unwrap_or(&run.suite).to_owned(),
+        command: suites::command(run).unwrap_or(&run.suite).to_owned(),
         answer,
         network: run.network.clone(),
         started: started(&run.created),

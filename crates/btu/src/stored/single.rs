@@ -66,8 +66,6 @@ pub(crate) fn save<R: Serialize>(store: &mut Store, single: &Single<R>) -> anyho
         },
     )?;
     store.finish(&lock, State::Complete, &wall_clock())?;
-    if !single.is_measured_here {
-        store.set_spent(&lock, single.duration)?;
-    }
+    store.set_spent(&lock, single.duration)?;
     Ok(lock.run())
 }

@@ -24,6 +24,10 @@ use crate::stored::single::{self, Single};
 
 pub(super) struct Foreign;
 
+/// Profiles of such runs that `btu speed` did not make.
+pub(crate) const IMPORTED: &str = "imported";
+pub(crate) const IPERF3_SERVER: &str = "iperf3-server";
+
 /// Stores a run with another program. `created` is the wall time of its start, RFC 3339; `profile` says
 /// in a word how it came to be, such as `imported`.
 pub(crate) fn save(
@@ -57,6 +61,14 @@ impl Suite for Foreign {
 
     fn command(&self) -> &'static str {
         "btu runs import"
+    }
+
+    fn made_by(&self, profile: &str) -> &'static str {
+        match profile {
+            IMPORTED => self.command(),
+            IPERF3_SERVER => "btu iperf3",
+            _ => "btu speed",
+        }
     }
 
     fn resumed_by(&self, row: &RunRow) -> Result<&'static str, String> {

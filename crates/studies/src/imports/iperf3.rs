@@ -92,7 +92,7 @@ fn quantities(document: &Document, ways: &[Way<'_>]) -> Vec<ForeignQuantity> {
         .chain(of(lost_share))
         .chain(of(jitter))
         .chain(of(sent))
-        .chain(of(retransmissions))
+        .chain(of(sent_again))
         .chain(of(lost))
         .chain(of(datagrams))
         .chain(round_trip(document))
@@ -115,10 +115,10 @@ fn sent(way: &Way<'_>) -> Option<ForeignQuantity> {
     Some(ForeignQuantity { note, ..quantity("sent", way, ForeignUnit::BitsPerSecond, rate) })
 }
 
-fn retransmissions(way: &Way<'_>) -> Option<ForeignQuantity> {
+fn sent_again(way: &Way<'_>) -> Option<ForeignQuantity> {
     // A sender that cannot count them says -1.
     let count = way.sent?.retransmits.filter(|count| *count >= 0.0)?;
-    Some(quantity("retransmissions", way, ForeignUnit::Count, count))
+    Some(quantity("segments sent again", way, ForeignUnit::Count, count))
 }
 
 /// The sum with the counts of datagrams. Versions before 3.11 have one without a receiver of its own.

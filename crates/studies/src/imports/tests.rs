@@ -115,7 +115,7 @@ fn iperf3_prints_the_same_losses() {
 #[test]
 fn iperf3_says_what_each_end_knows() {
     let up = imported("iperf3-tcp-up.json");
-    assert_printed(value(&up, "retransmissions up"), "188");
+    assert_printed(value(&up, "segments sent again up"), "188");
     assert!(value(&up, "sent up") > value(&up, "goodput up"), "a queue was full at the end");
     assert!((value(&up, "TCP round trip up") - 0.068_624).abs() < 1e-9);
     assert_eq!(up.began, Some(Began::UnixSeconds(1_795_824_953)));

@@ -18,7 +18,7 @@ pub(super) fn save(store: &mut Store, report: &Report) -> anyhow::Result<()> {
     }
     let whole = report.omitted_seconds + report.seconds;
     let took = Duration::try_from_secs_f64(whole).unwrap_or_default();
-    let came = ("iperf3-server", wall_clock_before(took));
+    let came = (foreign::IPERF3_SERVER, wall_clock_before(took));
     foreign::save(store, &run(report), came, Some(Span::from(took)), None)?;
     Ok(())
 }
@@ -76,7 +76,7 @@ fn quantities(name: &str, way: &Way) -> Vec<ForeignQuantity> {
     };
     let mut all = vec![one("goodput", ForeignUnit::BitsPerSecond, way.rate_bits_per_second)];
     if let Some(datagrams) = &way.datagrams {
-        all.push(one("lost", ForeignUnit::Share, datagrams.lost_share()));
+        all.push(one("lost datagrams", ForeignUnit::Share, datagrams.lost_share()));
         all.push(one("jitter", ForeignUnit::Seconds, datagrams.jitter_seconds));
     }
     if let Some(resent) = way.resent_segments {

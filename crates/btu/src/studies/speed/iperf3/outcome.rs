@@ -139,7 +139,7 @@ fn way_values(
     }
     let what = match unit {
         ForeignUnit::BitsPerSecond => "goodput",
-        ForeignUnit::Share => "lost",
+        ForeignUnit::Share => "lost datagrams",
         ForeignUnit::Seconds => "jitter",
         _ => "segments sent again",
     };
