@@ -104,7 +104,9 @@ fn rates_are_those_of_the_line_with_either_server() {
 /// queue of 256 KiB takes 2.1 s at 1 Mb/s.
 #[test]
 fn a_queue_of_seconds_is_seen() {
-    let Some(lab) = Lab::open_slow_lines_if_changed().filter(|_| is_there("iperf3")) else { return };
+    let Some(lab) = Lab::open_slow_lines_if_changed().filter(|_| is_there("iperf3")) else {
+        return;
+    };
     let up = lab.output(&["net", "up", "home-bloated", "-C", "reno"]);
     assert!(up.status.success(), "{}", text(&up.stderr));
     let server = lab.iperf3_server("server");

@@ -52,8 +52,13 @@ pub(super) fn serve(options: &Responsiveness) -> anyhow::Result<ExitCode> {
     })?;
     let believe = if own { " --any-certificate" } else { "" };
     let place = server.address();
+    let host = if place.ip().is_unspecified() {
+        format!("HOST:{}", place.port())
+    } else {
+        place.to_string()
+    };
     terminal::print(&format!(
-        "responsiveness: listening on {place}\nclients: btu speed --rpm https://{place}{believe}\n"
+        "responsiveness: listening on {place}\nclients: btu speed --rpm https://{host}{believe}\n"
     ))?;
     while signals.read_signal()?.is_none() {
         thread::sleep(LOOK);
@@ -165,13 +170,9 @@ fn answer(report: &Report) -> String {
 
 fn round_trips(way: &WayReport) -> Option<ForeignQuantity> {
     let rpm = way.rpm?;
-    let loaded_ones =
-        rpm.loaded.map_or_else(String::new, |loaded| format!(", {loaded:.0} on full ones"));
-    let note = format!(
-        "{:.0} on new connections{loaded_ones}; {} confidence",
-        rpm.foreign,
-        way.rpm_confidence.name()
-    );
+    let full = rpm.loaded.map_or_else(String::new, |loaded| format!(", full {loaded:.0}"));
+    let confidence = way.rpm_confidence.name();
+    let note = format!("connections: new {:.0}{full}; {confidence} confidence", rpm.foreign);
     let name = format!("responsiveness {}", loaded(way.way));
     Some(quantity(&name, ForeignUnit::RoundTripsPerMinute, rpm.overall, note))
 }
