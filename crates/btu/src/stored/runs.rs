@@ -86,7 +86,7 @@ fn gauges(store: &Store, row: &RunRow) -> anyhow::Result<String> {
     let plan: Vec<(&str, &str)> = label.into_iter().chain([("network", &**network)]).collect();
     let (id, finished) = (id.to_string(), finished.as_deref().unwrap_or_default());
     let run = [("run", id.as_str()), ("uuid", uuid), ("finished", finished)];
-    let study = suite.command().trim_start_matches("btu ");
+    let study = suite.made_by(&row.summary.profile).trim_start_matches("btu ");
     Ok(openmetrics(study, &plan, &run, &result))
 }
 
