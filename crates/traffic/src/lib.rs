@@ -22,6 +22,7 @@ mod flow;
 pub mod fuzz;
 pub mod hint;
 mod hold;
+mod moment;
 mod open_loop;
 mod payload;
 mod pipe;
@@ -46,10 +47,12 @@ pub use clock::{Limit, waited};
 pub use error::TrafficError;
 pub use flow::{Flow, FlowDoor, WaitingCallers};
 pub use hold::allowed_processors;
+pub use moment::Moment;
 pub use pipe::{
     any_server, check as pipe_check, compute, draw_over, keeps_to_quota, largest as pipe_largest,
     slow_down,
 };
+pub use sys::discipline::{ClockState, clock_state};
 pub use sys::nice::give_way;
 pub use tcp::info::of as tcp_info;
 

@@ -17,7 +17,6 @@
 
 mod receive;
 mod send;
-mod stamp;
 #[cfg(test)]
 mod tests;
 

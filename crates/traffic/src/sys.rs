@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod completions;
+pub(crate) mod discipline;
 pub(crate) mod memory;
 pub(crate) mod nice;
 pub(crate) mod option;

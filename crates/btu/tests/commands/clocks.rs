@@ -12,7 +12,7 @@ const READERS: [(&str, &str); 7] = [
     ("control/src/environment/watch.rs", "whether it was set while something was measured"),
     ("control/src/trust/issue.rs", "the days of certificates"),
     ("testbed/src/port/clock.rs", "the kernel's stamps of frames, which are by it"),
-    ("traffic/src/probe/stamp.rs", "the kernel's stamps of packets, which are by it"),
+    ("traffic/src/moment.rs", "the kernel's stamps of packets, which are by it"),
 ];
 
 /// What reads it: of the standard library, of the kernel, and of the library for dates.

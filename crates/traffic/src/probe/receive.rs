@@ -13,9 +13,9 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use nix::sys::time::TimeSpec;
 
 use super::ScheduledPacket;
-use super::stamp::Moment;
 use crate::clock::now;
 use crate::error::TrafficError;
+use crate::moment::Moment;
 use crate::sys::option;
 
 /// Packets are taken together this often: the kernel keeps and stamps them, and the sender has the

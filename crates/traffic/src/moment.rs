@@ -15,14 +15,16 @@ const TRIES: u32 = 8;
 
 /// One moment, by both clocks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
-    monotonic: Time,
-    wall: Time,
+pub struct Moment {
+    /// By the monotonic clock, from the machine's start on.
+    pub monotonic: Time,
+    /// By the wall clock, from the Unix epoch on.
+    pub wall: Time,
 }
 
 impl Moment {
     /// Now, within about a quarter of a microsecond, unless the processor was taken away each time.
-    pub(super) fn now() -> Self {
+    pub fn now() -> Self {
         let mut best = Self::read();
         for _ in 1..TRIES {
             if best.0 <= CLOSE {
@@ -44,7 +46,7 @@ impl Moment {
 
     /// A recent stamp by the monotonic clock; one from the future (the clock was set) counts as
     /// now.
-    pub(super) fn at(&self, stamp: Time) -> Time {
+    pub fn at(&self, stamp: Time) -> Time {
         let age = self.wall.since(stamp);
         Time::ZERO + self.monotonic.since(Time::ZERO).saturating_sub(age)
     }
