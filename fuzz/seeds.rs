@@ -83,6 +83,8 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "revocations" => revocations(),
         "samples" => vec![samples()],
         "ssh_words" => vec![b"Welcome! btu-agent-is-on-its-way\nbtu-agent-is-ready\n".to_vec(), b"btu-agent-failed: no room\n".to_vec()],
+        "stamp_answer" => vec![STAMP_ANSWER.to_vec(), [STAMP_ANSWER; 2].concat()],
+        "stamp_packet" => vec![STAMP_PACKET.to_vec(), [STAMP_PACKET; 2].concat()],
         "stored_network" => networks().iter().map(json).collect(),
         "trace_file" => vec![b"0\n1\n1\n\n12\n".to_vec()],
         "word" => vec![json(&Word::Ready { endpoint: Some(([127, 0, 0, 1], 9).into()) })],
@@ -131,6 +133,23 @@ const IPERF3_UDP: &str = r#"{"start":{"accepted_connection":{"host":"client","po
     "num_streams":1,"reverse":0,"target_bitrate":25000000}},"intervals":[],"end":{"sum":{"seconds":3.1,"bits_per_second":0},
     "sum_received":{"seconds":3.1,"bits_per_second":19e6,"jitter_ms":0.4,"lost_packets":1356,"packets":6472,
     "lost_percent":20.95}},"error":"interrupt"}"#;
+
+/// A STAMP sender's packet: number 2, a time of NTP, an error of 1 s, and a session.
+const STAMP_PACKET: [u8; 44] = {
+    let mut octets = [0; 44];
+    (octets[3], octets[4], octets[8], octets[12]) = (2, 0xee, 0x80, 0x99);
+    (octets[13], octets[15]) = (0x80, 7);
+    octets
+};
+
+/// A reflector's answer to it: number 1, its time, its error, when the packet came, and what the packet had.
+const STAMP_ANSWER: [u8; 44] = {
+    let mut octets = [0; 44];
+    (octets[3], octets[4], octets[8], octets[12], octets[15]) = (1, 0xee, 0x81, 0x3f, 7);
+    (octets[16], octets[20], octets[27], octets[28]) = (0xee, 0x80, 2, 0xee);
+    (octets[32], octets[36], octets[37], octets[40]) = (0x80, 0x99, 0x80, 64);
+    octets
+};
 
 /// What a client of iperf3 says before and after a test.
 const IPERF3_PARAMETERS: &str = r#"{"udp":true,"omit":0,"time":10,"num":0,"blockcount":0,"parallel":2,"len":1448,

@@ -10,7 +10,7 @@ use btu_suite::app::{Display, REQUEST_BYTES, Request};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 43] = [
+pub const TARGETS: [(&str, Decoder); 45] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", |octets| btu_store::fuzz_import(octets, readback::study)),
@@ -47,6 +47,8 @@ pub const TARGETS: [(&str, Decoder); 43] = [
     ("revocations", btu_control::fuzz::revocations),
     ("samples", readback::samples),
     ("ssh_words", btu_control::fuzz::ssh_words),
+    ("stamp_answer", btu_stamp::fuzz::reflector_packet),
+    ("stamp_packet", btu_stamp::fuzz::sender_packet),
     ("stored_network", readback::stored_network),
     ("tcp_token", btu_traffic::fuzz::tcp_token),
     ("testbed_messages", btu_testbed::fuzz::testbed_messages),

@@ -3,7 +3,9 @@
 mod arguments;
 mod iperf3;
 mod responsiveness;
+mod stamp;
 
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -54,6 +56,12 @@ impl Measure for Speed {
         if let Some(server) = &self.responsiveness.rpm {
             return responsiveness::measure(server, &self, common);
         }
+        if self.reflection.stamp_reflector {
+            return stamp::reflect(self.responsiveness.listen.as_deref());
+        }
+        if let Some(reflector) = &self.reflection.stamp {
+            return stamp::measure(reflector, &self, common);
+        }
         if let Some(server) = &self.iperf3 {
             return iperf3::measure(server, &self, common);
         }
@@ -83,6 +91,32 @@ fn code(store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
 
 fn usage(problem: impl Into<String>) -> anyhow::Error {
     Refusal::Usage(problem.into()).into()
+}
+
+/// The first address of `HOST` or `HOST:PORT`, as this option has it.
+fn resolved(option: &str, server: &str, port: u16, needs_ipv6: bool) -> anyhow::Result<SocketAddr> {
+    let bare = server.trim_start_matches('[').trim_end_matches(']');
+    let is_name = |host: &str| !host.is_empty() && !host.contains(':');
+    let found = match server.rsplit_once(':') {
+        // `host:port` or `[address]:port`; an address of IPv6 has more colons.
+        Some((host, port)) if is_name(host) || host.ends_with(']') => {
+            let port: u16 = port.parse().map_err(|_| {
+                usage(format!("{option} {server}: `{port}` is no port: write HOST or HOST:PORT"))
+            })?;
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            (host, port).to_socket_addrs()
+        }
+        _ => (bare, port).to_socket_addrs(),
+    };
+    let found = found.map_err(|error| {
+        Refusal::Machine(format!("{option} {server}: {error}; is the name right?"))
+    })?;
+    let mut found = found.filter(|address| !needs_ipv6 || address.is_ipv6());
+    let none = || {
+        let kind = if needs_ipv6 { "IPv6 address" } else { "address" };
+        Refusal::Machine(format!("{option} {server}: this name has no {kind}"))
+    };
+    Ok(found.next().ok_or_else(none)?)
 }
 
 fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
@@ -221,4 +255,25 @@ fn phases(speed: &Speed) -> Vec<Phase> {
         (Phase::DatagramsDown, speed.udp.is_some()),
     ];
     all.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(phase, _)| phase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_named_with_and_without_a_port() {
+        for (text, address) in [
+            ("192.0.2.1", "192.0.2.1:5201"),
+            ("192.0.2.1:5202", "192.0.2.1:5202"),
+            ("2001:db8::1", "[2001:db8::1]:5201"),
+            ("[2001:db8::1]", "[2001:db8::1]:5201"),
+            ("[2001:db8::1]:7", "[2001:db8::1]:7"),
+        ] {
+            let found = resolved("--iperf3", text, 5201, false).expect("an address");
+            assert_eq!(found.to_string(), address);
+        }
+        assert!(resolved("--iperf3", "192.0.2.1", 5201, true).is_err());
+        assert!(resolved("--iperf3", "192.0.2.1:port", 5201, false).is_err());
+    }
 }

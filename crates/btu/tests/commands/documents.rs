@@ -37,7 +37,7 @@ fn is_quick(written: &Written) -> bool {
 }
 
 /// Why no test runs a command as it is written, by the words with which it begins or that it has.
-const MARKED: [(&[&str], &str); 34] = [
+const MARKED: [(&[&str], &str); 36] = [
     (&["--to"], "another host: lab/hosts_pipe.rs has its own"),
     (&["--ssh"], "another host: lab/hosts_ssh.rs has its own"),
     (&["--hosts"], "hosts with agents: lab/hosts.rs has its own"),
@@ -48,10 +48,12 @@ const MARKED: [(&[&str], &str); 34] = [
     (&["--pair"], "a code of another machine"),
     (&["hosts", "check"], "an inventory of the reader: lab/hosts.rs"),
     (&["hosts", "agent"], "runs until it is ended: lab/agent.rs"),
-    (&["--iperf3"], "a server of iperf3: lab/speed_iperf3.rs"),
-    (&["--rpm"], "a server of others: lab/responsiveness.rs"),
-    (&["--rpm-server"], "runs until it is ended: lab/responsiveness.rs"),
     (&["iperf3"], "runs until it is ended: crates/iperf3/tests"),
+    (&["--iperf3"], "another host: lab/speed_iperf3.rs has its own"),
+    (&["--rpm"], "another host: lab/responsiveness.rs has its own"),
+    (&["--rpm-server"], "runs until it is ended: lab/responsiveness.rs"),
+    (&["--stamp"], "another host: lab/stamp.rs has its own"),
+    (&["--stamp-reflector"], "runs until it is ended: lab/stamp.rs"),
     (&["hosts", "keys"], "makes an authority: commands/keys.rs"),
     (&["--at"], "a share that is mounted"),
     (&["--trace"], "a file of the reader"),

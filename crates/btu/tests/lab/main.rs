@@ -53,6 +53,7 @@ mod share;
 mod speed;
 mod speed_iperf3;
 mod speed_peers;
+mod stamp;
 mod strangers;
 #[path = "../support/mod.rs"]
 mod support;

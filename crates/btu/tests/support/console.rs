@@ -107,10 +107,14 @@ pub(crate) fn measures_here(written: &Written) -> bool {
 
 /// What these tests cannot have: other hosts, mounted shares, a terminal, a reader's own files and
 /// programs, an earlier run.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 16] = [
     "--ssh",
     "--hosts",
     "--iperf3",
+    "--rpm",
+    "--rpm-server",
+    "--stamp",
+    "--stamp-reflector",
     "--identity",
     "--to",
     "--at",

@@ -36,6 +36,9 @@ Examples:
   btu speed --rpm https://nq.example.net          round trips per minute under load, with a server
                                                   of any make
   btu speed --rpm-server --listen 0.0.0.0         be such a server
+  btu speed --stamp router.example.net            round trips, and the loss of each direction, to a
+                                                  STAMP or TWAMP Light reflector of any make
+  btu speed --stamp-reflector --listen 0.0.0.0    be such a reflector
 
 The first line says whether queues are too long: how much longer requests take while TCP fills the
 network than on the idle one. Then follow rates and round trips. `btu show`, `btu report` and `btu
@@ -94,6 +97,8 @@ pub(crate) struct Speed {
     #[command(flatten)]
     pub(crate) responsiveness: Responsiveness,
     #[command(flatten)]
+    pub(crate) reflection: Reflection,
+    #[command(flatten)]
     pub(crate) study: StudyOptions,
 }
 
@@ -109,10 +114,11 @@ pub(crate) struct Responsiveness {
     pub(crate) any_certificate: bool,
     /// Be such a server, until a signal
     #[arg(long, conflicts_with = "rpm", conflicts_with_all = BETWEEN_HOSTS)]
-    #[arg(conflicts_with_all = OF_STREAMS)]
+    #[arg(conflicts_with_all = OF_STREAMS, group = "serving")]
     pub(crate) rpm_server: bool,
-    /// Address on which that server listens [default: 127.0.0.1, port 4043]
-    #[arg(long, value_name = "ADDR[:PORT]", requires = "rpm_server")]
+    /// Address on which that server, or the reflector of --stamp-reflector, listens [default: 127.0.0.1,
+    /// port 4043; reflector: port 862]
+    #[arg(long, value_name = "ADDR[:PORT]", requires = "serving")]
     pub(crate) listen: Option<String>,
     /// Its certificate and those of its authorities, in PEM form [default: a new one, without an
     /// authority]
@@ -121,6 +127,25 @@ pub(crate) struct Responsiveness {
     /// The key of that certificate, in PEM form
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub(crate) key: Option<PathBuf>,
+}
+
+/// Round trips and losses by STAMP, with a reflector of any make.
+#[derive(Debug, Args)]
+pub(crate) struct Reflection {
+    /// Measure round trips, and how much is lost in each direction, to a STAMP (RFC 8762) or TWAMP
+    /// Light reflector of any make; -t is for how long [default: 10 s; standard profile: 60 s; full:
+    /// 300 s]
+    #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = BETWEEN_HOSTS)]
+    #[arg(conflicts_with_all = OF_LOAD)]
+    pub(crate) stamp: Option<String>,
+    /// The time from one of its packets to the next
+    #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = measuring_time)]
+    #[arg(requires = "stamp")]
+    pub(crate) interval: Span,
+    /// Be such a reflector, until a signal
+    #[arg(long, conflicts_with = "stamp", conflicts_with_all = BETWEEN_HOSTS)]
+    #[arg(conflicts_with_all = OF_LOAD, conflicts_with = "ipv6", group = "serving")]
+    pub(crate) stamp_reflector: bool,
 }
 
 /// Options of measurements between two hosts with btu.
@@ -144,6 +169,9 @@ const BETWEEN_HOSTS: [&str; 15] = [
 
 /// Options of streams that the IETF's draft has no place for.
 const OF_STREAMS: [&str; 6] = ["iperf3", "streams", "udp", "ipv6", "dscp", "bidirectional"];
+
+/// Options that load the network, or that mark the load.
+const OF_LOAD: [&str; 7] = ["iperf3", "rpm", "streams", "udp", "dscp", "bidirectional", "reverse"];
 
 /// The directions; by default each one alone.
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 mod outcome;
 
 use std::fmt::Write as _;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use btu_studies::speed::Phase;
 use btu_suite::dscp::Dscp;
 use btu_units::{BitRate, Span, three_digits, written_rate};
 
-use super::{LEAD, Speed, phases, usage};
+use super::{LEAD, Speed, phases, resolved, usage};
 use crate::cli::{Common, ProfileName};
 use crate::exit::Refusal;
 use crate::start::progress::Steps;
@@ -46,7 +46,7 @@ struct Measured {
 pub(super) fn measure(server: &str, speed: &Speed, common: &Common) -> anyhow::Result<ExitCode> {
     let options = &speed.study;
     let (blocks, time) = extent(speed)?;
-    let address = resolved(server, speed.ipv6)?;
+    let address = resolved("--iperf3", server, PORT, speed.ipv6)?;
     let mut store = preflight::store(common)?;
     let (created, began) = (wall_clock(), Instant::now());
     let steps = Steps::new(options.quiet);
@@ -98,32 +98,6 @@ fn extent(speed: &Speed) -> anyhow::Result<(u32, Duration)> {
     Ok((blocks, time.into()))
 }
 
-/// The first address of `HOST` or `HOST:PORT`.
-fn resolved(server: &str, needs_ipv6: bool) -> anyhow::Result<SocketAddr> {
-    let bare = server.trim_start_matches('[').trim_end_matches(']');
-    let is_name = |host: &str| !host.is_empty() && !host.contains(':');
-    let found = match server.rsplit_once(':') {
-        // `host:port` or `[address]:port`; an address of IPv6 has more colons.
-        Some((host, port)) if is_name(host) || host.ends_with(']') => {
-            let port: u16 = port.parse().map_err(|_| {
-                usage(format!("--iperf3 {server}: `{port}` is no port: write HOST or HOST:PORT"))
-            })?;
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            (host, port).to_socket_addrs()
-        }
-        _ => (bare, PORT).to_socket_addrs(),
-    };
-    let found = found.map_err(|error| {
-        Refusal::Machine(format!("--iperf3 {server}: {error}; is the name right?"))
-    })?;
-    let mut found = found.filter(|address| !needs_ipv6 || address.is_ipv6());
-    let none = || {
-        let kind = if needs_ipv6 { "IPv6 address" } else { "address" };
-        Refusal::Machine(format!("--iperf3 {server}: this name has no {kind}"))
-    };
-    Ok(found.next().ok_or_else(none)?)
-}
-
 /// The test of a phase.
 fn client(server: SocketAddr, phase: Phase, time: Duration, speed: &Speed) -> Client {
     let direction = match phase {
@@ -170,24 +144,4 @@ fn step(phase: Phase, second: &Second) -> String {
         let _ = write!(line, "  round trip {} ms", three_digits(seconds * 1e3));
     }
     line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn servers_are_named_with_and_without_a_port() {
-        for (text, address) in [
-            ("192.0.2.1", "192.0.2.1:5201"),
-            ("192.0.2.1:5202", "192.0.2.1:5202"),
-            ("2001:db8::1", "[2001:db8::1]:5201"),
-            ("[2001:db8::1]", "[2001:db8::1]:5201"),
-            ("[2001:db8::1]:7", "[2001:db8::1]:7"),
-        ] {
-            assert_eq!(resolved(text, false).expect("an address").to_string(), address);
-        }
-        assert!(resolved("192.0.2.1", true).is_err());
-        assert!(resolved("192.0.2.1:port", false).is_err());
-    }
 }

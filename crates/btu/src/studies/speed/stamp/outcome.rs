@@ -1,0 +1,227 @@
+//! What a measurement to a STAMP reflector found, as a run.
+
+use btu_stamp::{ErrorEstimate, Losses, Report, Settings};
+use btu_stats::{Level, Proportion, median, quantile, wilson};
+use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
+use btu_units::{three_digits, time_unit};
+
+/// Of delays that vary, the one that 95 of 100 stay below.
+const HIGH: f64 = 0.95;
+
+/// Crystals differ by up to 100 parts per million, each way.
+const DRIFT: f64 = 100e-6;
+
+/// The result in the form of runs with other programs.
+pub(super) fn run(reflector: &str, settings: &Settings, report: &Report) -> ForeignRun {
+    let mut quantities = vec![round_trip(report)];
+    quantities.extend(losses(report));
+    quantities.extend(times(settings, report));
+    quantities.extend(numbers(report));
+    ForeignRun {
+        program: "a STAMP reflector".to_owned(),
+        measured_by: MeasuredBy::Btu,
+        subject: format!("STAMP to {reflector} ({})", settings.reflector),
+        answer: answer(report),
+        quantities: quantities.into_iter().flatten().collect(),
+        courses: vec![course(report)],
+        remarks: remarks(settings, report),
+        faults: faults(report),
+    }
+}
+
+fn quantity(name: &str, unit: ForeignUnit, value: f64, note: String) -> ForeignQuantity {
+    ForeignQuantity { note, ..ForeignQuantity::once(name, unit, value) }
+}
+
+fn seconds_of(report: &Report) -> Vec<f64> {
+    report.round_trips.iter().map(|one| one.seconds).collect()
+}
+
+fn high(values: &[f64]) -> Option<f64> {
+    quantile(values, HIGH, Level::P95).map(|found| found.value)
+}
+
+fn written(seconds: f64) -> String {
+    time_unit(seconds).write(seconds)
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", three_digits(share * 100.0))
+}
+
+fn round_trip(report: &Report) -> Option<ForeignQuantity> {
+    let all = seconds_of(report);
+    let note = format!(
+        "the median of {}, without the reflector's own time; 95 of 100 below {}",
+        all.len(),
+        written(high(&all)?)
+    );
+    Some(quantity("round trip", ForeignUnit::Seconds, median(&all)?, note))
+}
+
+/// The share of packets that were lost on each way, of those that went it.
+fn shares(report: &Report) -> Vec<(&'static str, Option<Proportion>)> {
+    let share = |lost, of| wilson(lost, of, Level::P95);
+    match report.losses {
+        Losses::ByDirection { there, back, .. } => {
+            let reached = report.counts.answered + back;
+            vec![("lost there", share(there, reached + there)), ("lost back", share(back, reached))]
+        }
+        Losses::Copied { lost } | Losses::Inconsistent { lost } => {
+            vec![("lost", share(lost, report.counts.sent))]
+        }
+    }
+}
+
+fn losses(report: &Report) -> Vec<Option<ForeignQuantity>> {
+    let one = |(name, found): (&str, Option<Proportion>)| {
+        let Proportion { events, trials, share, interval } = found?;
+        let [low, high] = [interval.low, interval.high].map(|share| three_digits(share * 100.0));
+        let note = format!("{events} of {trials}; {low} to {high} % with 95 % certainty");
+        Some(quantity(name, ForeignUnit::Share, share, note))
+    };
+    shares(report).into_iter().map(one).collect()
+}
+
+fn times(settings: &Settings, report: &Report) -> [Option<ForeignQuantity>; 3] {
+    let drift = written(settings.time.seconds() * 2.0 * DRIFT);
+    let above = |name: &str, values: &[f64]| {
+        let note = format!(
+            "95 of 100 took at most so much longer than the shortest, drift of the clocks (up to {drift}) included"
+        );
+        Some(quantity(name, ForeignUnit::Seconds, high(values)?, note))
+    };
+    let own = median(&report.turnaround_seconds).map(|value| {
+        let note = "the median time for which it had a packet, as it says".to_owned();
+        quantity("reflector's own time", ForeignUnit::Seconds, value, note)
+    });
+    [
+        above("delay variation there", &report.variation_there_seconds),
+        above("delay variation back", &report.variation_back_seconds),
+        own,
+    ]
+}
+
+fn numbers(report: &Report) -> [Option<ForeignQuantity>; 3] {
+    let count = |name: &str, number: u64, note: &str| {
+        Some(quantity(name, ForeignUnit::Count, number as f64, note.to_owned()))
+    };
+    let unknown = match report.losses {
+        Losses::ByDirection { unknown, .. } => {
+            count("lost, way unknown", unknown, "sent after the last packet that was answered")
+        }
+        _ => None,
+    };
+    let counts = report.counts;
+    [
+        unknown,
+        count("duplicates", counts.duplicates, "answers that came again"),
+        count("reordered", counts.reordered, "answers that came after that of a later packet"),
+    ]
+}
+
+fn answer(report: &Report) -> String {
+    let round_trip = median(&seconds_of(report)).map_or_else(
+        || "No round trip is known".to_owned(),
+        |seconds| format!("Round trip {}", written(seconds)),
+    );
+    let found = shares(report);
+    let lost: Vec<String> = found
+        .iter()
+        .filter_map(|(name, found)| {
+            let way = name.strip_prefix("lost").unwrap_or_default();
+            Some(format!("{} lost{way}", percent(found.as_ref()?.share)))
+        })
+        .collect();
+    format!("{round_trip}, {}", lost.join(", "))
+}
+
+fn course(report: &Report) -> ForeignCourse {
+    let points = report.round_trips.iter().map(|one| [one.at_seconds, one.seconds]);
+    ForeignCourse {
+        name: "round trip".to_owned(),
+        unit: ForeignUnit::Seconds,
+        points: points.collect(),
+    }
+}
+
+fn remarks(settings: &Settings, report: &Report) -> Vec<String> {
+    let method = format!(
+        "By RFC 8762 without authentication: a packet of 44 octets every {} from a random moment on.",
+        settings.interval
+    );
+    let ttl = report.ttl.map(|[least, most]| {
+        let range =
+            if least == most { format!("of {least}") } else { format!("from {least} to {most}") };
+        format!("Packets reached the reflector with a time to live {range}.")
+    });
+    let which = match report.losses {
+        Losses::ByDirection { .. } => None,
+        Losses::Copied { .. } => Some(
+            "The reflector has no state: it copies the numbers of packets, so that the direction of a loss is not known."
+                .to_owned(),
+        ),
+        Losses::Inconsistent { .. } => Some(
+            "The reflector's numbers do not count the packets of this session, so that the direction of a loss is not known."
+                .to_owned(),
+        ),
+    };
+    let all = [Some(method), Some(accounts(report)), which, Some(one_way(report)), ttl];
+    all.into_iter().flatten().chain(unusual(report)).collect()
+}
+
+fn accounts(report: &Report) -> String {
+    let counts = report.counts;
+    let lost = match report.losses {
+        Losses::ByDirection { there, back, unknown } => {
+            format!("{there} lost there + {back} lost back + {unknown} lost on an unknown way")
+        }
+        Losses::Copied { lost } | Losses::Inconsistent { lost } => format!("{lost} lost"),
+    };
+    format!("{} packets sent = {} answered + {lost}.", counts.sent, counts.answered)
+}
+
+/// Delays of one direction need synchronised clocks; without them only their bounds are known.
+fn one_way(report: &Report) -> String {
+    let [near, far] = report.clocks;
+    let medians = report.one_way_seconds.as_ref();
+    let medians = medians.and_then(|[there, back]| Some([median(there)?, median(back)?]));
+    let error = written(near.seconds() + far.seconds());
+    if let Some([there, back]) = medians.map(|delays| delays.map(written)) {
+        return format!(
+            "One way took {there} there and {back} back, each ± {error}: both clocks are synchronised, as they say."
+        );
+    }
+    let clock = |whose: &str, error: ErrorEstimate| {
+        (!error.is_synchronised()).then(|| format!("{whose} clock is not synchronised"))
+    };
+    let why: Vec<String> =
+        [clock("this host's", near), clock("the reflector's", far)].into_iter().flatten().collect();
+    let why = if why.is_empty() {
+        "the clocks count in different ways".to_owned()
+    } else {
+        why.join(", ")
+    };
+    format!(
+        "How long one way takes is not known ({why}): each took between nothing and the round trip."
+    )
+}
+
+fn unusual(report: &Report) -> impl Iterator<Item = String> {
+    let counts = report.counts;
+    let said = [
+        (counts.not_sent, "packets were not sent, since this host had no room for them"),
+        (counts.strange, "datagrams came that are no answers"),
+        (report.impossible, "answers have times that cannot be, and no round trip"),
+    ];
+    said.into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{number} {what}."))
+}
+
+fn faults(report: &Report) -> Vec<String> {
+    let is_none = report.round_trips.is_empty();
+    let why =
+        "no answer has times that can be: the reflector's clock is wrong, or it is no reflector";
+    is_none.then(|| why.to_owned()).into_iter().collect()
+}
