@@ -8,10 +8,8 @@ use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section,
     Series, Table,
 };
-use crate::number::three_digits;
 use crate::stored_page::{StoredRun, page_warning};
 use crate::summary::{KeyFigure, Summary};
-use crate::unit;
 
 /// Numbers on the first screen.
 const FIGURES: usize = 4;
@@ -61,17 +59,6 @@ fn by_program(run: &ForeignRun) -> Option<PageWarning> {
         .then(|| page_warning("not measured by btu", &observed, ""))
 }
 
-/// A value with its unit.
-fn written(unit: ForeignUnit, value: f64) -> String {
-    match unit {
-        ForeignUnit::BitsPerSecond => unit::rate(value),
-        ForeignUnit::Seconds => unit::time(value),
-        ForeignUnit::RoundTripsPerMinute => format!("{value:.0} /min"),
-        ForeignUnit::Share => format!("{} %", three_digits(value * 100.0)),
-        ForeignUnit::Count => format!("{value:.0}"),
-    }
-}
-
 /// Repetitions that differ have a range: the lowest and the highest.
 fn range(quantity: &ForeignQuantity) -> Option<Interval> {
     let ends = quantity.values.iter().copied();
@@ -80,10 +67,10 @@ fn range(quantity: &ForeignQuantity) -> Option<Interval> {
 }
 
 fn figure(quantity: &ForeignQuantity) -> Option<KeyFigure> {
-    let value = written(quantity.unit, quantity.typical()?);
+    let value = quantity.unit.write(quantity.typical()?);
     let note = match range(quantity) {
         Some(Interval { low, high }) => {
-            format!("{} to {}", written(quantity.unit, low), written(quantity.unit, high))
+            format!("{} to {}", quantity.unit.write(low), quantity.unit.write(high))
         }
         None => quantity.note.clone(),
     };
@@ -107,7 +94,7 @@ fn once(run: &ForeignRun) -> Table {
     let mut table = Table::new("Results", &head, head.len());
     for quantity in &run.quantities {
         let Some(value) = quantity.typical() else { continue };
-        let words = [quantity.name.clone(), written(quantity.unit, value), quantity.note.clone()];
+        let words = [quantity.name.clone(), quantity.unit.write(value), quantity.note.clone()];
         table.rows.push(words.map(Cell::text).to_vec());
     }
     table
@@ -120,10 +107,10 @@ fn repeated(run: &ForeignRun) -> Table {
     for quantity in &run.quantities {
         let Some(typical) = quantity.typical() else { continue };
         let ends = range(quantity).map(|ends| [ends.low, ends.high]);
-        let end = |place: usize| ends.map(|ends| written(quantity.unit, ends[place]));
+        let end = |place: usize| ends.map(|ends| quantity.unit.write(ends[place]));
         let words = [
             quantity.name.clone(),
-            written(quantity.unit, typical),
+            quantity.unit.write(typical),
             end(0).unwrap_or_default(),
             end(1).unwrap_or_default(),
             quantity.values.len().to_string(),

@@ -2,6 +2,7 @@
 //! or a file that another program wrote. Each is a run of its own, with the same few fields whatever
 //! the program.
 
+use btu_units::{three_digits, time_unit, written_rate};
 use serde::{Deserialize, Serialize};
 
 /// The name of this suite in the store.
@@ -84,6 +85,12 @@ impl ForeignQuantity {
         Self { name: name.to_owned(), unit, values: vec![value], note: String::new() }
     }
 
+    /// The same result with this note.
+    #[must_use]
+    pub fn noted(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
+    }
+
     /// The value that is shown: the median of the repetitions.
     pub fn typical(&self) -> Option<f64> {
         btu_stats::median(&self.values)
@@ -91,6 +98,19 @@ impl ForeignQuantity {
 }
 
 impl ForeignUnit {
+    /// A value with its unit, for readers.
+    pub fn write(self, value: f64) -> String {
+        match self {
+            Self::BitsPerSecond => written_rate(value),
+            Self::Seconds => time_unit(value.abs()).write(value),
+            Self::RoundTripsPerMinute => format!("{value:.0} /min"),
+            Self::Share => format!("{} %", three_digits(value * 100.0)),
+            // A mean of counts need not be a whole number.
+            Self::Count if value.fract() != 0.0 => three_digits(value),
+            Self::Count => format!("{value:.0}"),
+        }
+    }
+
     /// How many per second a value is where more is better: what runs are compared by. `None` is a
     /// unit of which neither more nor less is better by its ratio.
     pub fn per_second(self, value: f64) -> Option<f64> {

@@ -8,7 +8,7 @@ use btu_suite::foreign::{ForeignRun, MeasuredBy};
 use btu_units::Span;
 
 use self::document::{Document, Metadata};
-use self::series::{Series, series, written};
+use self::series::{Series, series};
 use super::parse::{document, shown};
 use super::{Began, Imported};
 
@@ -68,7 +68,7 @@ fn subject(metadata: &Metadata) -> String {
 /// The first few results.
 fn answer(series: &[Series<'_>]) -> String {
     let known = series.iter().filter(|one| one.place < 3);
-    let known = known.map(|one| format!("{} {}", one.name, written(one.unit, one.mean())));
+    let known = known.map(|one| format!("{} {}", one.name, one.unit.write(one.mean())));
     let known: Vec<String> = known.collect();
     if known.is_empty() { format!("{} series", series.len()) } else { known.join(", ") }
 }

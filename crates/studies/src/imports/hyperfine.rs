@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use btu_suite::foreign::{ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
-use btu_units::{Span, time_unit};
+use btu_units::Span;
 use serde::Deserialize;
 
 use super::Imported;
@@ -70,11 +70,15 @@ fn names(measured: &[Measured]) -> Vec<String> {
 }
 
 fn quantity(measured: &Measured, name: &str) -> ForeignQuantity {
-    let deviation = measured.stddev.map(|one| format!(" ± {}", time(one)));
+    let deviation = measured.stddev.map(|one| format!(" ± {}", ForeignUnit::Seconds.write(one)));
     let own = [
-        format!("mean {}{}", time(measured.mean), deviation.unwrap_or_default()),
-        format!("user {}", time(measured.user)),
-        format!("system {}", time(measured.system)),
+        format!(
+            "mean {}{}",
+            ForeignUnit::Seconds.write(measured.mean),
+            deviation.unwrap_or_default()
+        ),
+        format!("user {}", ForeignUnit::Seconds.write(measured.user)),
+        format!("system {}", ForeignUnit::Seconds.write(measured.system)),
     ];
     let parameters = measured.parameters.0.iter();
     let parameters = parameters.map(|(name, value)| shown(&format!("{name} = {value}")));
@@ -98,7 +102,7 @@ fn answer(first: &ForeignQuantity, all: &[ForeignQuantity]) -> String {
     let median = |quantity: &ForeignQuantity| quantity.typical().unwrap_or(f64::INFINITY);
     let fastest = all.iter().min_by(|a, b| median(a).total_cmp(&median(b))).unwrap_or(first);
     let shortest = if all.len() > 1 { ", the shortest" } else { "" };
-    format!("{} {}{shortest}", fastest.name, time(median(fastest)))
+    format!("{} {}{shortest}", fastest.name, ForeignUnit::Seconds.write(median(fastest)))
 }
 
 /// Runs that ended with an error count, because the user asked for that (`--ignore-failure`).
@@ -107,8 +111,4 @@ fn failed(measured: &Measured, name: &str) -> Option<String> {
     let failed = codes.iter().filter(|code| **code != Some(0)).count();
     let all = codes.len();
     (failed > 0).then(|| format!("`{name}` failed in {failed} of {all} repetitions, which count."))
-}
-
-fn time(seconds: f64) -> String {
-    time_unit(seconds.abs()).write(seconds)
 }

@@ -105,14 +105,14 @@ fn quantity(what: &str, way: &Way<'_>, unit: ForeignUnit, value: f64) -> Foreign
 
 fn goodput(way: &Way<'_>) -> Option<ForeignQuantity> {
     let rate = way.received?.bits_per_second;
-    let note = "what the receiver counted".to_owned();
-    Some(ForeignQuantity { note, ..quantity("goodput", way, ForeignUnit::BitsPerSecond, rate) })
+    let goodput = quantity("goodput", way, ForeignUnit::BitsPerSecond, rate);
+    Some(goodput.noted("what the receiver counted"))
 }
 
 fn sent(way: &Way<'_>) -> Option<ForeignQuantity> {
     let rate = way.sent?.bits_per_second;
-    let note = "what the sender handed to its system".to_owned();
-    Some(ForeignQuantity { note, ..quantity("sent", way, ForeignUnit::BitsPerSecond, rate) })
+    let sent = quantity("sent", way, ForeignUnit::BitsPerSecond, rate);
+    Some(sent.noted("what the sender handed to its system"))
 }
 
 fn sent_again(way: &Way<'_>) -> Option<ForeignQuantity> {
@@ -133,9 +133,8 @@ fn lost_share(way: &Way<'_>) -> Option<ForeignQuantity> {
 
 fn jitter(way: &Way<'_>) -> Option<ForeignQuantity> {
     let milliseconds = datagrams_of(way)?.jitter_ms?;
-    let note = "RFC 3550, at the end of the test".to_owned();
-    let seconds = milliseconds / 1000.0;
-    Some(ForeignQuantity { note, ..quantity("jitter", way, ForeignUnit::Seconds, seconds) })
+    let jitter = quantity("jitter", way, ForeignUnit::Seconds, milliseconds / 1000.0);
+    Some(jitter.noted("RFC 3550, at the end of the test"))
 }
 
 fn lost(way: &Way<'_>) -> Option<ForeignQuantity> {
@@ -157,10 +156,9 @@ fn round_trip(document: &Document) -> Option<ForeignQuantity> {
     let mean_us = times.iter().sum::<f64>() / times.len() as f64;
     let way = if document.is_client() { "up" } else { "down" };
     let name = format!("TCP round trip {way}");
-    let note = "the sender's smoothed time, mean of all intervals and streams".to_owned();
-    (!times.is_empty()).then(|| ForeignQuantity {
-        note,
-        ..ForeignQuantity::once(&name, ForeignUnit::Seconds, mean_us / 1e6)
+    (!times.is_empty()).then(|| {
+        ForeignQuantity::once(&name, ForeignUnit::Seconds, mean_us / 1e6)
+            .noted("the sender's smoothed time, mean of all intervals and streams")
     })
 }
 

@@ -70,9 +70,8 @@ fn answer(ways: &[(&str, &Way)]) -> String {
 
 fn quantities(name: &str, way: &Way) -> Vec<ForeignQuantity> {
     let counted = if name == "to the client" { "as the client counted" } else { "" };
-    let one = |what: &str, unit, value| ForeignQuantity {
-        note: counted.to_owned(),
-        ..ForeignQuantity::once(&format!("{what} {name}"), unit, value)
+    let one = |what: &str, unit, value| {
+        ForeignQuantity::once(&format!("{what} {name}"), unit, value).noted(counted)
     };
     let mut all = vec![one("goodput", ForeignUnit::BitsPerSecond, way.rate_bits_per_second)];
     if let Some(datagrams) = &way.datagrams {

@@ -120,12 +120,9 @@ fn step(progress: Progress) -> String {
 fn run(target: &Target, method: &Method, report: &Report) -> ForeignRun {
     let mut quantities: Vec<ForeignQuantity> = Vec::new();
     quantities.extend(report.ways.iter().filter_map(round_trips));
-    quantities.push(quantity(
-        "responsiveness idle",
-        ForeignUnit::RoundTripsPerMinute,
-        report.idle.rpm.foreign,
-        format!("{} new connections", report.idle.count),
-    ));
+    let unit = ForeignUnit::RoundTripsPerMinute;
+    let idle = ForeignQuantity::once("responsiveness idle", unit, report.idle.rpm.foreign);
+    quantities.push(idle.noted(format!("{} new connections", report.idle.count)));
     quantities.extend(report.ways.iter().map(rate));
     quantities.extend(times("idle", &report.idle.parts));
     quantities.extend(report.ways.iter().flat_map(|way| times(loaded(way.way), &way.parts)));
@@ -139,10 +136,6 @@ fn run(target: &Target, method: &Method, report: &Report) -> ForeignRun {
         remarks: remarks(method, report),
         faults: report.ways.iter().filter_map(fault).collect(),
     }
-}
-
-fn quantity(name: &str, unit: ForeignUnit, value: f64, note: String) -> ForeignQuantity {
-    ForeignQuantity { note, ..ForeignQuantity::once(name, unit, value) }
 }
 
 /// What goes on while a direction is full, as `btu speed` says it.
@@ -174,7 +167,7 @@ fn round_trips(way: &WayReport) -> Option<ForeignQuantity> {
     let confidence = way.rpm_confidence.name();
     let note = format!("connections: new {:.0}{full}; {confidence} confidence", rpm.foreign);
     let name = format!("responsiveness {}", loaded(way.way));
-    Some(quantity(&name, ForeignUnit::RoundTripsPerMinute, rpm.overall, note))
+    Some(ForeignQuantity::once(&name, ForeignUnit::RoundTripsPerMinute, rpm.overall).noted(note))
 }
 
 fn rate(way: &WayReport) -> ForeignQuantity {
@@ -184,7 +177,7 @@ fn rate(way: &WayReport) -> ForeignQuantity {
     };
     let note = format!("{counted}; {} confidence", way.rate_confidence.name());
     let name = format!("goodput {}", way.way.name());
-    quantity(&name, ForeignUnit::BitsPerSecond, way.bits_per_second, note)
+    ForeignQuantity::once(&name, ForeignUnit::BitsPerSecond, way.bits_per_second).noted(note)
 }
 
 fn times(when: &str, parts: &Parts) -> Vec<ForeignQuantity> {
@@ -195,8 +188,8 @@ fn times(when: &str, parts: &Parts) -> Vec<ForeignQuantity> {
         ("request on a full connection", parts.loaded_seconds),
     ];
     let one = |(name, seconds): (&str, Option<f64>)| {
-        let note = "mean without the longest 5 %".to_owned();
-        Some(quantity(&format!("{name} {when}"), ForeignUnit::Seconds, seconds?, note))
+        let one = ForeignQuantity::once(&format!("{name} {when}"), ForeignUnit::Seconds, seconds?);
+        Some(one.noted("mean without the longest 5 %"))
     };
     named.into_iter().filter_map(one).collect()
 }

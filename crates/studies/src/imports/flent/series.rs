@@ -1,7 +1,6 @@
 //! A series of Flent, as a result and over time.
 
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignUnit};
-use btu_units::{three_digits, time_unit, written_rate};
 
 use super::document::{Document, Raw, RawValue, SeriesMeta};
 use crate::imports::parse::{List, shown};
@@ -109,10 +108,10 @@ impl Series<'_> {
         let is_computed = self.meta.is_some_and(|meta| meta.computed_late.is_some());
         let median = (!is_computed).then(|| {
             let median = ForeignQuantity { values: self.present(), ..self.once() }.typical();
-            format!("; median {}", written(self.unit, median.unwrap_or(0.0)))
+            format!("; median {}", self.unit.write(median.unwrap_or(0.0)))
         });
         let (of, median) = (of.unwrap_or_default(), median.unwrap_or_default());
-        ForeignQuantity { note: shown(&format!("average{of}{median}")), ..self.once() }
+        self.once().noted(shown(&format!("average{of}{median}")))
     }
 
     fn once(&self) -> ForeignQuantity {
@@ -123,14 +122,5 @@ impl Series<'_> {
         let points = grid.iter().zip(self.values);
         let points = points.filter_map(|(at, value)| Some([*at, (*value)? * self.worth]));
         ForeignCourse { name: self.name.clone(), unit: self.unit, points: points.collect() }
-    }
-}
-
-pub(super) fn written(unit: ForeignUnit, value: f64) -> String {
-    match unit {
-        ForeignUnit::BitsPerSecond => written_rate(value),
-        ForeignUnit::Seconds => time_unit(value.abs()).write(value),
-        ForeignUnit::Share => format!("{} %", three_digits(value * 100.0)),
-        _ => three_digits(value),
     }
 }

@@ -3,7 +3,7 @@
 use btu_stamp::{ErrorEstimate, Losses, Report, Settings};
 use btu_stats::{Level, Proportion, median, quantile, wilson};
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
-use btu_units::{three_digits, time_unit};
+use btu_units::three_digits;
 
 /// Of delays that vary, the one that 95 of 100 stay below.
 const HIGH: f64 = 0.95;
@@ -29,10 +29,6 @@ pub(super) fn run(reflector: &str, settings: &Settings, report: &Report) -> Fore
     }
 }
 
-fn quantity(name: &str, unit: ForeignUnit, value: f64, note: String) -> ForeignQuantity {
-    ForeignQuantity { note, ..ForeignQuantity::once(name, unit, value) }
-}
-
 fn seconds_of(report: &Report) -> Vec<f64> {
     report.round_trips.iter().map(|one| one.seconds).collect()
 }
@@ -41,22 +37,14 @@ fn high(values: &[f64]) -> Option<f64> {
     quantile(values, HIGH, Level::P95).map(|found| found.value)
 }
 
-fn written(seconds: f64) -> String {
-    time_unit(seconds).write(seconds)
-}
-
-fn percent(share: f64) -> String {
-    format!("{} %", three_digits(share * 100.0))
-}
-
 fn round_trip(report: &Report) -> Option<ForeignQuantity> {
     let all = seconds_of(report);
     let note = format!(
         "the median of {}, without the reflector's own time; 95 of 100 below {}",
         all.len(),
-        written(high(&all)?)
+        ForeignUnit::Seconds.write(high(&all)?)
     );
-    Some(quantity("round trip", ForeignUnit::Seconds, median(&all)?, note))
+    Some(ForeignQuantity::once("round trip", ForeignUnit::Seconds, median(&all)?).noted(note))
 }
 
 /// The share of packets that were lost on each way, of those that went it.
@@ -78,22 +66,22 @@ fn losses(report: &Report) -> Vec<Option<ForeignQuantity>> {
         let Proportion { events, trials, share, interval } = found?;
         let [low, high] = [interval.low, interval.high].map(|share| three_digits(share * 100.0));
         let note = format!("{events} of {trials}; {low} to {high} % with 95 % certainty");
-        Some(quantity(name, ForeignUnit::Share, share, note))
+        Some(ForeignQuantity::once(name, ForeignUnit::Share, share).noted(note))
     };
     shares(report).into_iter().map(one).collect()
 }
 
 fn times(settings: &Settings, report: &Report) -> [Option<ForeignQuantity>; 3] {
-    let drift = written(settings.time.seconds() * 2.0 * DRIFT);
+    let drift = ForeignUnit::Seconds.write(settings.time.seconds() * 2.0 * DRIFT);
     let above = |name: &str, values: &[f64]| {
         let note = format!(
             "95 of 100 took at most so much longer than the shortest, drift of the clocks (up to {drift}) included"
         );
-        Some(quantity(name, ForeignUnit::Seconds, high(values)?, note))
+        Some(ForeignQuantity::once(name, ForeignUnit::Seconds, high(values)?).noted(note))
     };
     let own = median(&report.turnaround_seconds).map(|value| {
-        let note = "the median time for which it had a packet, as it says".to_owned();
-        quantity("reflector's own time", ForeignUnit::Seconds, value, note)
+        ForeignQuantity::once("reflector's own time", ForeignUnit::Seconds, value)
+            .noted("the median time for which it had a packet, as it says")
     });
     [
         above("delay variation there", &report.variation_there_seconds),
@@ -104,7 +92,7 @@ fn times(settings: &Settings, report: &Report) -> [Option<ForeignQuantity>; 3] {
 
 fn numbers(report: &Report) -> [Option<ForeignQuantity>; 3] {
     let count = |name: &str, number: u64, note: &str| {
-        Some(quantity(name, ForeignUnit::Count, number as f64, note.to_owned()))
+        Some(ForeignQuantity::once(name, ForeignUnit::Count, number as f64).noted(note))
     };
     let unknown = match report.losses {
         Losses::ByDirection { unknown, .. } => {
@@ -123,14 +111,14 @@ fn numbers(report: &Report) -> [Option<ForeignQuantity>; 3] {
 fn answer(report: &Report) -> String {
     let round_trip = median(&seconds_of(report)).map_or_else(
         || "No round trip is known".to_owned(),
-        |seconds| format!("Round trip {}", written(seconds)),
+        |seconds| format!("Round trip {}", ForeignUnit::Seconds.write(seconds)),
     );
     let found = shares(report);
     let lost: Vec<String> = found
         .iter()
         .filter_map(|(name, found)| {
             let way = name.strip_prefix("lost").unwrap_or_default();
-            Some(format!("{} lost{way}", percent(found.as_ref()?.share)))
+            Some(format!("{} lost{way}", ForeignUnit::Share.write(found.as_ref()?.share)))
         })
         .collect();
     format!("{round_trip}, {}", lost.join(", "))
@@ -186,8 +174,10 @@ fn one_way(report: &Report) -> String {
     let [near, far] = report.clocks;
     let medians = report.one_way_seconds.as_ref();
     let medians = medians.and_then(|[there, back]| Some([median(there)?, median(back)?]));
-    let error = written(near.seconds() + far.seconds());
-    if let Some([there, back]) = medians.map(|delays| delays.map(written)) {
+    let error = ForeignUnit::Seconds.write(near.seconds() + far.seconds());
+    if let Some([there, back]) =
+        medians.map(|delays| delays.map(|seconds| ForeignUnit::Seconds.write(seconds)))
+    {
         return format!(
             "One way took {there} there and {back} back, each ± {error}: both clocks are synchronised, as they say."
         );
