@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use btu_traffic::bound;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use socket2::{Domain, Socket, Type};
+use socket2::Type;
 
 use crate::control::linger;
 use crate::error::{Ending, Iperf3Error};
@@ -147,24 +148,19 @@ fn sockets(listen: SocketAddr) -> Result<(TcpListener, UdpSocket), Iperf3Error> 
         listening.map_err(listener("listen for TCP"))?;
         let tcp = TcpListener::from(tcp);
         let address = tcp.local_addr().map_err(listener("learn the port"))?;
-        match bound(address, Type::DGRAM) {
-            Ok(udp) => return Ok((tcp, udp.into())),
+        match of_udp(address) {
+            Ok(udp) => return Ok((tcp, udp)),
             Err(_) if attempts > 0 => {}
             Err(error) => return Err(listener("listen for UDP")(error)),
         }
     }
 }
 
-/// A socket with this address; all of UDP share the port. Does not block if it is of UDP.
-fn bound(address: SocketAddr, kind: Type) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), kind, None)?;
-    socket.set_reuse_address(true)?;
-    if address.is_ipv6() {
-        socket.set_only_v6(false)?;
-    }
-    socket.bind(&address.into())?;
-    socket.set_nonblocking(kind == Type::DGRAM)?;
-    Ok(socket)
+/// A socket of UDP that does not block; all of them share the port.
+fn of_udp(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = bound(address, Type::DGRAM)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
 }
 
 /// The thread that accepts.
@@ -239,9 +235,8 @@ impl Listener {
     ) -> io::Result<()> {
         let address = SocketAddr::new(peer.ip().to_canonical(), peer.port());
         let Some(local) = self.shared.registry.expects(address) else { return Ok(()) };
-        let socket = bound(local, Type::DGRAM)?;
-        socket.connect(&peer.into())?;
-        let socket = UdpSocket::from(socket);
+        let socket = of_udp(local)?;
+        socket.connect(peer)?;
         take_greetings(&socket, greetings);
         greetings.retain(|one| *one != peer);
         // Before the test can send on it: the client takes the first datagram for the answer.

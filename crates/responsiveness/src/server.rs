@@ -1,4 +1,4 @@
-//! The server: four addresses over TLS and HTTP/2 (draft, section 7).
+//! The server: four URLs over TLS and HTTP/2 (draft, section 7).
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use btu_traffic::bound;
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use h2::{Reason, RecvStream};
 use http::{Method as Verb, Request, Response, StatusCode};
-use socket2::{Domain, Socket, Type};
+use socket2::Type;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
@@ -98,7 +99,7 @@ impl Server {
             Certificate::Files { chain, key } => tls::from_files(chain, key)?,
         };
         let failed = |source| ServerError::Listen { address: settings.listen, source };
-        let listener = bound(settings.listen).map_err(failed)?;
+        let listener = listening(settings.listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let system = |source| ServerError::System { operation: "start threads", source };
         let runtime = Builder::new_multi_thread()
@@ -128,13 +129,8 @@ impl Drop for Server {
     }
 }
 
-fn bound(address: SocketAddr) -> io::Result<StdListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-    socket.set_reuse_address(true)?;
-    if address.is_ipv6() {
-        socket.set_only_v6(false)?;
-    }
-    socket.bind(&address.into())?;
+fn listening(address: SocketAddr) -> io::Result<StdListener> {
+    let socket = bound(address, Type::STREAM)?;
     socket.listen(WAITING)?;
     socket.set_nonblocking(true)?;
     Ok(socket.into())

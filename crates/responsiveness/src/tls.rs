@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
-use rustls::version::TLS13;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ProtocolVersion, RootCertStore, ServerConfig};
 
 use crate::error::{ResponsivenessError, ServerError};
@@ -79,28 +78,16 @@ pub(crate) fn from_files(certificate: &Path, key: &Path) -> Result<ServerConfig,
         return Err(unreadable(certificate, &"it holds no certificate in PEM form"));
     }
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
-    server(chain, secret)
+    server(btu_traffic::with_certificate(chain, secret))
 }
 
 /// A new certificate, without an authority.
 pub(crate) fn self_signed(address: IpAddr) -> Result<ServerConfig, ServerError> {
-    let failed = |error: rcgen::Error| ServerError::Certificate(error.to_string());
-    let names = vec!["localhost".to_owned(), address.to_string()];
-    let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
-    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
-    server(vec![made.cert.der().clone()], key.into())
+    server(btu_traffic::self_signed(vec!["localhost".to_owned(), address.to_string()]))
 }
 
-fn server(
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-) -> Result<ServerConfig, ServerError> {
-    let failed = |error: rustls::Error| ServerError::Certificate(error.to_string());
-    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let builder = builder.with_protocol_versions(&[&TLS13]).map_err(failed)?;
-    let mut config = builder.with_no_client_auth().with_single_cert(chain, key).map_err(failed)?;
+fn server(config: io::Result<ServerConfig>) -> Result<ServerConfig, ServerError> {
+    let mut config = config.map_err(|error| ServerError::Certificate(error.to_string()))?;
     config.alpn_protocols = vec![HTTP2.to_vec()];
-    // A ticket would be sent behind each handshake, and no session is resumed here.
-    config.send_tls13_tickets = 0;
     Ok(config)
 }

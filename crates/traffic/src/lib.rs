@@ -14,6 +14,7 @@
 //!
 //! `udp/post.rs` describes how a UDP flow opens; the wire format is in `udp/header.rs`.
 
+mod bound;
 mod broadcast;
 mod clock;
 mod error;
@@ -43,6 +44,7 @@ use btu_suite::peers::Callers;
 
 use sampling::Told;
 
+pub use bound::bound;
 pub use clock::{Limit, waited};
 pub use error::TrafficError;
 pub use flow::{Flow, FlowDoor, WaitingCallers};
@@ -50,7 +52,7 @@ pub use hold::allowed_processors;
 pub use moment::Moment;
 pub use pipe::{
     any_server, check as pipe_check, compute, draw_over, keeps_to_quota, largest as pipe_largest,
-    slow_down,
+    self_signed, slow_down, with_certificate,
 };
 pub use sys::discipline::{ClockState, clock_state};
 pub use sys::nice::give_way;

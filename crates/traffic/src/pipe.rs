@@ -184,7 +184,7 @@ impl Repeats {
     }
 }
 
-pub use certificate::any_server;
+pub use certificate::{any_server, self_signed, with_certificate};
 pub use check::{check, largest};
 pub use draw::{compute, keeps_to_quota, slow_down};
 #[doc(hidden)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
 
@@ -19,12 +19,31 @@ pub(super) const NAME: &str = "pipe.btu.invalid";
 
 /// TLS 1.3 with a new certificate, without tickets.
 pub(super) fn server() -> io::Result<ServerConfig> {
-    let made = rcgen::generate_simple_self_signed([NAME.to_owned()]).map_err(io::Error::other)?;
+    self_signed(vec![NAME.to_owned()])
+}
+
+/// TLS 1.3 of a server with a new certificate of these names, which has no authority; without tickets.
+///
+/// # Errors
+/// A name that no certificate can have.
+pub fn self_signed(names: Vec<String>) -> io::Result<ServerConfig> {
+    let made = rcgen::generate_simple_self_signed(names).map_err(io::Error::other)?;
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    with_certificate(vec![made.cert.der().clone()], key.into())
+}
+
+/// TLS 1.3 of a server with this chain of certificates, its own first; without tickets, since they would be
+/// sent behind the handshake, and no session is resumed.
+///
+/// # Errors
+/// The key is not that of the certificate.
+pub fn with_certificate(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> io::Result<ServerConfig> {
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_protocol_versions(&[&TLS13]).map_err(io::Error::other)?;
-    let config =
-        builder.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key.into());
+    let config = builder.with_no_client_auth().with_single_cert(chain, key);
     let mut config = config.map_err(io::Error::other)?;
     config.send_tls13_tickets = 0;
     Ok(config)
