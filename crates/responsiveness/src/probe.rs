@@ -25,33 +25,25 @@ const MOST_UNDER_WAY: usize = 512;
 /// Pairs in a second before anything is known of the network's rate.
 const AT_FIRST: f64 = 10.0;
 
-/// What an answered probe found.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Found {
-    /// A new connection: the handshakes of TCP and TLS, and the request.
-    Foreign { tcp: f64, tls: f64, http: f64 },
-    /// A request on a connection that fills the network.
-    Loaded { http: f64 },
-}
-
 /// An answered probe.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answered {
     pub(crate) at: Instant,
-    pub(crate) found: Found,
+    /// Three parts of a new connection, or that of a connection that fills the network.
+    pub(crate) found: Parts,
 }
 
 /// Asks over a new connection.
 ///
 /// # Errors
 /// No connection, or no answer.
-pub(crate) async fn foreign(dial: &Dial, small: &Uri) -> Result<Found, ResponsivenessError> {
+pub(crate) async fn foreign(dial: &Dial, small: &Uri) -> Result<Parts, ResponsivenessError> {
     let connection = dial.connect().await?;
     let http = timed(&connection.requests, small).await;
     let http = http.map_err(|source| crate::connection::failed(dial.server, "ask", source))?;
-    let [tcp, tls] =
-        [connection.handshakes.tcp, connection.handshakes.tls].map(|time| time.as_secs_f64());
-    Ok(Found::Foreign { tcp, tls, http: http.as_secs_f64() })
+    let [tcp, tls, http] = [connection.handshakes.tcp, connection.handshakes.tls, http]
+        .map(|time| Some(time.as_secs_f64()));
+    Ok(Parts { tcp_seconds: tcp, tls_seconds: tls, http_seconds: http, loaded_seconds: None })
 }
 
 async fn timed(requests: &SendRequest<Bytes>, small: &Uri) -> io::Result<Duration> {
@@ -111,14 +103,14 @@ async fn ask(
     dial: &Dial,
     small: &Uri,
     load: Option<&SendRequest<Bytes>>,
-) -> Result<Found, ResponsivenessError> {
+) -> Result<Parts, ResponsivenessError> {
     let Some(load) = load else { return foreign(dial, small).await };
     let http = timed(load, small).await;
     let http = http.map_err(|source| crate::connection::failed(dial.server, "ask", source))?;
-    Ok(Found::Loaded { http: http.as_secs_f64() })
+    Ok(Parts { loaded_seconds: Some(http.as_secs_f64()), ..Parts::default() })
 }
 
-fn account(shared: &Mutex<Shared>, ended: &Result<Found, ResponsivenessError>) {
+fn account(shared: &Mutex<Shared>, ended: &Result<Parts, ResponsivenessError>) {
     let at = Instant::now();
     let mut shared = lock(shared);
     match ended {
@@ -132,26 +124,14 @@ fn account(shared: &Mutex<Shared>, ended: &Result<Found, ResponsivenessError>) {
 
 /// The trimmed means of these probes.
 pub(crate) fn parts(method: &Method, answered: &[Answered]) -> Parts {
-    let mean = |pick: fn(Found) -> Option<f64>| {
-        let times: Vec<f64> = answered.iter().filter_map(|one| pick(one.found)).collect();
+    let mean = |part: fn(&Parts) -> Option<f64>| {
+        let times: Vec<f64> = answered.iter().filter_map(|one| part(&one.found)).collect();
         method.trimmed_mean(&times)
     };
     Parts {
-        tcp_seconds: mean(|found| match found {
-            Found::Foreign { tcp, .. } => Some(tcp),
-            Found::Loaded { .. } => None,
-        }),
-        tls_seconds: mean(|found| match found {
-            Found::Foreign { tls, .. } => Some(tls),
-            Found::Loaded { .. } => None,
-        }),
-        http_seconds: mean(|found| match found {
-            Found::Foreign { http, .. } => Some(http),
-            Found::Loaded { .. } => None,
-        }),
-        loaded_seconds: mean(|found| match found {
-            Found::Loaded { http } => Some(http),
-            Found::Foreign { .. } => None,
-        }),
+        tcp_seconds: mean(|found| found.tcp_seconds),
+        tls_seconds: mean(|found| found.tls_seconds),
+        http_seconds: mean(|found| found.http_seconds),
+        loaded_seconds: mean(|found| found.loaded_seconds),
     }
 }
