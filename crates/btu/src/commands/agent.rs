@@ -1,7 +1,7 @@
 //! `btu hosts agent`: lets other machines measure with this host.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -113,6 +113,12 @@ pub(crate) fn address(text: &str, port: u16) -> Result<SocketAddr, Refusal> {
             "`{text}` is no address to listen on: write 192.0.2.10, 192.0.2.10:{port} or [::]:{port}"
         ))
     })
+}
+
+/// Like [`address`]; without a text, other hosts do not reach the port.
+pub(crate) fn address_or_loopback(text: Option<&str>, port: u16) -> Result<SocketAddr, Refusal> {
+    let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    text.map_or(Ok(loopback), |text| address(text, port))
 }
 
 /// The code goes to standard output only, because other users may read a log. A service manager is

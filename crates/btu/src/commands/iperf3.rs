@@ -2,7 +2,6 @@
 
 mod kept;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -12,13 +11,10 @@ use btu_testbed::note;
 use nix::sys::signalfd::SignalFd;
 
 use crate::cli::{Common, Iperf3};
-use crate::commands::agent::address;
+use crate::commands::agent::address_or_loopback;
 use crate::exit::Refusal;
 use crate::start::{ending_signals, preflight};
 use crate::terminal;
-
-/// Other hosts reach the server only if its user says so.
-const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
 /// The interval of looks for signals.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -33,7 +29,7 @@ pub(crate) fn run(options: &Iperf3, common: &Common) -> anyhow::Result<()> {
         let why = "--most-time: tests take whole seconds, so allow at least 1 s";
         return Err(Refusal::Usage(why.to_owned()).into());
     }
-    let listen = options.listen.as_deref().map_or(Ok(LOOPBACK), |text| address(text, PORT))?;
+    let listen = address_or_loopback(options.listen.as_deref(), PORT)?;
     let settings = Settings {
         exclusive: options.exclusive,
         one_off: options.one_off,

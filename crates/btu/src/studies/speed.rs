@@ -7,6 +7,8 @@ mod stamp;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use btu_network::{Host, HostAddressError};
@@ -14,17 +16,21 @@ use btu_store::{RunId, Store};
 use btu_studies::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
 use btu_suite::activity::OpenLoop;
 use btu_suite::experiment::Measured;
+use btu_suite::foreign::ForeignRun;
 use btu_suite::lead;
 use btu_testbed::note;
 use btu_units::{BitRate, Bytes, Span};
+use nix::sys::signalfd::SignalFd;
 
 use crate::cli::{Common, ProfileName};
 use crate::exit::Refusal;
 use crate::start::hosts::{self, Family};
-use crate::start::progress::Watch;
+use crate::start::progress::{Steps, Watch};
 use crate::start::study::{self, Chosen};
+use crate::start::{preflight, wall_clock};
 use crate::stored::{resume, runs};
-use crate::suites::{Measure, Studied, Suite};
+use crate::suites::{Measure, Studied, Suite, foreign};
+use crate::terminal;
 use arguments::INTRODUCTION;
 
 pub(crate) use arguments::Speed;
@@ -40,6 +46,9 @@ const SLOWEST: BitRate = BitRate::from_bits_per_second(1000);
 /// more than most queues hold. A longer one is seen: requests then still become slower.
 const LEAD: Span = Span::from_seconds(2);
 
+/// The interval of looks for signals.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// A block that takes longer is announced.
 const LONG: Span = Span::from_seconds(45);
 
@@ -51,13 +60,13 @@ impl Measure for Speed {
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         if self.responsiveness.rpm_server {
-            return responsiveness::serve(&self.responsiveness);
+            return responsiveness::serve(&self);
         }
         if let Some(server) = &self.responsiveness.rpm {
             return responsiveness::measure(server, &self, common);
         }
         if self.reflection.stamp_reflector {
-            return stamp::reflect(self.responsiveness.listen.as_deref());
+            return stamp::reflect(self.listen.as_deref());
         }
         if let Some(reflector) = &self.reflection.stamp {
             return stamp::measure(reflector, &self, common);
@@ -91,6 +100,45 @@ fn code(store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
 
 fn usage(problem: impl Into<String>) -> anyhow::Error {
     Refusal::Usage(problem.into()).into()
+}
+
+/// Measures with a program that is not btu, stores the result and shows it. `profile` is the word for such
+/// runs in lists.
+fn with_other_program(
+    profile: &str,
+    speed: &Speed,
+    common: &Common,
+    measure: impl FnOnce(&Steps) -> anyhow::Result<ForeignRun>,
+) -> anyhow::Result<ExitCode> {
+    let options = &speed.study;
+    let mut store = preflight::store(common)?;
+    let (created, began) = (wall_clock(), Instant::now());
+    let steps = Steps::new(options.quiet);
+    let run = measure(&steps);
+    steps.clear();
+    let (took, label) = (Some(Span::from(began.elapsed())), options.naming.label.as_deref());
+    let run = foreign::save(&mut store, &run?, (profile, created), took, label)?;
+    runs::print_result(&store, run, runs::Shown::of(options.all), runs::Form::of(common))?;
+    runs::code(&store, run)
+}
+
+/// Says where a server of `btu speed` listens and how its clients call it, and serves until a signal.
+fn serve_until_signal(
+    signals: &SignalFd,
+    (name, clients): (&str, &str),
+    place: SocketAddr,
+    call: impl FnOnce(&str) -> String,
+) -> anyhow::Result<ExitCode> {
+    let host = if place.ip().is_unspecified() {
+        format!("HOST:{}", place.port())
+    } else {
+        place.to_string()
+    };
+    terminal::print(&format!("{name}: listening on {place}\n{clients}: {}\n", call(&host)))?;
+    while signals.read_signal()?.is_none() {
+        thread::sleep(LOOK);
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The first address of `HOST` or `HOST:PORT`, as this option has it.

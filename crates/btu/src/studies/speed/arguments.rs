@@ -98,6 +98,10 @@ pub(crate) struct Speed {
     pub(crate) responsiveness: Responsiveness,
     #[command(flatten)]
     pub(crate) reflection: Reflection,
+    /// Address on which the server of --rpm-server, or the reflector of --stamp-reflector, listens
+    /// [default: 127.0.0.1, port 4043; reflector: port 862]
+    #[arg(long, value_name = "ADDR[:PORT]", requires = "serving")]
+    pub(crate) listen: Option<String>,
     #[command(flatten)]
     pub(crate) study: StudyOptions,
 }
@@ -116,10 +120,6 @@ pub(crate) struct Responsiveness {
     #[arg(long, conflicts_with = "rpm", conflicts_with_all = BETWEEN_HOSTS)]
     #[arg(conflicts_with_all = OF_STREAMS, group = "serving")]
     pub(crate) rpm_server: bool,
-    /// Address on which that server, or the reflector of --stamp-reflector, listens [default: 127.0.0.1,
-    /// port 4043; reflector: port 862]
-    #[arg(long, value_name = "ADDR[:PORT]", requires = "serving")]
-    pub(crate) listen: Option<String>,
     /// Its certificate and those of its authorities, in PEM form [default: a new one, without an
     /// authority]
     #[arg(long, value_name = "FILE", requires_all = ["rpm_server", "key"])]

@@ -6,20 +6,17 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use btu_iperf3::{Client, ClientReport, Direction, PORT, Protocol, Second};
 use btu_studies::speed::Phase;
 use btu_suite::dscp::Dscp;
 use btu_units::{BitRate, Span, three_digits, written_rate};
 
-use super::{LEAD, Speed, phases, resolved, usage};
+use super::{LEAD, Speed, phases, resolved, usage, with_other_program};
 use crate::cli::{Common, ProfileName};
 use crate::exit::Refusal;
 use crate::start::progress::Steps;
-use crate::start::{preflight, wall_clock};
-use crate::stored::runs;
-use crate::suites::foreign;
 
 /// The most streams of a test, as iperf3 allows.
 const MOST_STREAMS: u32 = 128;
@@ -44,38 +41,38 @@ struct Measured {
 
 /// Measures to a server, stores and shows the result.
 pub(super) fn measure(server: &str, speed: &Speed, common: &Common) -> anyhow::Result<ExitCode> {
-    let options = &speed.study;
-    let (blocks, time) = extent(speed)?;
+    let extent = extent(speed)?;
     let address = resolved("--iperf3", server, PORT, speed.ipv6)?;
-    let mut store = preflight::store(common)?;
-    let (created, began) = (wall_clock(), Instant::now());
-    let steps = Steps::new(options.quiet);
+    with_other_program("iperf3", speed, common, |steps| {
+        Ok(outcome::run(server, address, &phases_of(address, extent, speed, steps)?))
+    })
+}
+
+/// Every phase of every block, in their order.
+fn phases_of(
+    address: SocketAddr,
+    (blocks, time): (u32, Duration),
+    speed: &Speed,
+    steps: &Steps,
+) -> anyhow::Result<Vec<Measured>> {
     let mut measured = Vec::new();
     for block in 0..blocks {
         for phase in phases(speed) {
             let place = u64::from(block) << 8 | measured.len() as u64;
             let client = Client {
                 grace: if measured.is_empty() { Duration::ZERO } else { GRACE },
-                handshakes: Some(options.seed.unwrap_or(0) ^ place),
+                handshakes: Some(speed.study.seed.unwrap_or(0) ^ place),
                 ..client(address, phase, time, speed)
             };
             let show = &mut |second: &Second| steps.say(step(phase, second));
             steps.say(format!("{}: asking {address}", name(phase)));
             let report = client.run(&Arc::default(), show);
-            let report = report.map_err(|error| {
-                steps.clear();
-                Refusal::Machine(error.to_string())
-            })?;
+            let report = report.map_err(|error| Refusal::Machine(error.to_string()))?;
             let lead_seconds = if phase == Phase::Idle { 0.0 } else { LEAD.seconds() };
             measured.push(Measured { phase, lead_seconds, report });
         }
     }
-    steps.clear();
-    let run = outcome::run(server, address, &measured);
-    let (took, label) = (Some(Span::from(began.elapsed())), options.naming.label.as_deref());
-    let run = foreign::save(&mut store, &run, ("iperf3", created), took, label)?;
-    runs::print_result(&store, run, runs::Shown::of(options.all), runs::Form::of(common))?;
-    runs::code(&store, run)
+    Ok(measured)
 }
 
 /// How often each phase is measured, and how long after its queues are full.

@@ -1,9 +1,6 @@
 //! `btu speed --rpm` and `--rpm-server`: round trips per minute with clients and servers of any make.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use btu_responsiveness::{
     Certificate, IntervalReport, Method, PORT, Parts, Progress, Report, Server, ServerError,
@@ -12,23 +9,11 @@ use btu_responsiveness::{
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::{Span, written_rate};
 
-use super::{Speed, usage};
+use super::{Speed, serve_until_signal, usage, with_other_program};
 use crate::cli::{Common, ProfileName};
-use crate::commands::agent::address;
+use crate::commands::agent::address_or_loopback;
 use crate::exit::Refusal;
-use crate::start::progress::Steps;
-use crate::start::{ending_signals, preflight, wall_clock};
-use crate::stored::runs;
-use crate::suites::foreign;
-use crate::terminal;
-
-use super::arguments::Responsiveness;
-
-/// Other hosts reach the server only if its user says so.
-const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
-
-/// The interval of looks for signals.
-const LOOK: Duration = Duration::from_millis(50);
+use crate::start::ending_signals;
 
 /// The lengths of an interval.
 const INTERVAL: std::ops::RangeInclusive<Span> =
@@ -38,55 +23,38 @@ const INTERVAL: std::ops::RangeInclusive<Span> =
 const WORDS: [(f64, &str); 3] = [(300.0, "Poor"), (1000.0, "Fair"), (6000.0, "Good")];
 
 /// Serves until a signal.
-pub(super) fn serve(options: &Responsiveness) -> anyhow::Result<ExitCode> {
-    let listen = options.listen.as_deref().map_or(Ok(LOOPBACK), |text| address(text, PORT))?;
-    let certificate = match (&options.certificate, &options.key) {
-        (Some(chain), Some(key)) => Certificate::Files { chain: chain.clone(), key: key.clone() },
-        _ => Certificate::SelfSigned,
+pub(super) fn serve(speed: &Speed) -> anyhow::Result<ExitCode> {
+    let listen = address_or_loopback(speed.listen.as_deref(), PORT)?;
+    let options = &speed.responsiveness;
+    let (certificate, believe) = match (&options.certificate, &options.key) {
+        (Some(chain), Some(key)) => {
+            (Certificate::Files { chain: chain.clone(), key: key.clone() }, "")
+        }
+        _ => (Certificate::SelfSigned, " --any-certificate"),
     };
     let signals = ending_signals()?;
-    let own = matches!(certificate, Certificate::SelfSigned);
     let server = Server::open(&Settings { listen, certificate }).map_err(|error| match error {
         ServerError::Certificate(_) => Refusal::Usage(error.to_string()),
         _ => Refusal::Machine(error.to_string()),
     })?;
-    let believe = if own { " --any-certificate" } else { "" };
-    let place = server.address();
-    let host = if place.ip().is_unspecified() {
-        format!("HOST:{}", place.port())
-    } else {
-        place.to_string()
-    };
-    terminal::print(&format!(
-        "responsiveness: listening on {place}\nclients: btu speed --rpm https://{host}{believe}\n"
-    ))?;
-    while signals.read_signal()?.is_none() {
-        thread::sleep(LOOK);
-    }
-    Ok(ExitCode::SUCCESS)
+    serve_until_signal(&signals, ("responsiveness", "clients"), server.address(), |host| {
+        format!("btu speed --rpm https://{host}{believe}")
+    })
 }
 
 /// Measures to a server, stores and shows the result.
 pub(super) fn measure(server: &str, speed: &Speed, common: &Common) -> anyhow::Result<ExitCode> {
-    let options = &speed.study;
     let target = Target::read(server).map_err(|error| usage(error.to_string()))?;
     let method = Method::of_draft(interval(speed)?.into());
     let ways: &[Way] = if speed.directions.reverse { &[Way::Down] } else { &[Way::Down, Way::Up] };
     let trust =
         if speed.responsiveness.any_certificate { Trust::Anyone } else { Trust::Authorities };
-    let mut store = preflight::store(common)?;
-    let (created, began) = (wall_clock(), Instant::now());
-    let steps = Steps::new(options.quiet);
-    let show = |progress| steps.say(step(progress));
-    let report = measured(&target, trust, &method, ways, &show);
-    steps.clear();
-    let report = report.map_err(|error| Refusal::Machine(error.to_string()))?;
-    let run = run(&target, &method, &report);
-    let took = Some(Span::from(began.elapsed()));
-    let label = options.naming.label.as_deref();
-    let run = foreign::save(&mut store, &run, ("responsiveness", created), took, label)?;
-    runs::print_result(&store, run, runs::Shown::of(options.all), runs::Form::of(common))?;
-    runs::code(&store, run)
+    with_other_program("responsiveness", speed, common, |steps| {
+        let show = |progress| steps.say(step(progress));
+        let report = measured(&target, trust, &method, ways, &show);
+        let report = report.map_err(|error| Refusal::Machine(error.to_string()))?;
+        Ok(run(&target, &method, &report))
+    })
 }
 
 fn interval(speed: &Speed) -> anyhow::Result<Span> {

@@ -3,29 +3,16 @@
 
 mod outcome;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use btu_stamp::{MOST_PACKETS, PORT, Progress, Reflector, Settings, measure as measured};
 use btu_units::{Span, three_digits};
 
-use super::{Speed, resolved, usage};
+use super::{Speed, resolved, serve_until_signal, usage, with_other_program};
 use crate::cli::{Common, ProfileName};
-use crate::commands::agent::address;
+use crate::commands::agent::address_or_loopback;
 use crate::exit::Refusal;
-use crate::start::progress::Steps;
-use crate::start::{ending_signals, preflight, wall_clock};
-use crate::stored::runs;
-use crate::suites::foreign;
-use crate::terminal;
-
-/// Other hosts reach the reflector only if its user says so.
-const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
-
-/// The interval of looks for signals.
-const LOOK: Duration = Duration::from_millis(50);
+use crate::start::ending_signals;
 
 /// Times of a measurement, and from a packet to the next: a reflector of btu answers 1000 a second.
 const TIME: std::ops::RangeInclusive<Span> =
@@ -35,33 +22,23 @@ const INTERVAL: std::ops::RangeInclusive<Span> =
 
 /// Reflects until a signal.
 pub(super) fn reflect(listen: Option<&str>) -> anyhow::Result<ExitCode> {
-    let listen = listen.map_or(Ok(LOOPBACK), |text| address(text, PORT))?;
+    let listen = address_or_loopback(listen, PORT)?;
     let signals = ending_signals()?;
     let reflector = Reflector::open(listen).map_err(|error| Refusal::Machine(error.to_string()))?;
-    let place = reflector.address();
-    terminal::print(&format!("stamp: listening on {place}\nsenders: btu speed --stamp {place}\n"))?;
-    while signals.read_signal()?.is_none() {
-        thread::sleep(LOOK);
-    }
-    Ok(ExitCode::SUCCESS)
+    serve_until_signal(&signals, ("stamp", "senders"), reflector.address(), |host| {
+        format!("btu speed --stamp {host}")
+    })
 }
 
 /// Measures to a reflector, stores and shows the result.
 pub(super) fn measure(reflector: &str, speed: &Speed, common: &Common) -> anyhow::Result<ExitCode> {
-    let options = &speed.study;
     let settings = settings(reflector, speed)?;
-    let mut store = preflight::store(common)?;
-    let (created, began) = (wall_clock(), Instant::now());
-    let steps = Steps::new(options.quiet);
-    steps.say(format!("asking {}", settings.reflector));
-    let report = measured(&settings, &mut |progress| steps.say(line(&progress)));
-    steps.clear();
-    let report = report.map_err(|error| Refusal::Machine(error.to_string()))?;
-    let run = outcome::run(reflector, &settings, &report);
-    let (took, label) = (Some(Span::from(began.elapsed())), options.naming.label.as_deref());
-    let run = foreign::save(&mut store, &run, ("stamp", created), took, label)?;
-    runs::print_result(&store, run, runs::Shown::of(options.all), runs::Form::of(common))?;
-    runs::code(&store, run)
+    with_other_program("stamp", speed, common, |steps| {
+        steps.say(format!("asking {}", settings.reflector));
+        let report = measured(&settings, &mut |progress| steps.say(line(&progress)));
+        let report = report.map_err(|error| Refusal::Machine(error.to_string()))?;
+        Ok(outcome::run(reflector, &settings, &report))
+    })
 }
 
 fn settings(reflector: &str, speed: &Speed) -> anyhow::Result<Settings> {
