@@ -78,7 +78,7 @@ impl Dial {
         Ok(Self { server, name, tls: TlsConnector::from(Arc::new(config)) })
     }
 
-    /// Connects.
+    /// Opens a connection by TCP, TLS and HTTP/2, and takes the times of both handshakes.
     ///
     /// # Errors
     /// A handshake that fails, or takes longer than [`WITHIN`].

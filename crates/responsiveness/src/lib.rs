@@ -3,7 +3,7 @@
 //!
 //! [`measure`] is the client: connections over HTTP/2 and TLS fill one direction, one more in each
 //! interval, while probes take times: requests on those connections ("loaded"), and on new connections
-//! ("foreign"), whose TCP and TLS handshakes count, too. [`Server`] answers the four addresses of
+//! ("foreign"), whose TCP and TLS handshakes count, too. [`Server`] answers the four URLs of
 //! the draft's section 7.
 
 #![forbid(unsafe_code)]

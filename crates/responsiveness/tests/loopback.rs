@@ -41,7 +41,7 @@ fn both_directions_are_measured_and_every_probe_is_accounted_for() {
 fn a_server_of_ones_own_is_not_believed_unasked() {
     let server = server();
     let refused = measure(&target(&server), Trust::Authorities, &SHORT, &[Way::Down], &|_| {});
-    let why = refused.expect_err("nobody vouches for it").to_string();
+    let why = refused.expect_err("its certificate has no authority").to_string();
     let is_said = why.contains("--any-certificate");
     assert!(is_said, "{why}");
 }

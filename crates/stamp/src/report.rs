@@ -8,7 +8,7 @@ use crate::time::{ErrorEstimate, Format};
 /// The result of a measurement. Times are in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Packets.
+    /// How many packets were sent and answered, and what else came.
     pub counts: Counts,
     /// Where the others were lost: sent = answered + lost.
     pub losses: Losses,

@@ -90,7 +90,7 @@ pub(super) struct EndStream {
 
 #[derive(Deserialize)]
 pub(super) struct StreamSender {
-    /// Microseconds.
+    /// The smoothed round trip of TCP, mean of all intervals, in microseconds.
     pub(super) mean_rtt: Option<f64>,
     /// Whether the end that wrote the file sent.
     pub(super) sender: Option<bool>,
