@@ -20,6 +20,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use btu_stats::{Estimate, Interval, Level, geometric_interval, geometric_mean};
 use serde::{Deserialize, Serialize};
 
@@ -77,15 +79,30 @@ pub struct List {
     pub places: Vec<Place>,
 }
 
+/// A rating to be ranked, of the machine `M`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry<M> {
+    /// The machine: equal ones are ranked as one.
+    pub machine: M,
+    /// The name of the run.
+    pub run: String,
+    /// Its rating, in bits per second.
+    pub rating: Estimate,
+    /// Whether the rating has low confidence.
+    pub low_confidence: bool,
+    /// Rounds per second of the cpu activity alone.
+    pub cpu_rounds_per_second: Option<f64>,
+}
+
 /// A machine in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Place {
+pub struct Place<M = MachineKey> {
     /// Its rank, shared by machines without a significant difference.
     pub rank: usize,
     /// Whether other machines share its rank.
     pub tied: bool,
-    /// The key of the machine.
-    pub machine: MachineKey,
+    /// The machine.
+    pub machine: M,
     /// Its runs, in the order given.
     pub runs: Vec<String>,
     /// Geometric mean over the runs.
@@ -178,14 +195,17 @@ fn obstacle(candidate: &Candidate) -> Option<String> {
 }
 
 fn list(plan_hash: String, runs: &[&Candidate]) -> List {
-    let mut machines: Vec<(&MachineKey, Vec<&Candidate>)> = Vec::new();
-    for run in runs {
-        put(&mut machines, &run.machine, run);
-    }
-    let mut places: Vec<Place> =
-        machines.iter().filter_map(|(machine, runs)| place(machine, runs)).collect();
-    places.sort_by(|a, b| b.btu_bits_per_second.value.total_cmp(&a.btu_bits_per_second.value));
-    give_ranks(&mut places);
+    let entries = runs.iter().filter_map(|run| {
+        let rating = run.rating.as_ref()?;
+        Some(Entry {
+            machine: run.machine.clone(),
+            run: run.run.clone(),
+            rating: rating.btu_bits_per_second,
+            low_confidence: rating.low_confidence,
+            cpu_rounds_per_second: run.cpu_rounds_per_second,
+        })
+    });
+    let places = places(entries.collect());
     let plan = &runs[0].plan;
     List {
         title: Title::of(&runs[0].obstacles),
@@ -207,20 +227,36 @@ fn particulars(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-fn place(machine: &MachineKey, runs: &[&Candidate]) -> Option<Place> {
-    let ratings: Vec<_> = runs.iter().filter_map(|run| run.rating.as_ref()).collect();
-    let estimates: Vec<Estimate> =
-        ratings.iter().map(|rating| rating.btu_bits_per_second).collect();
+/// The machines of these runs of one plan, the fastest first.
+pub fn places<M: Ord + Clone>(runs: Vec<Entry<M>>) -> Vec<Place<M>> {
+    let mut machines: Vec<Vec<Entry<M>>> = Vec::new();
+    let mut known: BTreeMap<M, usize> = BTreeMap::new();
+    for run in runs {
+        let index = *known.entry(run.machine.clone()).or_insert(machines.len());
+        match machines.get_mut(index) {
+            Some(of_machine) => of_machine.push(run),
+            None => machines.push(vec![run]),
+        }
+    }
+    let mut places: Vec<Place<M>> = machines.iter().filter_map(|runs| place(runs)).collect();
+    places.sort_by(|a, b| b.btu_bits_per_second.value.total_cmp(&a.btu_bits_per_second.value));
+    give_ranks(&mut places);
+    places
+}
+
+/// The place of one machine by all its runs.
+fn place<M: Clone>(runs: &[Entry<M>]) -> Option<Place<M>> {
+    let ratings: Vec<Estimate> = runs.iter().map(|run| run.rating).collect();
     let scores: Vec<f64> = runs.iter().filter_map(|run| run.cpu_rounds_per_second).collect();
-    let (btu_bits_per_second, basis) = together(&estimates)?;
+    let (btu_bits_per_second, basis) = together(&ratings)?;
     Some(Place {
         rank: 0,
         tied: false,
-        machine: machine.clone(),
+        machine: runs.first()?.machine.clone(),
         runs: runs.iter().map(|run| run.run.clone()).collect(),
         btu_bits_per_second,
         basis,
-        low_confidence: ratings.iter().any(|rating| rating.low_confidence),
+        low_confidence: runs.iter().any(|run| run.low_confidence),
         cpu_rounds_per_second: geometric_mean(&scores),
     })
 }
@@ -247,7 +283,7 @@ fn hull(ratings: &[Estimate]) -> Option<Interval> {
 }
 
 /// The ranks of sorted machines.
-fn give_ranks(places: &mut [Place]) {
+fn give_ranks<M>(places: &mut [Place<M>]) {
     let mut first_of_tie = 0;
     for index in 0..places.len() {
         if !cannot_be_told_apart(&places[first_of_tie], &places[index]) {
@@ -260,7 +296,7 @@ fn give_ranks(places: &mut [Place]) {
     }
 }
 
-fn cannot_be_told_apart(better: &Place, worse: &Place) -> bool {
+fn cannot_be_told_apart<M>(better: &Place<M>, worse: &Place<M>) -> bool {
     match (better.btu_bits_per_second.interval, worse.btu_bits_per_second.interval) {
         (Some(better), Some(worse)) => better.low <= worse.high,
         _ => true,
