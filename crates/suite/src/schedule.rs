@@ -30,6 +30,23 @@ pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
         .collect()
 }
 
+/// The first cell, in the order of measurement, that is not where the plan's seed puts it: whoever
+/// measures by the plan stores none.
+pub fn out_of_place<'a>(plan: &Plan, records: &'a [CellRecord]) -> Option<&'a CellRecord> {
+    let mut earlier = 0;
+    records.chunk_by(|one, next| one.block == next.block).find_map(|of_block| {
+        let (before, first) = (&records[..earlier], &of_block[0]);
+        earlier += of_block.len();
+        if before.last().is_some_and(|last| last.block > first.block) {
+            return Some(first);
+        }
+        let slots = missing(plan, first.block, before);
+        let places: BTreeMap<Row, u32> =
+            slots.into_iter().map(|slot| (slot.cell, slot.position)).collect();
+        of_block.iter().find(|record| places.get(&record.row) != Some(&record.position))
+    })
+}
+
 /// The rows that need more repetitions after the blocks before `block`.
 fn unfinished(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Row> {
     let values = values(records.iter().filter(|record| record.block < block));
@@ -123,6 +140,19 @@ mod tests {
             missing(&plan, plan.profile.least_blocks, &records).iter().map(|s| s.cell).collect();
         assert_eq!(rows.len(), 2);
         assert!(!rows.contains(&Row::Host { load: Load::Cpu }));
+    }
+
+    #[test]
+    fn a_cell_of_another_run_is_out_of_place() {
+        let plan = plan();
+        let mut records = measured(&plan, plan.profile.most_blocks);
+        assert_eq!(out_of_place(&plan, &records), None);
+        assert_eq!(out_of_place(&plan, &records[..4]), None, "an interrupted run");
+        let other = Plan { seed: 4, ..plan.clone() };
+        assert!(out_of_place(&other, &records).is_some(), "a plan with another seed");
+        let (first, second) = (records[0].row, records[1].row);
+        (records[0].row, records[1].row) = (second, first);
+        assert_eq!(out_of_place(&plan, &records).map(|record| record.row), Some(second));
     }
 
     #[test]
