@@ -28,6 +28,7 @@ mod import;
 mod line;
 mod readable;
 mod reader;
+mod rewrite;
 
 pub(crate) use import::check_new;
 
@@ -37,6 +38,8 @@ pub use export::fuzz_sealed;
 pub use import::Imported;
 #[doc(hidden)]
 pub use import::fuzz_import;
+pub use line::{CellLine, EnvironmentLine, EventLine, RunLine};
+pub use rewrite::{AsStored, Rewrite};
 
 /// The version of the file that this program writes, and the newest it reads.
 pub const ARCHIVE_VERSION: u32 = 2;

@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use archive::{ARCHIVE_VERSION, ArchiveError, Imported};
+pub use archive::{AsStored, CellLine, EnvironmentLine, EventLine, Rewrite, RunLine};
 #[doc(hidden)]
 pub use archive::{fuzz_import, fuzz_sealed};
 pub use cells::NewCell;

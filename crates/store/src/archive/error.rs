@@ -58,6 +58,14 @@ pub enum ArchiveError {
         /// What it holds.
         what: String,
     },
+    /// A run is not to be exported in this form.
+    #[error("run {run} {why}")]
+    Refused {
+        /// The run in question.
+        run: RunId,
+        /// What is in the way.
+        why: String,
+    },
     /// The file cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),

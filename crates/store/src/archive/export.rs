@@ -1,6 +1,5 @@
 //! Writes runs from the database to a file.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
 
 use btu_suite::experiment::FindStudy;
@@ -15,6 +14,7 @@ use super::import::run_fault;
 use super::line::{CellLine, End, EnvironmentLine, EventLine, Head, Line, RunLine};
 use super::readable::Readable;
 use super::reader::LONGEST_LINE;
+use super::rewrite::{AsStored, Rewrite};
 use super::{ARCHIVE_VERSION, ArchiveError};
 use crate::packed::Packed;
 use crate::plain::{cleaned_lines, hides_controls, shown};
@@ -35,6 +35,17 @@ const OPERATION: &str = "export runs";
 impl Store {
     /// Writes `runs` with all their stored data to `file`, a cell at a time; returns the file.
     pub fn export<W: Write>(&self, runs: &[RunId], file: W) -> Result<W, ArchiveError> {
+        self.export_as(&AsStored, runs, file)
+    }
+
+    /// Writes `runs` to `file` in another form than the stored one, a cell at a time; returns the
+    /// file.
+    pub fn export_as<W: Write>(
+        &self,
+        form: &dyn Rewrite,
+        runs: &[RunId],
+        file: W,
+    ) -> Result<W, ArchiveError> {
         // This transaction reads one state of the database, although other processes may write
         // meanwhile.
         let _moment = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
@@ -43,46 +54,50 @@ impl Store {
             Writer { hash: Sha256::new(), gzip: GzEncoder::new(file, Compression::default()) };
         writer.line(&Line::Archive(Head { version: ARCHIVE_VERSION, runs: runs.len() }))?;
         for &run in runs {
-            self.export_run(run, &mut writer)?;
+            self.export_run(run, form, &mut writer)?;
         }
         Ok(writer.finish()?)
     }
 
-    fn export_run<W: Write>(&self, run: RunId, writer: &mut Writer<W>) -> Result<(), ArchiveError> {
+    fn export_run<W: Write>(
+        &self,
+        run: RunId,
+        form: &dyn Rewrite,
+        writer: &mut Writer<W>,
+    ) -> Result<(), ArchiveError> {
         let summary = self.summary(run)?;
         if summary.state == State::Running {
             return Err(ArchiveError::Unfinished { run });
         }
-        let fault = RefCell::new(None);
-        self.each(RUN, run, writer, |row| {
-            let mut line = run_line(row)?;
+        let refused = |why| ArchiveError::Refused { run, why };
+        self.each(RUN, run, run_line, |mut line| {
             line.tags.clone_from(&summary.tags);
             summary.state.name().clone_into(&mut line.state);
-            *fault.borrow_mut() = run_fault(&line);
-            Ok(Line::Run(Box::new(line)))
+            // Earlier versions did not ask when they began the run.
+            if let Some(what) = run_fault(&line) {
+                return Err(ArchiveError::Unexportable { run, what });
+            }
+            Ok(writer.line(&Line::Run(Box::new(form.run(line).map_err(refused)?)))?)
         })?;
-        // Earlier versions did not ask when they began the run.
-        if let Some(what) = fault.into_inner() {
-            return Err(ArchiveError::Unexportable { run, what });
-        }
-        self.each(ENVIRONMENTS, run, writer, |row| {
-            let document = json(1, cleaned_lines(&row.get::<_, String>(1)?))?;
-            Ok(Line::Environment(EnvironmentLine { moment: row.get(0)?, document }))
+        self.each(ENVIRONMENTS, run, environment_line, |line| {
+            Ok(writer.line(&Line::Environment(form.environment(line).map_err(refused)?))?)
         })?;
-        self.each(EVENTS, run, writer, |row| {
-            let text = shown(&row.get::<_, String>(2)?);
-            Ok(Line::Event(EventLine { at: row.get(0)?, level: row.get(1)?, text }))
+        self.each(EVENTS, run, event_line, |line| match form.event(line).map_err(refused)? {
+            Some(line) => Ok(writer.line(&Line::Event(line))?),
+            None => Ok(()),
         })?;
-        self.each(CELLS, run, writer, |row| Ok(Line::Cell(Box::new(cell_line(row)?))))
+        self.each(CELLS, run, cell_line, |line| {
+            Ok(writer.line(&Line::Cell(Box::new(form.cell(line).map_err(refused)?)))?)
+        })
     }
 
-    /// Writes a line for each row that a query finds, holding one at a time.
-    fn each<W: Write>(
+    /// Does this with the line of each row that a query finds, holding one at a time.
+    fn each<T>(
         &self,
         sql: &str,
         run: RunId,
-        writer: &mut Writer<W>,
-        line: impl Fn(&Row<'_>) -> rusqlite::Result<Line>,
+        line: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+        mut write: impl FnMut(T) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let explain = |error: rusqlite::Error| -> StoreError {
             match error {
@@ -95,7 +110,7 @@ impl Store {
         let mut select = self.connection.prepare_cached(sql).map_err(explain)?;
         let mut rows = select.query([run]).map_err(explain)?;
         while let Some(row) = rows.next().map_err(explain)? {
-            writer.line(&line(row).map_err(explain)?)?;
+            write(line(row).map_err(explain)?)?;
         }
         Ok(())
     }
@@ -122,6 +137,16 @@ fn run_line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
         calibration: calibration.then(|| raw(row, 13)).transpose()?,
         spent_ns: row.get(14)?,
     })
+}
+
+fn environment_line(row: &Row<'_>) -> rusqlite::Result<EnvironmentLine> {
+    let document = json(1, cleaned_lines(&row.get::<_, String>(1)?))?;
+    Ok(EnvironmentLine { moment: row.get(0)?, document })
+}
+
+fn event_line(row: &Row<'_>) -> rusqlite::Result<EventLine> {
+    let text = shown(&row.get::<_, String>(2)?);
+    Ok(EventLine { at: row.get(0)?, level: row.get(1)?, text })
 }
 
 fn cell_line(row: &Row<'_>) -> rusqlite::Result<CellLine> {
