@@ -11,6 +11,7 @@ mod files;
 mod internal;
 mod net;
 mod pictures;
+mod published;
 mod start;
 mod stored;
 mod suites;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::published::board::Board;
+
 pub(crate) const TAG_EXAMPLES: &str = "\
 Examples:
   btu runs tag r4 nightly kernel-6.18     two tags
@@ -24,6 +26,8 @@ Examples:
   btu runs export tag:nightly -o nightly.btu
   btu runs import nightly.btu     on another machine
   ssh alpha btu runs export tag:nightly | btu runs import -
+  btu runs export r4 --published https://board.example.org -o r4.published.gz
+                                  what `btu publish` would send of it
 
 The file is JSON lines, compressed by gzip: `zcat FILE | head -2` shows what it is.";
 
@@ -77,6 +81,10 @@ pub(crate) struct Export {
     /// A new file, `-` for standard output [default: standard output, if it is no terminal]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Only what is published of a rating on this board: neither names of hosts, users and files nor
+    /// texts of yours
+    #[arg(long, value_name = "BOARD")]
+    pub(crate) published: Option<Board>,
 }
 
 /// The arguments of `btu runs import`.

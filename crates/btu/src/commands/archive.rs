@@ -6,13 +6,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use btu_store::{ArchiveError, RunId, Store, StoreError};
+use btu_store::{ArchiveError, AsStored, Rewrite, RunId, Store, StoreError};
 use btu_testbed::note;
 use serde::Serialize;
 
 use super::imports::{self, Content};
 use crate::cli::{Common, Export, Import, Remove, Tag};
 use crate::exit::Refusal;
+use crate::published::form::{self, Published};
 use crate::start::preflight;
 use crate::terminal::{print, print_json};
 use crate::{files, suites};
@@ -83,10 +84,19 @@ fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
 pub(crate) fn export(export: &Export, common: &Common) -> anyhow::Result<()> {
     let store = preflight::store(common)?;
     let runs = named(&store, &export.runs)?;
-    let Some(path) = export.output.as_ref().filter(|path| path.as_os_str() != "-") else {
-        return stream(&store, &runs, export.output.is_some());
+    let published = export.published.clone().map(Published::on);
+    if published.is_some() {
+        runs.iter().try_for_each(|run| form::check(&store, *run))?;
+    }
+    let source = Source {
+        store: &store,
+        runs: &runs,
+        form: published.as_ref().map_or(&AsStored, |form| form),
     };
-    let size = write(&store, &runs, path)?;
+    let Some(path) = export.output.as_ref().filter(|path| path.as_os_str() != "-") else {
+        return stream(&source, export.output.is_some());
+    };
+    let size = write(&source, path)?;
     if common.json {
         return print_json(&serde_json::json!({"exported": runs, "file": path, "bytes": size}));
     }
@@ -98,8 +108,21 @@ pub(crate) fn export(export: &Export, common: &Common) -> anyhow::Result<()> {
     ))
 }
 
+/// Runs in the form in which they are exported.
+struct Source<'a> {
+    store: &'a Store,
+    runs: &'a [RunId],
+    form: &'a dyn Rewrite,
+}
+
+impl Source<'_> {
+    fn write<W: Write>(&self, file: W) -> Result<W, ArchiveError> {
+        self.store.export_as(self.form, self.runs, file)
+    }
+}
+
 /// Writes runs to standard output, which has to be a pipe or a file, unless the user named it.
-fn stream(store: &Store, runs: &[RunId], is_asked: bool) -> anyhow::Result<()> {
+fn stream(source: &Source<'_>, is_asked: bool) -> anyhow::Result<()> {
     let out = std::io::stdout().lock();
     if out.is_terminal() {
         let problem = if is_asked {
@@ -109,24 +132,24 @@ fn stream(store: &Store, runs: &[RunId], is_asked: bool) -> anyhow::Result<()> {
         };
         return Err(Refusal::Usage(format!("{problem}: give a file with -o, or a pipe")).into());
     }
-    match store.export(runs, BufWriter::new(out)) {
+    match source.write(BufWriter::new(out)) {
         Ok(mut out) => Ok(out.flush().context("writing to standard output")?),
         Err(ArchiveError::Io(error)) => {
             Err(anyhow::Error::from(error).context("writing to standard output"))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(form::explain(error)),
     }
 }
 
 /// Writes a new file next to the requested one, and renames it when it is complete. Returns its
 /// size.
-fn write(store: &Store, runs: &[RunId], path: &Path) -> anyhow::Result<u64> {
+fn write(source: &Source<'_>, path: &Path) -> anyhow::Result<u64> {
     if path.exists() {
         let problem = format!("{} is there already; name another file", path.display());
         return Err(Refusal::Usage(problem).into());
     }
     let part = path.with_added_extension("part");
-    let written = write_part(store, runs, &part).and_then(|size| {
+    let written = write_part(source, &part).and_then(|size| {
         std::fs::rename(&part, path)?;
         Ok(size)
     });
@@ -136,12 +159,13 @@ fn write(store: &Store, runs: &[RunId], path: &Path) -> anyhow::Result<u64> {
     }
     written.map_err(|error| match error {
         ArchiveError::Io(error) => files::unwritable(path, &error).into(),
+        ArchiveError::Refused { .. } => form::explain(error),
         error => anyhow::Error::from(error).context(format!("writing {}", path.display())),
     })
 }
 
-fn write_part(store: &Store, runs: &[RunId], part: &Path) -> Result<u64, ArchiveError> {
-    let file = store.export(runs, BufWriter::new(files::create(part)?))?;
+fn write_part(source: &Source<'_>, part: &Path) -> Result<u64, ArchiveError> {
+    let file = source.write(BufWriter::new(files::create(part)?))?;
     let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.sync_all()?;
     Ok(file.metadata()?.len())

@@ -53,7 +53,12 @@ impl fmt::Display for Difference {
 /// if it is not this machine.
 pub(crate) fn warning(name: Option<&str>, differences: &[Difference]) -> String {
     let host = name.map_or_else(String::new, |name| format!("{name}: "));
-    format!("{RESUMED}{host}{}", list(differences))
+    change(&format!("{host}{}", list(differences)))
+}
+
+/// The sentence of a change about which no more is said than this.
+pub(crate) fn change(said: &str) -> String {
+    format!("{RESUMED}{said}")
 }
 
 /// `machine: ...; kernel: ...`.

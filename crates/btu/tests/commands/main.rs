@@ -23,6 +23,7 @@ mod model_ui;
 mod packaging;
 mod pairing;
 mod promises;
+mod published;
 mod questions;
 mod quoted;
 mod rank;

@@ -123,7 +123,8 @@ impl Shelf {
         lock.run()
     }
 
-    fn begun(
+    /// A run that has been begun, with sessions on these machines.
+    pub(crate) fn begun(
         &mut self,
         (suite, network): (&str, &str),
         plan: &serde_json::Value,

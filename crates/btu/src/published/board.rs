@@ -1,0 +1,70 @@
+//! The address of a board: a server that shows published runs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use http::Uri;
+use http::uri::Scheme;
+
+/// The address of a board, without a slash at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Board(String);
+
+impl fmt::Display for Board {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl FromStr for Board {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bare = text.trim_end_matches('/');
+        if is_address(bare) {
+            return Ok(Self(bare.to_owned()));
+        }
+        Err("it is no address of a board, such as https://board.example.org".to_owned())
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    let Ok(address) = text.parse::<Uri>() else { return false };
+    let is_web =
+        address.scheme().is_some_and(|scheme| [Scheme::HTTP, Scheme::HTTPS].contains(scheme));
+    let has_user = address.authority().is_some_and(|authority| authority.as_str().contains('@'));
+    let is_short = text.len() <= LONGEST;
+    // The scheme is compared as text where it matters, and one board has one address.
+    let is_lower = text.starts_with("http://") || text.starts_with("https://");
+    is_web && is_lower && is_short && !has_user && address.query().is_none() && !text.contains('#')
+}
+
+/// The longest address, in bytes: a manifest's line is hardly longer.
+const LONGEST: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_board_has_one_address() {
+        let read = |text: &str| text.parse::<Board>().map(|board| board.to_string());
+        assert_eq!(read("https://board.example.org/"), Ok("https://board.example.org".to_owned()));
+        assert_eq!(read("http://[::1]:8080/lab"), Ok("http://[::1]:8080/lab".to_owned()));
+        for text in [
+            "",
+            "board.example.org",
+            "ftp://a",
+            "HTTPS://a",
+            "https://",
+            "https:///",
+            "https://me:secret@a",
+            "https://a/?b",
+            "https://a/#b",
+            "https://a b",
+            "https://a\n",
+        ] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+    }
+}
