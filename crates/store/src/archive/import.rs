@@ -72,6 +72,8 @@ impl Store {
 struct Check {
     uuids: BTreeSet<String>,
     run: Option<Readable>,
+    /// Block, component, message size and load of the run's cells so far.
+    cells: BTreeSet<(u32, String, i64, String)>,
     line: u64,
     /// The contents of the run so far.
     bytes: u64,
@@ -83,7 +85,8 @@ struct Check {
 impl Check {
     fn new(study: FindStudy) -> Self {
         let (uuids, most_bytes) = (BTreeSet::new(), MOST_OF_A_RUN);
-        Self { uuids, run: None, line: 0, bytes: 0, most_bytes, study }
+        let cells = BTreeSet::new();
+        Self { uuids, run: None, cells, line: 0, bytes: 0, most_bytes, study }
     }
 
     fn line(&mut self, number: u64, text: &str) -> Result<(), ArchiveError> {
@@ -97,12 +100,19 @@ impl Check {
                     Readable::of(&run.suite, run.plan.get(), &run.plan_hash, self.study)
                         .map_err(|what| damaged(number, &what))?,
                 );
+                self.cells.clear();
                 if !self.uuids.insert(run.uuid) {
                     return Err(damaged(number, "the run is in it twice"));
                 }
             }
             Line::Cell(cell) => match &self.run {
-                Some(run) => run.check(&cell).map_err(|what| damaged(number, &what))?,
+                Some(run) => {
+                    run.check(&cell).map_err(|what| damaged(number, &what))?;
+                    let CellLine { block, component, message_bytes, load, .. } = *cell;
+                    if !self.cells.insert((block, component, message_bytes, load)) {
+                        return Err(damaged(number, "the cell is in it twice"));
+                    }
+                }
                 None => return Err(damaged(number, "it belongs to no run")),
             },
             _ if self.run.is_none() => return Err(damaged(number, "it belongs to no run")),
