@@ -2,5 +2,7 @@
 
 pub(crate) mod board;
 mod cell;
+pub(crate) mod client;
 mod environment;
 pub(crate) mod form;
+pub(crate) mod key;

@@ -1,6 +1,7 @@
 //! `btu rate`: turns the command line into a checked plan, runs it, and shows the result.
 
 mod arguments;
+mod challenge;
 mod network;
 mod room;
 
@@ -20,6 +21,7 @@ use btu_suite::protocol_work::ProtocolWork;
 
 use crate::cli::Common;
 use crate::exit::Refusal;
+use crate::published::client;
 use crate::start::hosts::{self, Gathered};
 use crate::start::preflight;
 use crate::start::progress::{Bar, Watch};
@@ -43,6 +45,7 @@ impl Measure for Rate {
 /// Runs the benchmark of `btu rate`.
 fn run(rate: &Rate, common: &Common) -> anyhow::Result<ExitCode> {
     room::sizes(rate)?;
+    rate.challenge.iter().try_for_each(client::refuse_exposed)?;
     match &rate.resuming.resume {
         None if rate.verify.is_some() => {
             let store = preflight::store(common)?;
@@ -84,6 +87,10 @@ fn carry_out(
     let mut session =
         Session::new(Some("btu rate"), Bar::new(rate.quiet, Watch::Never), store, resumed)?;
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
+    if let Some(board) = &rate.challenge {
+        // Nothing is in the way any more: a number that does not come back is shown.
+        plan.seed = challenge::seed(board)?;
+    }
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating = Rating::new(plan, scratch, so_far)?;
     let store = session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common)?;

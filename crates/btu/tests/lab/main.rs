@@ -13,6 +13,9 @@ mod agent;
 mod agent_bounds;
 mod agent_log;
 mod app;
+#[path = "../support/board.rs"]
+mod board;
+mod challenge;
 mod common;
 mod company;
 mod compare;

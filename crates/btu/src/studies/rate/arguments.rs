@@ -13,6 +13,7 @@ use crate::cli::{
     one_of, quantity, share,
 };
 use crate::files;
+use crate::published::board::Board;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,6 +26,7 @@ Examples:
   btu rate --hosts lab.toml --identity me.pem     on three real hosts with agents
   btu rate --ssh alpha,beta,gamma                 on three hosts, by ssh
   btu rate --verify latest                        take the waiting away that it found
+  btu rate --challenge https://board.example.org  with a number of a board, to be published there
   btu rate --resume latest                        finish an interrupted run
 
 Sizes are written with their unit: 4KB is 4000 bytes, 4KiB is 4096.";
@@ -95,6 +97,10 @@ pub(crate) struct Rate {
     /// Seed of order, payload and loss [default: a new one, printed]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
+    /// Ask this board for the seed, so that it knows that you measured once: `btu publish` sends the
+    /// run there
+    #[arg(long, value_name = "BOARD", conflicts_with_all = ["seed", "verify", "hosts", "ssh"])]
+    pub(crate) challenge: Option<Board>,
     /// Existing directory on the disk that the disk load uses [default: `scratch` next to the
     /// stored runs]
     #[arg(long, value_name = "DIR")]
