@@ -16,6 +16,7 @@ mod model;
 mod model_check;
 mod negative;
 mod net;
+mod publish;
 mod raise;
 mod rank;
 mod report;
@@ -56,6 +57,7 @@ pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::{By, Model};
 pub(crate) use model_check::{Answer, CheckOptions, Pictures};
 pub(crate) use net::{Check, Net};
+pub(crate) use publish::Publish;
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
@@ -241,6 +243,9 @@ pub(crate) enum Command {
     /// Rank machines by their stored runs, with price and configuration
     #[command(after_help = rank::EXAMPLES)]
     Rank(Rank),
+    /// Publish a rating on a board: signed, without names of hosts, users and files
+    #[command(after_help = publish::EXAMPLES)]
+    Publish(Box<Publish>),
     /// Show the results of the papers behind btu, computed again from their own tables
     #[command(after_help = history::EXAMPLES)]
     History(History),

@@ -14,6 +14,7 @@ pub(crate) mod model;
 pub(crate) mod model_check;
 pub(crate) mod model_ui;
 pub(crate) mod papers;
+pub(crate) mod publish;
 pub(crate) mod rank;
 pub(crate) mod report;
 pub(crate) mod sim;

@@ -23,7 +23,7 @@ use btu_testbed::file_size;
 
 use commands::{
     agent, archive, compare, doctor, history, iperf3, keys, kubernetes, machine, model, papers,
-    rank, report, sim, watch,
+    publish, rank, report, sim, watch,
 };
 use start::{hosts, privilege};
 use stored::runs;
@@ -69,6 +69,7 @@ fn run(command: cli::Command, common: &cli::Common) -> ExitCode {
         }
         cli::Command::Report(report) => report::run(&report, common),
         cli::Command::Watch(watch) => return exit::code_of(watch::run(&watch, common)),
+        cli::Command::Publish(publish) => publish::run(&publish, common),
         cli::Command::Rank(rank) => rank::run(&rank, common),
         cli::Command::History(history) => history::run(&history, common),
         cli::Command::Completions { shell } => papers::completions(shell, common),

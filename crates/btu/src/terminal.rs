@@ -1,8 +1,10 @@
 //! The properties of the terminal, and the output of results.
 
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
+use anyhow::Context as _;
 use btu_report::TextOptions;
+use btu_testbed::note;
 use btu_units::shell_word;
 use serde::Serialize;
 
@@ -47,6 +49,19 @@ pub(crate) fn file_options() -> TextOptions {
 pub(crate) fn again() -> String {
     let words = std::env::args_os().skip(1).map(|word| shell_word(&word.to_string_lossy()));
     std::iter::once("btu".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a question reaches a user.
+pub(crate) fn can_ask() -> bool {
+    stdin().is_terminal() && stderr().is_terminal()
+}
+
+/// Whether the user says yes to a question.
+pub(crate) fn asks(question: &str) -> anyhow::Result<bool> {
+    note::write(format_args!("{question}"));
+    let mut answer = String::new();
+    stdin().read_line(&mut answer).context("reading the answer")?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// Prints a result as JSON, indented for readers.

@@ -83,7 +83,10 @@ const LONGEST_VALUE: usize = 200;
 
 /// A value as it may stand in a line: not empty, of one line, without spaces at its ends, and of
 /// nothing that controls a terminal.
-pub(crate) fn plain(value: &str) -> Result<String, String> {
+///
+/// # Errors
+/// It may not, for this reason.
+pub fn plain(value: &str) -> Result<String, String> {
     if value.is_empty() || value.trim() != value {
         return Err(format!("{value:?} is empty, or has spaces at its ends"));
     }

@@ -41,6 +41,7 @@ const GROUPS: [(&str, &[Line]); 5] = [
             ("watch", "measure on a schedule, and serve the numbers to Prometheus"),
             ("report", "a run as one HTML file, or in another format"),
             ("rank", "machines by their stored runs, with price and configuration"),
+            ("publish", "a rating on a board: signed, without names of yours"),
         ],
     ),
     (

@@ -1,7 +1,7 @@
 //! `btu runs tag`, `btu runs rm`, `btu runs export`, `btu runs import`: naming, deleting and copying runs.
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Read, Seek, Write, stderr, stdin};
+use std::io::{BufWriter, IsTerminal, Read, Seek, Write, stdin};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::cli::{Common, Export, Import, Remove, Tag};
 use crate::exit::Refusal;
 use crate::published::form::{self, Published};
 use crate::start::preflight;
-use crate::terminal::{print, print_json};
+use crate::terminal::{self, print, print_json};
 use crate::{files, suites};
 
 /// Marks all runs with a tag.
@@ -58,7 +58,7 @@ pub(crate) fn remove(remove: &Remove, common: &Common) -> anyhow::Result<()> {
 
 /// Asks the user on a terminal. Without a terminal no user can answer, and this is an error.
 fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
-    if !stdin().is_terminal() || !stderr().is_terminal() {
+    if !terminal::can_ask() {
         let problem = format!("deleting {} needs a terminal to ask on, or --yes", list(runs));
         return Err(Refusal::Usage(problem).into());
     }
@@ -74,10 +74,7 @@ fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
             run.cells
         );
     }
-    note::write(format_args!("Delete with all raw data? [y/N] "));
-    let mut answer = String::new();
-    stdin().read_line(&mut answer).context("reading the answer")?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    terminal::asks("Delete with all raw data? [y/N] ")
 }
 
 /// Writes runs to a file.

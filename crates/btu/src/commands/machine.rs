@@ -6,6 +6,7 @@ use btu_control::environment::{Environment, collect};
 use btu_report::{MachineCard, machines_text};
 use btu_store::{MachineNote, Store};
 use btu_suite::machine::{MachineKey, Traits};
+use btu_suite::price::Price;
 use btu_testbed::note;
 use serde::Serialize;
 
@@ -15,6 +16,9 @@ use crate::start::preflight;
 use crate::stored::provenance::traits;
 use crate::stored::{among_others, before};
 use crate::terminal::{print, print_json, text_options};
+
+/// The user's name and price of a machine.
+pub(crate) type Description = (Option<String>, Option<Price>);
 
 /// The machines by key.
 pub(crate) type Cards = BTreeMap<MachineKey, MachineCard>;

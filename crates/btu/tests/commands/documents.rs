@@ -37,7 +37,7 @@ fn is_quick(written: &Written) -> bool {
 }
 
 /// Why no test runs a command as it is written, by the words with which it begins or that it has.
-const MARKED: [(&[&str], &str); 37] = [
+const MARKED: [(&[&str], &str); 38] = [
     (&["--to"], "another host: lab/hosts_pipe.rs has its own"),
     (&["--ssh"], "another host: lab/hosts_ssh.rs has its own"),
     (&["--hosts"], "hosts with agents: lab/hosts.rs has its own"),
@@ -71,6 +71,7 @@ const MARKED: [(&[&str], &str); 37] = [
     (&["net", "status"], "a network: lab/net.rs"),
     (&["net", "down"], "a network: lab/net.rs"),
     (&["run"], "a file or a program of the reader: lab/run"),
+    (&["publish"], "a board: commands/publish.rs has its own"),
     (&["--challenge"], "a board: lab/challenge.rs has its own"),
     (&["runs", "rm"], "deletes: commands/archive.rs"),
     (&["runs", "import"], "a file of another machine: commands/archive.rs"),

@@ -7,6 +7,8 @@
 )]
 
 mod archive;
+#[path = "../support/board.rs"]
+mod board;
 mod clocks;
 mod compare;
 mod completions;
@@ -23,6 +25,7 @@ mod model_ui;
 mod packaging;
 mod pairing;
 mod promises;
+mod publish;
 mod published;
 mod questions;
 mod quoted;
