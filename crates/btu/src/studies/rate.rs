@@ -21,7 +21,6 @@ use btu_suite::protocol_work::ProtocolWork;
 
 use crate::cli::Common;
 use crate::exit::Refusal;
-use crate::published::client;
 use crate::start::hosts::{self, Gathered};
 use crate::start::preflight;
 use crate::start::progress::{Bar, Watch};
@@ -45,7 +44,6 @@ impl Measure for Rate {
 /// Runs the benchmark of `btu rate`.
 fn run(rate: &Rate, common: &Common) -> anyhow::Result<ExitCode> {
     room::sizes(rate)?;
-    rate.challenge.iter().try_for_each(client::refuse_exposed)?;
     match &rate.resuming.resume {
         None if rate.verify.is_some() => {
             let store = preflight::store(common)?;
@@ -54,6 +52,7 @@ fn run(rate: &Rate, common: &Common) -> anyhow::Result<ExitCode> {
         }
         None => {
             let plan = plan(rate, network::named(rate)?)?;
+            rate.challenge.iter().try_for_each(|board| challenge::check(board, &plan))?;
             carry_out(rate, preflight::store(common)?, plan, None, common)
         }
         Some(name) => {

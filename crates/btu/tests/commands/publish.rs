@@ -171,6 +171,7 @@ fn what_cannot_be_published_is_refused_before_anything_is_made() {
         ),
         (vec!["rate", "--challenge", to, "--seed", "1"], "--seed"),
         (vec!["rate", "--challenge", "http://192.0.2.1"], "plain HTTP"),
+        (vec!["rate", "--challenge", to, "--ssh", "127.0.0.1,127.0.0.2,127.0.0.3"], "real hosts"),
     ] {
         let (code, _, errors) = user.btu(&arguments);
         assert!(code == Some(2) && errors.contains(words), "{arguments:?}: {errors}");

@@ -99,7 +99,7 @@ pub(crate) struct Rate {
     pub(crate) seed: Option<u64>,
     /// Ask this board for the seed, so that it knows that you measured once: `btu publish` sends the
     /// run there
-    #[arg(long, value_name = "BOARD", conflicts_with_all = ["seed", "verify", "hosts", "ssh"])]
+    #[arg(long, value_name = "BOARD", conflicts_with_all = ["seed", "verify"])]
     pub(crate) challenge: Option<Board>,
     /// Existing directory on the disk that the disk load uses [default: `scratch` next to the
     /// stored runs]

@@ -2,12 +2,25 @@
 
 use anyhow::Context;
 use btu_publication::{Challenge, ChallengeRequest};
+use btu_suite::network::Network;
+use btu_suite::plan::Plan;
 use btu_testbed::note;
 
+use crate::exit::Refusal;
 use crate::published::board::Board;
 use crate::published::client::{self, Field};
 use crate::published::key::Publisher;
 use crate::start::wall_clock;
+
+/// Refuses a board that cannot be asked, and a run that could not be published there.
+pub(super) fn check(board: &Board, plan: &Plan) -> Result<(), Refusal> {
+    if matches!(plan.network, Network::Machines(_)) {
+        let problem = "--challenge is for runs that are published, and one between real hosts is not, as its plan names them; \
+                       leave one of both out";
+        return Err(Refusal::Usage(problem.to_owned()));
+    }
+    client::refuse_exposed(board)
+}
 
 /// Asks the board for a seed, with the publisher's key.
 pub(super) fn seed(board: &Board) -> anyhow::Result<u64> {
