@@ -24,7 +24,7 @@ const CREATED: u16 = 201;
 /// How long a board may take.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// To take the connection, and the whole form is sent in this time for each part of it.
+    /// To take the connection, and each part of the form.
     step: Duration,
     /// To check what it was sent: it computes the result again.
     answer: Duration,
