@@ -1,6 +1,6 @@
 //! Challenges: a number of the board that a run must have as its seed.
 //!
-//! Whoever measures ten times and publishes the best has asked for ten numbers, and the board shows
+//! A publisher who measures ten times and publishes the best has asked for ten numbers, and the board shows
 //! that nine of them did not come back.
 
 use crate::TextError;

@@ -96,7 +96,7 @@ impl SigningKey {
         made.map(|pair| Self(pair.sk)).map_err(|error| KeyError::NotMade(error.to_string()))
     }
 
-    /// The content of the key's file, which nobody else may read.
+    /// The content of the key's file, which no other user may read.
     ///
     /// # Errors
     /// None that is known.

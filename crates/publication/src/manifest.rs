@@ -11,11 +11,11 @@ use crate::lines::{Lines, address, number, plain};
 /// Who may see a published run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visibility {
-    /// Everybody: it is in lists, and is ranked.
+    /// All readers: it is in lists, and is ranked.
     Public,
-    /// Whoever has its address: it is in no list.
+    /// Readers who have its address: it is in no list.
     Unlisted,
-    /// Whoever has its token.
+    /// Readers who have its token.
     Private,
 }
 

@@ -30,8 +30,8 @@ pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
         .collect()
 }
 
-/// The first cell, in the order of measurement, that is not where the plan's seed puts it: whoever
-/// measures by the plan stores none.
+/// The first cell, in the order of measurement, that is not where the plan's seed puts it: a
+/// run that follows its plan has none.
 pub fn out_of_place<'a>(plan: &Plan, records: &'a [CellRecord]) -> Option<&'a CellRecord> {
     let mut earlier = 0;
     records.chunk_by(|one, next| one.block == next.block).find_map(|of_block| {

@@ -1,0 +1,187 @@
+//! The board's database: `SQLite` in a directory, or `PostgreSQL`, which several servers may share.
+//!
+//! Both are spoken to in the SQL that they have in common. Parameters are `$1`, `$2`, ... in the order
+//! of their first use.
+
+mod postgres;
+mod sqlite;
+
+use std::path::Path;
+
+use crate::error::BoardError;
+
+/// A value of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// No value.
+    Null,
+    /// A number of a column `BIGINT`.
+    Integer(i64),
+    /// A number of a column `DOUBLE PRECISION`.
+    Real(f64),
+    /// A text.
+    Text(String),
+    /// Octets of a column `BYTEA`.
+    Octets(Vec<u8>),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Integer(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(is_so: bool) -> Self {
+        Self::Integer(is_so.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Real(number)
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(octets: Vec<u8>) -> Self {
+        Self::Octets(octets)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// A row that was read; its values are taken in their order.
+#[derive(Debug)]
+pub struct Row(std::vec::IntoIter<Value>);
+
+impl Row {
+    fn of(values: Vec<Value>) -> Self {
+        Self(values.into_iter())
+    }
+
+    fn next(&mut self) -> Value {
+        self.0.next().unwrap_or(Value::Null)
+    }
+
+    /// The next value as a text; empty if it is none.
+    pub fn text(&mut self) -> String {
+        self.maybe_text().unwrap_or_default()
+    }
+
+    /// The next value as a text, if it is one.
+    pub fn maybe_text(&mut self) -> Option<String> {
+        match self.next() {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The next value as a whole number; zero if it is none.
+    pub fn integer(&mut self) -> i64 {
+        match self.next() {
+            Value::Integer(number) => number,
+            _ => 0,
+        }
+    }
+
+    /// The next value as a number, if it is one.
+    pub fn real(&mut self) -> Option<f64> {
+        match self.next() {
+            Value::Real(number) => Some(number),
+            Value::Integer(number) => Some(number as f64),
+            _ => None,
+        }
+    }
+
+    /// The next value as octets; empty if it is none.
+    pub fn octets(&mut self) -> Vec<u8> {
+        match self.next() {
+            Value::Octets(octets) => octets,
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A connection, within a transaction or for one query.
+pub trait Connection {
+    /// Changes rows; returns how many.
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, BoardError>;
+
+    /// Reads rows.
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, BoardError>;
+
+    /// The row that a query finds, if it finds one.
+    fn first(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, BoardError> {
+        Ok(self.query(sql, values)?.into_iter().next())
+    }
+}
+
+/// The tables, in the SQL that both databases understand.
+const SCHEMA: &str = include_str!("schema.sql");
+
+/// A database; clones share it.
+#[derive(Debug)]
+pub enum Database {
+    /// In a file of a directory.
+    Sqlite(sqlite::Pool),
+    /// A server.
+    Postgres(Box<postgres::Pool>),
+}
+
+impl Database {
+    /// Opens the database in `directory`, which is made if it is missing.
+    pub fn in_directory(directory: &Path) -> Result<Self, BoardError> {
+        Ok(Self::Sqlite(sqlite::Pool::open(directory)?))
+    }
+
+    /// Opens a database of `PostgreSQL`: `postgres://USER@HOST/NAME`.
+    pub fn at(address: &str) -> Result<Self, BoardError> {
+        Ok(Self::Postgres(Box::new(postgres::Pool::open(address)?)))
+    }
+
+    /// Does `work` in a transaction: all of it is stored, or nothing. It is done again if another
+    /// server changed the same rows meanwhile.
+    pub fn write<T>(
+        &self,
+        work: impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
+    ) -> Result<T, BoardError> {
+        match self {
+            Self::Sqlite(pool) => pool.write(&work),
+            Self::Postgres(pool) => pool.write(&work),
+        }
+    }
+
+    /// Reads in one transaction.
+    pub fn read<T>(
+        &self,
+        work: impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
+    ) -> Result<T, BoardError> {
+        match self {
+            Self::Sqlite(pool) => pool.read(&work),
+            Self::Postgres(pool) => pool.write(&work),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! A board of published runs.
+//!
+//! Nothing that a publisher says is believed: the board keeps the archive of raw cells, has `btu` compute
+//! everything again ([`program`]), and shows by the run rules what the number may be called. A reader of
+//! the board can do the same: the archive, the manifest and its signature are there.
+
+#![forbid(unsafe_code)]
+
+pub mod actions;
+pub mod board;
+pub mod chain;
+pub mod database;
+pub mod error;
+mod pages;
+pub mod program;
+pub mod receive;
+pub mod runs;
+pub mod server;
+mod web;
+
+pub use board::Board;
+pub use web::router;

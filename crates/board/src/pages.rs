@@ -1,0 +1,227 @@
+//! The pages: HTML that needs no script.
+
+mod list;
+mod run;
+mod text;
+
+use maud::{DOCTYPE, Markup, html};
+
+pub(crate) use list::{List, found, front, place_of, plan};
+pub(crate) use run::{closed, run};
+pub(crate) use text::rules;
+
+use crate::database::Connection;
+use crate::error::BoardError;
+use crate::runs::Run;
+
+/// The style of all pages.
+pub(crate) const STYLE: &str = include_str!("pages/style.css");
+
+/// A page with the board's head and foot.
+fn page(title: &str, content: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " - btu board" }
+                link rel="stylesheet" href="/style.css";
+                link rel="icon" href="data:,";
+                link rel="alternate" type="application/atom+xml" title="Published runs" href="/feed.atom";
+            }
+            body {
+                a.skip href="#content" { "Skip to the content" }
+                header {
+                    a.name href="/" { "btu board" }
+                    nav aria-label="Board" {
+                        a href="/" { "Rankings" }
+                        a href="/rules" { "What the words mean" }
+                        a href="/runs.csv" { "CSV" }
+                        a href="/feed.atom" { "Atom" }
+                    }
+                    form.search role="search" action="/search" {
+                        label for="words" { "Find a machine or a publisher" }
+                        input id="words" name="words" type="search" maxlength="200";
+                        button { "Find" }
+                    }
+                }
+                main id="content" { (content) }
+                footer {
+                    p { "Every number here was computed by the board from the raw cells of a run, and not by its publisher." }
+                }
+            }
+        }
+    }
+}
+
+/// A page that says what went wrong.
+pub(crate) fn error(sentence: &str) -> Markup {
+    let content = html! {
+        h1 { "That did not work" }
+        p { (first_upper(sentence)) "." }
+        p { a href="/" { "To the rankings" } }
+    };
+    page("That did not work", &content)
+}
+
+fn first_upper(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect::<String>().trim_end_matches('.').to_owned()
+    })
+}
+
+/// Three significant digits.
+fn three_digits(value: f64) -> String {
+    let digits = if value.abs() >= 100.0 {
+        0
+    } else if value.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$}")
+}
+
+/// A rate in Mb/s, without its interval.
+fn megabits(bits_per_second: f64) -> String {
+    three_digits(bits_per_second / 1e6)
+}
+
+/// The number of a run with its unit.
+pub(crate) fn rate_words(run: &Run) -> String {
+    let rating = run.computed.rating;
+    rating.map_or_else(
+        || "no number".to_owned(),
+        |rating| {
+            let mark = if run.computed.low_confidence { "?" } else { "" };
+            format!("{}{mark} Mb/s", megabits(rating.value))
+        },
+    )
+}
+
+/// `579 .. 704`, in Mb/s.
+fn interval_words(interval: Option<btu_stats::Interval>) -> String {
+    interval.map_or_else(
+        || "none".to_owned(),
+        |interval| format!("{} .. {}", megabits(interval.low), megabits(interval.high)),
+    )
+}
+
+/// The word that stands with every number.
+fn word(run: &Run) -> Markup {
+    let word = run.word();
+    let by = run.laboratories.join(", ");
+    html! {
+        span class=(format!("word {word}")) { (word) @if word == "certified" { " by " (by) } }
+        // A certificate does not hide an objection, nor an objection a certificate.
+        @if word == "objected" && !by.is_empty() { " " span.word.certified { "certified by " (by) } }
+    }
+}
+
+/// Runs in a table, with a word for each number.
+fn table(caption: &str, runs: &[Run]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption { (caption) }
+                thead { tr {
+                    th scope="col" { "Run" } th scope="col" { "Machine" } th scope="col" { "What it is" }
+                    th.number scope="col" { "Mb/s" } th scope="col" { "Standing" } th scope="col" { "Network" }
+                    th scope="col" { "Profile" } th scope="col" { "Publisher" } th scope="col" { "Received" }
+                } }
+                tbody {
+                    @for run in runs {
+                        tr class=[run.withdrawn.is_some().then_some("withdrawn")] {
+                            th scope="row" { a href=(format!("/runs/{}", run.id)) { (&run.id) } }
+                            td { (machine(run)) }
+                            td { (run.number_name()) }
+                            td.number { (rate_words(run).trim_end_matches(" Mb/s")) }
+                            td { (word(run)) }
+                            td { (run.computed.network) }
+                            td { (run.computed.profile) }
+                            td { a href=(format!("/publishers/{}", run.publisher_id)) { (run.publisher_name) } }
+                            td { (day(&run.received)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The machine in its publisher's words, and as its kernel sees it.
+fn machine(run: &Run) -> Markup {
+    html! {
+        @if run.system.is_empty() { (run.machine_words()) }
+        @else { (run.system) br; small { (run.machine_words()) } }
+    }
+}
+
+/// The day of a time.
+fn day(time: &str) -> &str {
+    time.get(..10).unwrap_or(time)
+}
+
+/// A publisher, with what became of the challenges.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    pub(crate) key: String,
+    name: String,
+    is_laboratory: bool,
+    is_blocked: bool,
+    added: String,
+    /// How many challenges were given out, and how many came back.
+    challenges: (i64, i64),
+    deleted: i64,
+    withdrawn: i64,
+}
+
+impl Publisher {
+    pub(crate) fn find(
+        connection: &mut dyn Connection,
+        id: &str,
+    ) -> Result<Option<Self>, BoardError> {
+        let sql =
+            "SELECT key, name, is_laboratory, is_blocked, added FROM publishers WHERE id = $1";
+        let Some(mut row) = connection.first(sql, &[id.into()])? else { return Ok(None) };
+        let key = row.text();
+        let (name, is_laboratory, is_blocked) =
+            (row.text(), row.integer() != 0, row.integer() != 0);
+        let added = row.text();
+        let challenges = crate::actions::challenges(connection, &key)?;
+        let sql = "SELECT count(deleted), count(withdrawn) FROM runs WHERE publisher = $1";
+        let counted = connection.first(sql, &[(&key).into()])?;
+        let (deleted, withdrawn) = counted.map_or((0, 0), |mut row| (row.integer(), row.integer()));
+        let found =
+            Self { key, name, is_laboratory, is_blocked, added, challenges, deleted, withdrawn };
+        Ok(Some(found))
+    }
+}
+
+/// The page of a publisher.
+pub(crate) fn publisher(publisher: &Publisher, runs: &[Run]) -> Markup {
+    let (asked, back) = publisher.challenges;
+    let challenges = match asked {
+        0 => "asked for no challenge: whether runs were left out is not known".to_owned(),
+        _ => format!("{back} of {asked} challenges came back"),
+    };
+    let content = html! {
+        h1 { (publisher.name) }
+        p.marks {
+            @if publisher.is_laboratory { span.word.certified { "laboratory" } }
+            @if publisher.is_blocked { span.word.withdrawn { "takes no part any more" } }
+        }
+        dl {
+            dt { "Challenges" } dd { (challenges) }
+            dt { "Withdrawn, deleted" } dd { (publisher.withdrawn) " withdrawn, " (publisher.deleted) " deleted" }
+            dt { "Since" } dd { (day(&publisher.added)) }
+            dt { "Public key" } dd { code { (publisher.key) } }
+        }
+        p.note { "The name is the publisher's own word; the key is what signs." }
+        @if runs.is_empty() { p { "No public run." } } @else { (table("Public runs, the newest first", runs)) }
+    };
+    page(&publisher.name, &content)
+}

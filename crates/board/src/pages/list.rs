@@ -1,0 +1,252 @@
+//! Rankings: one list for each plan.
+
+use std::collections::BTreeMap;
+
+use btu_chart::{Axis, Mark, Panel, Picture, Point, Series, svg};
+use btu_studies::papers::btu95::{self, Corrected};
+use btu_studies::rank::{Place, places};
+use maud::{Markup, PreEscaped, html};
+
+use super::{interval_words, machine, megabits, page, table, three_digits, word};
+use crate::database::Connection;
+use crate::error::BoardError;
+use crate::runs::{self, Machine, Plan, Run};
+
+/// A part of the ranking of a plan, with what its rows show.
+#[derive(Debug)]
+pub(crate) struct List {
+    hash: String,
+    /// Where the part begins, from 0.
+    from: usize,
+    /// The length of the whole ranking.
+    machines: usize,
+    places: Vec<Place<Machine>>,
+    /// The newest run of each place.
+    newest: BTreeMap<Machine, Run>,
+}
+
+impl List {
+    /// Ranks the machines of a plan, and keeps `most` places behind the first `from`.
+    pub(crate) fn of(
+        connection: &mut dyn Connection,
+        hash: &str,
+        from: usize,
+        most: usize,
+    ) -> Result<Self, BoardError> {
+        let ranked = places(runs::entries(connection, hash)?);
+        let machines = ranked.len();
+        let places: Vec<Place<Machine>> = ranked.into_iter().skip(from).take(most).collect();
+        let mut newest = BTreeMap::new();
+        for place in &places {
+            let last = place.runs.last().map(|id| runs::find(connection, id)).transpose()?;
+            if let Some(run) = last.flatten() {
+                newest.insert(place.machine.clone(), run);
+            }
+        }
+        Ok(Self { hash: hash.to_owned(), from, machines, places, newest })
+    }
+
+    fn first_run(&self) -> Option<&Run> {
+        self.places.first().and_then(|place| self.newest.get(&place.machine))
+    }
+
+    fn is_rating(&self) -> bool {
+        self.first_run().is_some_and(|run| run.computed.title == "btu-rating")
+    }
+
+    /// The ranking as rows; lists of whole ratings end with the machines of 1995.
+    fn table(&self) -> Markup {
+        let old = if self.is_rating() { btu95::corrected() } else { Vec::new() };
+        html! {
+            div.scroll tabindex="0" role="region" aria-label="Ranking" {
+                table {
+                    caption { "The fastest first; machines that cannot be told apart share a rank" }
+                    thead { tr {
+                        th.number scope="col" { "Rank" } th scope="col" { "Machine" } th.number scope="col" { "Mb/s" }
+                        th.number scope="col" { "95 %" } th scope="col" { "Standing of the newest run" } th.number scope="col" { "Runs" }
+                        th.number scope="col" { "Price" } th.number scope="col" { "per Mb/s" } th.number scope="col" { "CPU, rounds/s" }
+                        th scope="col" { "Kernel" } th scope="col" { "Publisher" }
+                    } }
+                    tbody {
+                        @for place in &self.places { (self.row(place)) }
+                        @for machine in &old { (old_row(machine)) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn row(&self, place: &Place<Machine>) -> Markup {
+        let Some(run) = self.newest.get(&place.machine) else { return html! {} };
+        let rate = place.btu_bits_per_second;
+        let tied = if place.tied { "=" } else { "" };
+        let mark = if place.low_confidence { "?" } else { "" };
+        html! {
+            tr {
+                td.number { (place.rank) (tied) }
+                th scope="row" { a href=(format!("/runs/{}", run.id)) { (machine(run)) } }
+                td.number { (megabits(rate.value)) (mark) }
+                td.number { (interval_words(rate.interval)) }
+                td { (word(run)) }
+                td.number { (place.runs.len()) }
+                td.number { @if let Some(price) = &run.price { (price) } }
+                td.number { @if let Some(price) = &run.price { (three_digits(price.per_megabit(rate.value))) } }
+                td.number { @if let Some(rounds) = place.cpu_rounds_per_second { (three_digits(rounds)) } }
+                td { (run.computed.kernel) }
+                td { a href=(format!("/publishers/{}", run.publisher_id)) { (run.publisher_name) } }
+            }
+        }
+    }
+
+    /// The places as a picture: each machine's rate with its interval.
+    fn picture(&self) -> Option<Markup> {
+        if self.places.len() < 2 {
+            return None;
+        }
+        let points = self.places.iter().enumerate().map(|(index, place)| {
+            let rate = place.btu_bits_per_second;
+            let interval = rate.interval.map(|interval| (interval.low / 1e6, interval.high / 1e6));
+            Point { x: (self.from + index + 1) as f64, y: rate.value / 1e6, interval }
+        });
+        let series = Series {
+            name: "95 % interval".to_owned(),
+            mark: Mark::Points,
+            points: points.collect(),
+        };
+        let panel = Panel {
+            x: Axis::linear("place in the ranking"),
+            y: Axis::linear("Mb/s"),
+            height: 220,
+            across: Vec::new(),
+            series: vec![series],
+        };
+        let picture = Picture {
+            title: "Rates with their intervals".to_owned(),
+            notes: Vec::new(),
+            panels: vec![panel],
+        };
+        Some(html! { figure { (PreEscaped(svg(&picture))) } })
+    }
+
+    fn pages(&self) -> Markup {
+        let shown = self.from + self.places.len();
+        html! {
+            @if self.machines > self.places.len() {
+                p.pages {
+                    "Places " (self.from + 1) " to " (shown) " of " (self.machines) ". "
+                    @if self.from > 0 { a href=(format!("/plans/{}", self.hash)) { "The first" } " " }
+                    @if shown < self.machines { a href=(format!("/plans/{}?from={shown}", self.hash)) { "The next" } }
+                }
+            }
+        }
+    }
+}
+
+fn old_row(machine: &Corrected) -> Markup {
+    let megabit = machine.bits_per_second / 1e6;
+    let price = machine.configuration.price_usd;
+    html! {
+        tr.old {
+            td.number { "1995" }
+            th scope="row" { (machine.machine.name()) br; small { (machine.configuration.processor) } }
+            td.number { (three_digits(megabit)) }
+            td.number { "none" }
+            td { "never repeated" }
+            td.number { "1" }
+            td.number { (price) " USD" }
+            td.number { (three_digits(price / megabit)) }
+            td.number {}
+            td { (machine.configuration.system) }
+            td { "the paper" }
+        }
+    }
+}
+
+fn plan_words(profile: &str, network: &str, particulars: &str) -> String {
+    let first_look = if profile == "quick" { ", a first look only" } else { "" };
+    let rest = if particulars.is_empty() { String::new() } else { format!("; {particulars}") };
+    format!("{profile} profile{first_look}, network {network}{rest}")
+}
+
+/// The first page.
+pub(crate) fn front(plans: &[Plan], best: Option<&List>, newest: &[Run]) -> Markup {
+    let content = html! {
+        h1 { "What machines give to their users while they also work" }
+        p { "A BTU rating is the rate, in Mb/s, that applications get from a machine and its network while the machine also
+             computes, reads its disk and transfers files. Publishers sign their runs; this board computes every number again
+             from the raw cells, and says with each what it is worth." }
+        @match (best, plans.first()) {
+            (Some(list), Some(plan)) => {
+                h2 { (plan_words(&plan.profile, &plan.network, &plan.particulars)) }
+                @if plan.title != "btu-rating" { p.warning { "These are parts of BTU ratings: comparable only within this list." } }
+                (list.table())
+                p { a href=(format!("/plans/{}", plan.hash)) { "The whole list" } }
+            }
+            _ => p { "Nothing has been published here yet. " code { "btu publish latest --to ADDRESS" } " does." },
+        }
+        @if plans.len() > 1 {
+            h2 { "All plans" }
+            p.note { "Only runs of one plan are ranked together." }
+            ul { @for plan in plans { li {
+                a href=(format!("/plans/{}", plan.hash)) { (plan_words(&plan.profile, &plan.network, &plan.particulars)) }
+                ": " (plan.runs) @if plan.runs == 1 { " run" } @else { " runs" }
+                @if plan.title != "btu-rating" { ", parts of ratings" }
+            } } }
+        }
+        @if !newest.is_empty() { h2 { "Newest runs" } (table("All public runs, whether they are ranked or not", newest)) }
+    };
+    page("Rankings", &content)
+}
+
+/// The page of a plan.
+pub(crate) fn plan(list: &List, newest: &[Run]) -> Markup {
+    let title = newest.first().map_or_else(String::new, |run| {
+        let computed = &run.computed;
+        plan_words(&computed.profile, &computed.network, &computed.particulars)
+    });
+    let content = html! {
+        h1 { (title) }
+        @if list.places.is_empty() { p { "No run of this plan is ranked." } }
+        @else {
+            @if !list.is_rating() { p.warning { "These are parts of BTU ratings: comparable only within this list." } }
+            (list.table())
+            (list.pages())
+            @if let Some(picture) = list.picture() { (picture) }
+        }
+        p.note { "Plan " code { (list.hash) } ". A machine's rate is the geometric mean over all its ranked runs; ? is low confidence." }
+        h2 { "Two runs side by side" }
+        form action="/compare" {
+            label for="base" { "Base" } input id="base" name="base" required maxlength="40" placeholder="a run";
+            label for="other" { "Other" } input id="other" name="other" required maxlength="40" placeholder="a run";
+            button { "Compare" }
+        }
+        h2 { "Newest runs" }
+        (table("Ranked or not", newest))
+        p { a href=(format!("/runs.csv?plan={}", list.hash)) { "All as CSV" } }
+    };
+    page(&title, &content)
+}
+
+/// What was found by words.
+pub(crate) fn found(words: &str, found: &[Run]) -> Markup {
+    let content = html! {
+        h1 { "Runs with " q { (words) } }
+        @if found.is_empty() { p { "None. Words are looked for in machines, processors, kernels and names of publishers." } }
+        @else { (table("The newest first, at most a hundred", found)) }
+    };
+    page("Search", &content)
+}
+
+/// The rank of a run's machine, and of how many.
+pub(crate) fn place_of(
+    connection: &mut dyn Connection,
+    run: &Run,
+) -> Result<Option<(Place<Machine>, usize)>, BoardError> {
+    if run.computed.why_not_ranked.is_some() {
+        return Ok(None);
+    }
+    let ranked = places(runs::entries(connection, &run.computed.plan_hash)?);
+    let machines = ranked.len();
+    let place = ranked.into_iter().find(|place| place.runs.contains(&run.id));
+    Ok(place.map(|place| (place, machines)))
+}

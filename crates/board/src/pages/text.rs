@@ -1,0 +1,64 @@
+//! The page that explains the words.
+
+use maud::{Markup, html};
+
+use super::page;
+
+/// What the words next to numbers mean, and how a run gets them.
+pub(crate) fn rules() -> Markup {
+    let words = [
+        (
+            "unverified",
+            "Its publisher signed it, and the board computed the number from the raw cells. Whether these were measured as they say is the publisher's word.",
+        ),
+        (
+            "certified",
+            "A laboratory that the board's operator knows has repeated the run and signed the same manifest.",
+        ),
+        (
+            "objected",
+            "Another publisher says that something is wrong. The objection and its answer are on the run's page.",
+        ),
+        (
+            "withdrawn",
+            "Its publisher or the board took it back. It stays to be seen, struck through, with the reason, and is not ranked.",
+        ),
+        (
+            "deleted",
+            "Its publisher deleted it. That there was one stays in the chain, and on the publisher's page.",
+        ),
+    ];
+    let names = [
+        (
+            "BTU rating",
+            "The whole suite was measured: every row, in one run, on one machine, by a plan that is known.",
+        ),
+        (
+            "Part of a BTU rating",
+            "Components, sizes or loads were left out: such plans have lists of their own. Or rows are missing: the run is shown with the reason, and never ranked.",
+        ),
+        ("No BTU rating", "No network activity was measured while the machine also worked."),
+        ("?", "Low confidence: the interval is wider than the run's profile wants."),
+    ];
+    let content = html! {
+        h1 { "What the words mean" }
+        h2 { "Next to the number" }
+        dl { @for (word, meaning) in words { dt { span class=(format!("word {word}")) { (word) } } dd { (meaning) } } }
+        h2 { "What the number is called" }
+        dl { @for (name, meaning) in names { dt { (name) } dd { (meaning) } } }
+        h2 { "Ranking" }
+        p { "Only runs of one plan are ranked together. All runs of a machine count, not the best; machines whose intervals overlap
+             share a rank. Machines of one make that belong to two publishers are two machines." }
+        h2 { "Challenges" }
+        p { "The best of ten runs shows the best luck, not the best machine. "
+            code { "btu rate --challenge ADDRESS" } " asks the board for a number before it measures; the number becomes the seed of the
+             plan. The publisher's page says how many of them came back." }
+        h2 { "The chain" }
+        p { "Each accepted manifest adds a line to the " a href="/chain" { "chain" } ": its place, the SHA-256 of the manifest, the time, and the
+             SHA-256 of " code { "PREVIOUS MANIFEST TIME" } ". A reader who keeps a line sees when something before it is changed or left out later." }
+        h2 { "Privacy" }
+        p { "A published run has no names of hosts or users, no addresses, no serial numbers, no paths. Unlisted runs are in no list;
+             private ones need their token." }
+    };
+    page("What the words mean", &content)
+}

@@ -1,0 +1,277 @@
+//! The program `btu`, which computes everything that the board says of a run.
+//!
+//! It runs as a process of its own, in a directory of its own and with bounds on time, memory and files:
+//! what a hostile archive breaks is that process, and a reader of the board sees exactly what `btu`
+//! says to a user who imports the same archive.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::error::BoardError;
+
+/// The longest time that the program may take for one step.
+const LONGEST_STEP: Duration = Duration::from_mins(2);
+
+/// The processor time that it may take for one step, in seconds.
+const MOST_CPU_SECONDS: u64 = 60;
+
+/// The address space that it may have.
+const MOST_MEMORY_BYTES: u64 = 4 << 30;
+
+/// The largest file that it may write.
+const LARGEST_FILE_BYTES: u64 = 1 << 30;
+
+/// The most that is read of what it prints.
+const MOST_PRINTED_BYTES: u64 = 64 << 20;
+
+/// The exit code by which it refuses what it was given.
+const REFUSAL: i32 = 2;
+
+/// The program, and the board that it works for.
+#[derive(Debug)]
+pub struct Program {
+    path: PathBuf,
+    board: String,
+}
+
+/// What the program says of the one run of an archive.
+#[derive(Debug)]
+pub struct Verdict {
+    /// `btu rank --all --json`.
+    pub ranking: Value,
+    /// `btu show --json`.
+    pub shown: Value,
+}
+
+impl Program {
+    /// The program at `path`, or the one next to this program, or the one that the shell finds.
+    ///
+    /// # Errors
+    /// There is none, or it has another version than this board.
+    pub fn find(path: Option<PathBuf>, board: &str) -> Result<Self, BoardError> {
+        let beside = std::env::current_exe().ok().map(|own| own.with_file_name("btu"));
+        let beside = beside.filter(|path| path.is_file());
+        let path = path.or(beside).unwrap_or_else(|| PathBuf::from("btu"));
+        let said = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
+        let said = said.map_err(|error| {
+            let what = format!("starting {}: {error}; name it with --program", path.display());
+            BoardError::Failed(what)
+        })?;
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        let version = env!("CARGO_PKG_VERSION");
+        if said.split_whitespace().nth(1) != Some(version) {
+            let what = format!(
+                "{} is `{}`, and this board needs btu {version}",
+                path.display(),
+                said.trim()
+            );
+            return Err(BoardError::Failed(what));
+        }
+        Ok(Self { path, board: board.to_owned() })
+    }
+
+    /// What is to be said of an archive, which has to be one run in its published form.
+    pub fn verdict(&self, archive: &[u8]) -> Result<Verdict, BoardError> {
+        let place = Place::new(self)?;
+        let archive = place.written("archive", archive)?;
+        place.import(&archive, 1)?;
+        let again = place.file("again");
+        place.call(&["runs", "export", "r1", "--published", &self.board, "-o", &text(&again)])?;
+        if !is_same_text(&archive, &again)? {
+            return Err(BoardError::refused(
+                "the archive is not in the form in which runs are published: make it with `btu publish`",
+            ));
+        }
+        let json = |arguments: &[&str]| -> Result<Value, BoardError> {
+            let printed = place.call(arguments)?;
+            serde_json::from_slice(&printed).map_err(|error| {
+                BoardError::Failed(format!("reading what btu {} says: {error}", arguments[0]))
+            })
+        };
+        Ok(Verdict {
+            ranking: json(&["rank", "--all", "--json"])?,
+            shown: json(&["show", "r1", "--json"])?,
+        })
+    }
+
+    /// The report of a stored archive, a page of HTML.
+    pub fn report(&self, archive: &[u8]) -> Result<Vec<u8>, BoardError> {
+        let place = Place::new(self)?;
+        place.import(&place.written("archive", archive)?, 1)?;
+        place.call(&["report", "r1", "-o", "-"])
+    }
+
+    /// Two stored archives side by side, a page of HTML.
+    pub fn comparison(&self, base: &[u8], other: &[u8]) -> Result<Vec<u8>, BoardError> {
+        let place = Place::new(self)?;
+        place.import(&place.written("base", base)?, 1)?;
+        place.import(&place.written("other", other)?, 1)?;
+        place.call(&["compare", "r1", "r2", "--format", "html", "-o", "-"])
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Whether two files of gzip hold the same text; other versions may compress it otherwise.
+fn is_same_text(one: &Path, other: &Path) -> Result<bool, BoardError> {
+    let unpacked = |path: &Path| -> std::io::Result<_> {
+        Ok(flate2::read::MultiGzDecoder::new(std::io::BufReader::new(File::open(path)?)))
+    };
+    let compared = unpacked(one).and_then(|one| is_same(one, unpacked(other)?));
+    compared.map_err(|error| BoardError::Failed(format!("reading an archive: {error}")))
+}
+
+fn is_same(mut one: impl Read, mut other: impl Read) -> std::io::Result<bool> {
+    let (mut left, mut right) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    loop {
+        let (count, others) = (filled(&mut one, &mut left)?, filled(&mut other, &mut right)?);
+        if left[..count] != right[..others] {
+            return Ok(false);
+        }
+        if count == 0 {
+            return Ok(true);
+        }
+    }
+}
+
+/// Reads until the buffer is full or nothing is left; returns how much.
+fn filled(from: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut count = 0;
+    while count < buffer.len() {
+        match from.read(&mut buffer[count..])? {
+            0 => break,
+            more => count += more,
+        }
+    }
+    Ok(count)
+}
+
+/// A directory for one question, with a database of runs; it is removed with this value.
+struct Place<'a> {
+    program: &'a Program,
+    directory: TempDir,
+}
+
+impl<'a> Place<'a> {
+    fn new(program: &'a Program) -> Result<Self, BoardError> {
+        let directory = TempDir::with_prefix("btu-board-");
+        let directory = directory.map_err(|error| {
+            BoardError::Failed(format!("making a directory to compute in: {error}"))
+        })?;
+        Ok(Self { program, directory })
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn written(&self, name: &str, content: &[u8]) -> Result<PathBuf, BoardError> {
+        let path = self.file(name);
+        let written = fs::write(&path, content);
+        written.map_err(|error| BoardError::Failed(format!("writing an archive: {error}")))?;
+        Ok(path)
+    }
+
+    /// Imports an archive that has to have this number of runs.
+    fn import(&self, archive: &Path, runs: usize) -> Result<(), BoardError> {
+        let printed = self.call(&["runs", "import", "--json", &text(archive)])?;
+        let imported: Vec<Value> = serde_json::from_slice(&printed).unwrap_or_default();
+        if imported.len() == runs {
+            return Ok(());
+        }
+        let what = format!("the archive has {} runs, and has to have {runs}", imported.len());
+        Err(BoardError::Refused(what))
+    }
+
+    /// What the program prints.
+    ///
+    /// # Errors
+    /// It refuses what it was given, or it fails, or it exceeds a bound.
+    fn call(&self, arguments: &[&str]) -> Result<Vec<u8>, BoardError> {
+        let failed = |error: &std::io::Error| {
+            BoardError::Failed(format!("running btu {}: {error}", arguments[0]))
+        };
+        let (out, said) = (self.file("out"), self.file("said"));
+        let mut command = Command::new(&self.program.path);
+        command
+            .args(arguments)
+            .env_clear()
+            .env("BTU_DATA", self.file("data"))
+            .env("NO_COLOR", "1")
+            .current_dir(self.directory.path())
+            .stdin(Stdio::null())
+            .stdout(File::create(&out).map_err(|error| failed(&error))?)
+            .stderr(File::create(&said).map_err(|error| failed(&error))?);
+        let mut child = command.spawn().map_err(|error| failed(&error))?;
+        bound(&child);
+        let ended = waited(&mut child).map_err(|error| failed(&error))?;
+        let read = |path: &Path| -> std::io::Result<Vec<u8>> {
+            let mut content = Vec::new();
+            File::open(path)?.take(MOST_PRINTED_BYTES).read_to_end(&mut content)?;
+            Ok(content)
+        };
+        match ended {
+            Some(status) if status.success() => read(&out).map_err(|error| failed(&error)),
+            Some(status) => {
+                let said = read(&said).map_err(|error| failed(&error))?;
+                Err(self.explained(arguments, status, &said))
+            }
+            None => Err(BoardError::refused("the archive takes too long to be read")),
+        }
+    }
+
+    /// What the program said on standard error, without the names of files here.
+    fn explained(&self, arguments: &[&str], status: ExitStatus, said: &[u8]) -> BoardError {
+        let said = String::from_utf8_lossy(said);
+        let own = format!("{}/", self.directory.path().display());
+        let said = said.trim().trim_start_matches("btu: ").replace(&own, "");
+        let said: String = btu_units::plain(&said).chars().take(1000).collect();
+        match status.code() {
+            Some(REFUSAL) => BoardError::Refused(said),
+            Some(_) => BoardError::Failed(format!("btu {}: {said}", arguments[0])),
+            None => {
+                BoardError::refused("the archive takes more time or memory than the board gives")
+            }
+        }
+    }
+}
+
+/// Bounds a process that has just begun. Should it end meanwhile, nothing is to be bounded.
+fn bound(child: &Child) {
+    let Some(process) = Pid::from_raw(child.id().cast_signed()) else { return };
+    for (resource, most) in [
+        (Resource::Cpu, MOST_CPU_SECONDS),
+        (Resource::As, MOST_MEMORY_BYTES),
+        (Resource::Fsize, LARGEST_FILE_BYTES),
+        (Resource::Core, 0),
+    ] {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        let _ = prlimit(Some(process), resource, limit);
+    }
+}
+
+/// How a process ended; `None` if it took too long and was ended.
+fn waited(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + LONGEST_STEP;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}

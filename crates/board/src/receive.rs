@@ -1,0 +1,405 @@
+//! Receives a publication: checks it, has it computed, and stores all of it or nothing.
+
+use btu_publication::{Manifest, PublicKey, sha256};
+use btu_stats::Estimate;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::board::{Board, MOST_CLOCK_ERROR, now, random_hexadecimal};
+use crate::chain;
+use crate::database::{Connection, Value};
+use crate::error::BoardError;
+use crate::program::Verdict;
+use crate::runs::{self, Computed};
+
+/// A publication as it came.
+#[derive(Debug)]
+pub struct Publication<'a> {
+    /// What was signed.
+    pub manifest: &'a str,
+    /// The signature.
+    pub signature: &'a str,
+    /// The public key.
+    pub key: &'a str,
+    /// The archive.
+    pub archive: &'a [u8],
+}
+
+/// What the publisher is told.
+#[derive(Debug)]
+pub struct Accepted {
+    /// The run's name in addresses.
+    pub id: String,
+    /// Opens the run to a reader who shows it.
+    pub token: String,
+}
+
+/// A publisher may publish so many runs in a day.
+const MOST_RUNS_A_DAY: i64 = 100;
+
+/// So many keys that the board does not know may begin to publish in a day.
+const MOST_NEW_PUBLISHERS_A_DAY: i64 = 500;
+
+/// Takes a publication.
+///
+/// # Errors
+/// It is refused, with the reason, or could not be stored; then nothing of it is.
+pub fn receive(board: &Board, publication: &Publication<'_>) -> Result<Accepted, BoardError> {
+    let key: PublicKey = publication.key.parse().map_err(refuse)?;
+    key.verify(publication.manifest, publication.signature).map_err(refuse)?;
+    let manifest = Manifest::read(publication.manifest).map_err(refuse)?;
+    check_manifest(board, &manifest, publication)?;
+    board.database.read(|connection| {
+        check_publisher(connection, &key)?;
+        check_new(connection, &manifest)
+    })?;
+    let verdict = board.program.verdict(publication.archive)?;
+    let computed = computed(&verdict)?;
+    check_run(&manifest, &verdict, &computed)?;
+    let accepted = Accepted { id: random_hexadecimal(8)?, token: random_hexadecimal(16)? };
+    board.database.write(|connection| {
+        check_new(connection, &manifest)?;
+        introduce(connection, &key, Some(&manifest.name))?;
+        check_publisher(connection, &key)?;
+        meet_challenge(connection, &key, &manifest, &accepted.id)?;
+        let received = now();
+        let place = chain::add(connection, &sha256(publication.manifest.as_bytes()), &received)?;
+        let stored = Stored { publication, manifest: &manifest, computed: &computed };
+        stored.insert(connection, &key, &accepted, place, &received)
+    })?;
+    Ok(accepted)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is the end of every `map_err`")]
+fn refuse(error: impl ToString) -> BoardError {
+    BoardError::refused(error.to_string())
+}
+
+/// What can be known of a manifest without its run.
+fn check_manifest(
+    board: &Board,
+    manifest: &Manifest,
+    publication: &Publication<'_>,
+) -> Result<(), BoardError> {
+    if manifest.board != board.url {
+        let what = format!("it was signed for {}, and this is {}", manifest.board, board.url);
+        return Err(BoardError::Refused(what));
+    }
+    if sha256(publication.archive) != manifest.archive_sha256 {
+        return Err(BoardError::refused(
+            "the archive is not the one that was signed: its digest differs",
+        ));
+    }
+    let signed = manifest.signed.parse::<jiff::Timestamp>();
+    let signed = signed.map_err(|_| BoardError::refused("it was signed at no time"))?;
+    if signed > jiff::Timestamp::now() + MOST_CLOCK_ERROR {
+        return Err(BoardError::refused("it was signed in the future: set your clock"));
+    }
+    Ok(())
+}
+
+fn check_publisher(connection: &mut dyn Connection, key: &PublicKey) -> Result<(), BoardError> {
+    let key = key.to_string();
+    let sql = "SELECT is_blocked FROM publishers WHERE key = $1";
+    if connection.first(sql, &[(&key).into()])?.is_some_and(|mut row| row.integer() != 0) {
+        return Err(BoardError::refused("this board takes no runs of this key any more"));
+    }
+    let yesterday = yesterday();
+    let sql = "SELECT count(*) FROM runs WHERE publisher = $1 AND received > $2";
+    let today = connection.first(sql, &[key.into(), (&yesterday).into()])?;
+    if today.is_some_and(|mut row| row.integer() >= MOST_RUNS_A_DAY) {
+        return Err(BoardError::TooMany(format!(
+            "you published {MOST_RUNS_A_DAY} runs in a day: come back tomorrow"
+        )));
+    }
+    Ok(())
+}
+
+/// Makes a publisher known, under the name that the newest manifest has.
+pub(crate) fn introduce(
+    connection: &mut dyn Connection,
+    key: &PublicKey,
+    name: Option<&str>,
+) -> Result<(), BoardError> {
+    let (key, id) = (key.to_string(), publisher_id(key));
+    let known = connection.first("SELECT 1 FROM publishers WHERE key = $1", &[(&key).into()])?;
+    let sql = "SELECT count(*) FROM publishers WHERE added > $1";
+    let today = connection.first(sql, &[yesterday().into()])?;
+    if known.is_none() && today.is_some_and(|mut row| row.integer() >= MOST_NEW_PUBLISHERS_A_DAY) {
+        return Err(BoardError::TooMany(
+            "too many new publishers today: come back tomorrow".into(),
+        ));
+    }
+    let sql = "INSERT INTO publishers (key, id, name, is_laboratory, is_blocked, added) VALUES ($1, $2, $3, 0, 0, $4)
+        ON CONFLICT DO NOTHING";
+    let unnamed = name.unwrap_or("not yet named");
+    connection.execute(sql, &[(&key).into(), id.into(), unnamed.into(), now().into()])?;
+    let Some(name) = name else { return Ok(()) };
+    let sql = "UPDATE publishers SET name = $1 WHERE key = $2 AND is_laboratory = 0";
+    connection.execute(sql, &[name.into(), key.into()])?;
+    Ok(())
+}
+
+/// A publisher's name in addresses, in which a key cannot stand.
+pub(crate) fn publisher_id(key: &PublicKey) -> String {
+    sha256(key.to_string().as_bytes()).chars().take(16).collect()
+}
+
+fn yesterday() -> String {
+    (jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24)).to_string()
+}
+
+fn check_new(connection: &mut dyn Connection, manifest: &Manifest) -> Result<(), BoardError> {
+    match runs::is_known(connection, &manifest.run)? {
+        None => Ok(()),
+        Some(id) => {
+            let what = format!("the run is here already, as {id}: a run is published once");
+            Err(BoardError::Refused(what))
+        }
+    }
+}
+
+/// Whether the signed lines are true of the archive.
+fn check_run(
+    manifest: &Manifest,
+    verdict: &Verdict,
+    computed: &Computed,
+) -> Result<(), BoardError> {
+    let run = &verdict.shown["run"];
+    let facts = [
+        ("run", Some(manifest.run.as_str()), run["uuid"].as_str()),
+        ("plan", Some(&manifest.plan_hash), run["plan_hash"].as_str()),
+        ("created", Some(&manifest.created), Some(computed.created.as_str())),
+    ];
+    let wrong = facts.into_iter().find(|(_, signed, found)| signed != found);
+    if let Some((what, ..)) = wrong {
+        return Err(BoardError::Refused(format!(
+            "the manifest's line `{what}` is not that of the archive"
+        )));
+    }
+    if run["seed"].as_u64() != Some(manifest.seed) {
+        return Err(BoardError::refused("the manifest's line `seed` is not that of the archive"));
+    }
+    Ok(())
+}
+
+/// The parts of `btu rank --json` that are read.
+#[derive(Deserialize)]
+struct Ranking {
+    lists: Vec<List>,
+    left_out: Vec<LeftOut>,
+    machines: std::collections::BTreeMap<String, Card>,
+}
+
+#[derive(Deserialize)]
+struct List {
+    title: String,
+    plan_hash: String,
+    particulars: Vec<String>,
+    places: Vec<Place>,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    machine: String,
+    btu_bits_per_second: Estimate,
+    low_confidence: bool,
+    cpu_rounds_per_second: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct LeftOut {
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct Card {
+    processor: Option<String>,
+    cpus: i64,
+    memory_bytes: Option<i64>,
+    virtual_machine: bool,
+    kernels: Vec<String>,
+}
+
+/// What lists say of a run, from what the program says of it.
+fn computed(verdict: &Verdict) -> Result<Computed, BoardError> {
+    let unread = |what: &str| BoardError::Failed(format!("reading what btu says: {what}"));
+    let ranking: Ranking = serde_json::from_value(verdict.ranking.clone())
+        .map_err(|error| unread(&error.to_string()))?;
+    let (run, result) = (&verdict.shown["run"], &verdict.shown["result"]);
+    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    let list = ranking.lists.first();
+    let place = list.and_then(|list| list.places.first());
+    let left_out = ranking.left_out.into_iter().next().map(|one| one.reason);
+    let why_not_ranked = match (place, left_out) {
+        (_, Some(reason)) => Some(reason),
+        (None, None) => Some("it has no rating".to_owned()),
+        (Some(_), None) => None,
+    };
+    // A run that is not ranked has a number all the same, and the number is shown with the reason.
+    let rating = &result["rating"];
+    let own = serde_json::from_value(rating["btu_bits_per_second"].clone()).ok();
+    let card = ranking.machines.into_values().next();
+    let environment = &run["environments"][0][1];
+    Ok(Computed {
+        title: list.map_or_else(|| text(&result["title"]), |list| list.title.clone()),
+        plan_hash: list.map_or_else(|| text(&run["plan_hash"]), |list| list.plan_hash.clone()),
+        profile: text(&run["profile"]),
+        network: text(&run["network"]),
+        particulars: list.map(|list| list.particulars.join("; ")).unwrap_or_default(),
+        rating: place.map(|place| place.btu_bits_per_second).or(own),
+        low_confidence: place.is_none_or(|place| place.low_confidence),
+        cpu_rounds_per_second: place.and_then(|place| place.cpu_rounds_per_second),
+        why_not_ranked,
+        marks: marks(run, result),
+        machine: place.map_or_else(|| "unknown".to_owned(), |place| place.machine.clone()),
+        processor: card.as_ref().and_then(|card| card.processor.clone()).unwrap_or_else(|| {
+            environment["processor"]["model"].as_str().unwrap_or("unknown processor").to_owned()
+        }),
+        cpus: card.as_ref().map_or_else(
+            || environment["processor"]["online"].as_i64().unwrap_or_default(),
+            |card| card.cpus,
+        ),
+        memory_bytes: card.as_ref().map_or_else(
+            || environment["memory"]["total_bytes"].as_i64(),
+            |card| card.memory_bytes,
+        ),
+        is_virtual: card.as_ref().map_or_else(
+            || environment["processor"]["virtual_machine"].as_bool().unwrap_or_default(),
+            |card| card.virtual_machine,
+        ),
+        kernel: card
+            .and_then(|card| card.kernels.into_iter().next())
+            .unwrap_or_else(|| text(&environment["kernel"]["release"])),
+        created: text(&run["created"]),
+        spent_seconds: run["spent_ns"].as_f64().map(|nanoseconds| nanoseconds * 1e-9),
+        cells: run["cells"].as_i64().unwrap_or_default(),
+        btu_version: text(&run["btu_version"]),
+    })
+}
+
+/// What has to be said with the number: the profile if it is the quick one, cells that do not count,
+/// and all warnings.
+fn marks(run: &Json, result: &Json) -> Vec<String> {
+    let mut marks = Vec::new();
+    if run["profile"] == "quick" {
+        marks.push("a first look only: the quick profile".to_owned());
+    }
+    let invalid = result["invalid_cells"].as_u64().unwrap_or_default();
+    if invalid > 0 {
+        marks.push(format!("cells that do not count: {invalid}"));
+    }
+    let warnings = result["warnings"].as_array().into_iter().flatten();
+    let observed = warnings.filter_map(|warning| warning["observed"].as_str());
+    marks.extend(observed.map(btu_units::plain));
+    marks
+}
+
+/// Marks the challenge whose number is the run's seed as met.
+fn meet_challenge(
+    connection: &mut dyn Connection,
+    key: &PublicKey,
+    manifest: &Manifest,
+    id: &str,
+) -> Result<(), BoardError> {
+    let seed = manifest.seed.to_string();
+    let sql = "SELECT publisher, issued, run FROM challenges WHERE seed = $1";
+    let Some(mut row) = connection.first(sql, &[(&seed).into()])? else { return Ok(()) };
+    let (publisher, issued, run) = (row.text(), row.text(), row.maybe_text());
+    if let Some(run) = run {
+        let what = format!("its challenge was met by {run} already: a challenge is met once");
+        return Err(BoardError::Refused(what));
+    }
+    if publisher != key.to_string() {
+        return Err(BoardError::refused("its seed is a challenge to another publisher"));
+    }
+    let instant = |text: &str| text.parse::<jiff::Timestamp>().ok();
+    let began = instant(&manifest.created).zip(instant(&issued));
+    if began.is_none_or(|(created, issued)| created + MOST_CLOCK_ERROR < issued) {
+        return Err(BoardError::refused("the run began before its challenge was given out"));
+    }
+    let sql = "UPDATE challenges SET run = $1 WHERE seed = $2 AND run IS NULL";
+    if connection.execute(sql, &[id.into(), seed.into()])? == 1 {
+        return Ok(());
+    }
+    Err(BoardError::refused("its challenge was met meanwhile: a challenge is met once"))
+}
+
+/// A publication with everything that was found out about it.
+struct Stored<'a> {
+    publication: &'a Publication<'a>,
+    manifest: &'a Manifest,
+    computed: &'a Computed,
+}
+
+impl Stored<'_> {
+    fn insert(
+        &self,
+        connection: &mut dyn Connection,
+        key: &PublicKey,
+        accepted: &Accepted,
+        place: i64,
+        received: &str,
+    ) -> Result<(), BoardError> {
+        let columns = self.columns(key, accepted, place, received);
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
+        let sql = format!("INSERT INTO runs ({}) VALUES ({})", names.join(", "), places.join(", "));
+        let values: Vec<Value> = columns.into_iter().map(|(_, value)| value).collect();
+        connection.execute(&sql, &values)?;
+        let archive = Value::from(self.publication.archive.to_vec());
+        let sql = "INSERT INTO archives (run, archive) VALUES ($1, $2)";
+        connection.execute(sql, &[(&accepted.id).into(), archive])?;
+        Ok(())
+    }
+
+    fn columns(
+        &self,
+        key: &PublicKey,
+        accepted: &Accepted,
+        place: i64,
+        received: &str,
+    ) -> Vec<(&'static str, Value)> {
+        let Self { publication, manifest, computed } = self;
+        let interval = computed.rating.and_then(|rating| rating.interval);
+        let price = manifest.price.as_ref();
+        let hundredths = price.map(|price| i64::try_from(price.hundredths).unwrap_or(i64::MAX));
+        vec![
+            ("id", (&accepted.id).into()),
+            ("place", place.into()),
+            ("uuid", (&manifest.run).into()),
+            ("publisher", key.to_string().into()),
+            ("visibility", manifest.visibility.name().into()),
+            ("received", received.into()),
+            ("token_sha256", sha256(accepted.token.as_bytes()).into()),
+            ("manifest", publication.manifest.into()),
+            ("signature", publication.signature.into()),
+            ("title", (&computed.title).into()),
+            ("plan_hash", (&computed.plan_hash).into()),
+            ("profile", (&computed.profile).into()),
+            ("network", (&computed.network).into()),
+            ("particulars", (&computed.particulars).into()),
+            ("rate_bits_per_second", computed.rating.map(|rating| rating.value).into()),
+            ("low_bits_per_second", interval.map(|interval| interval.low).into()),
+            ("high_bits_per_second", interval.map(|interval| interval.high).into()),
+            ("is_low_confidence", computed.low_confidence.into()),
+            ("cpu_rounds_per_second", computed.cpu_rounds_per_second.into()),
+            ("why_not_ranked", computed.why_not_ranked.as_ref().into()),
+            ("marks", computed.marks.join("\n").into()),
+            ("machine", (&computed.machine).into()),
+            ("system", manifest.system.clone().unwrap_or_default().into()),
+            ("processor", (&computed.processor).into()),
+            ("cpus", computed.cpus.into()),
+            ("memory_bytes", computed.memory_bytes.into()),
+            ("is_virtual", computed.is_virtual.into()),
+            ("kernel", (&computed.kernel).into()),
+            ("price_hundredths", hundredths.into()),
+            ("currency", price.map(|price| price.currency.clone()).into()),
+            ("seed", manifest.seed.to_string().into()),
+            ("created", (&computed.created).into()),
+            ("spent_seconds", computed.spent_seconds.into()),
+            ("cells", computed.cells.into()),
+            ("btu_version", (&computed.btu_version).into()),
+        ]
+    }
+}

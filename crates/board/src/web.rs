@@ -1,0 +1,472 @@
+//! Addresses, and what is answered there.
+
+mod api;
+mod feeds;
+mod upload;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Form, FromRequest, Path, Query, Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use btu_publication::Visibility;
+use maud::Markup;
+use serde::Deserialize;
+use tokio::sync::Semaphore;
+
+use crate::actions;
+use crate::board::Board;
+use crate::chain;
+use crate::error::BoardError;
+use crate::pages;
+use crate::runs::{self, Asked, Run};
+
+/// A form, or what is asked for in an address, is no larger.
+const LARGEST_FORM_BYTES: usize = 64 << 10;
+
+/// As many pages are computed at once.
+const MOST_COMPUTED: usize = 4;
+
+/// As many runs are on a page.
+const RUNS_ON_A_PAGE: usize = 100;
+
+/// What every answer needs.
+pub(crate) struct Site {
+    pub(crate) board: Board,
+    pub(crate) uploads: Semaphore,
+    computed: Semaphore,
+}
+
+pub(crate) type Shared = State<Arc<Site>>;
+
+/// All addresses of a board.
+pub fn router(board: Board) -> Router {
+    let uploads = Semaphore::new(upload::MOST_UPLOADS);
+    let site = Arc::new(Site { board, uploads, computed: Semaphore::new(MOST_COMPUTED) });
+    Router::new()
+        .route("/", get(front))
+        .route("/plans/{hash}", get(plan))
+        .route("/publishers/{id}", get(publisher))
+        .route("/search", get(search))
+        .route("/compare", get(compare))
+        .route("/rules", get(async || pages::rules()))
+        .route("/runs/{id}", get(run).post(run))
+        .route("/runs/{id}/report", get(report).post(report))
+        .route("/runs/{id}/archive", get(archive).post(archive))
+        .route("/runs/{id}/manifest", get(manifest).post(manifest))
+        .route("/runs/{id}/manifest.minisig", get(signature).post(signature))
+        .route("/runs/{id}/objections", post(object))
+        .route("/runs/{id}/answers", post(answer))
+        .route("/runs/{id}/withdrawal", post(withdraw))
+        .route("/runs/{id}/deletion", post(delete))
+        .route("/style.css", get(style))
+        .merge(feeds::routes())
+        .merge(api::routes())
+        .layer(DefaultBodyLimit::max(LARGEST_FORM_BYTES))
+        .merge(upload::routes())
+        .fallback(async || BoardError::NotFound("there is nothing at this address".to_owned()))
+        .layer(axum::middleware::from_fn(with_policy))
+        .with_state(site)
+}
+
+/// A browser loads nothing for these pages but their style, runs no script, and tells no site where the
+/// reader came from.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
+
+async fn with_policy(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+impl BoardError {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Refused(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::Gone(_) => StatusCode::GONE,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Full => StatusCode::INSUFFICIENT_STORAGE,
+            Self::Again(_) | Self::Failed(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// What strangers are told: what failed inside is for the operator.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Self::Again(_) | Self::Failed(_) => {
+                "the board cannot answer at present: nothing was changed; try again".to_owned()
+            }
+            other => other.to_string(),
+        }
+    }
+
+    /// What failed inside, on standard error.
+    pub(crate) fn noted(self) -> Self {
+        if let Self::Again(_) | Self::Failed(_) | Self::Full = &self {
+            crate::board::note(&format!("btu-board: {self}"));
+        }
+        self
+    }
+}
+
+impl IntoResponse for BoardError {
+    fn into_response(self) -> Response {
+        let error = self.noted();
+        (error.status(), pages::error(&error.sentence())).into_response()
+    }
+}
+
+/// Does what waits for the database or for a program.
+pub(crate) async fn blocking<T: Send + 'static>(
+    site: Arc<Site>,
+    work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
+) -> Result<T, BoardError> {
+    let done = tokio::task::spawn_blocking(move || work(&site.board)).await;
+    done.unwrap_or_else(|error| Err(BoardError::Failed(format!("a request failed: {error}"))))
+}
+
+/// Has the program compute something, a few at a time.
+async fn computing<T: Send + 'static>(
+    site: Arc<Site>,
+    work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
+) -> Result<T, BoardError> {
+    let shared = Arc::clone(&site);
+    let permit = shared.computed.acquire().await;
+    let done = blocking(site, work).await;
+    drop(permit);
+    done
+}
+
+type Answer<T> = Result<T, BoardError>;
+
+async fn style() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/css"), (CACHE_CONTROL, "max-age=3600")], pages::STYLE)
+}
+
+async fn front(State(site): Shared) -> Answer<Markup> {
+    blocking(site, |board| {
+        board.database.read(|connection| {
+            let plans = runs::plans(connection, RUNS_ON_A_PAGE)?;
+            let newest = runs::listed(connection, &Asked::default(), 10)?;
+            let best = match plans.first() {
+                Some(plan) => Some(pages::List::of(connection, &plan.hash, 0, 10)?),
+                None => None,
+            };
+            Ok(pages::front(&plans, best.as_ref(), &newest))
+        })
+    })
+    .await
+}
+
+/// Which part of a list is asked for.
+#[derive(Debug, Deserialize)]
+struct Part {
+    #[serde(default)]
+    from: usize,
+}
+
+async fn plan(
+    State(site): Shared,
+    Path(hash): Path<String>,
+    Query(part): Query<Part>,
+) -> Answer<Markup> {
+    blocking(site, move |board| {
+        board.database.read(|connection| {
+            let list = pages::List::of(connection, &hash, part.from, RUNS_ON_A_PAGE)?;
+            let asked = Asked { plan: Some(hash.clone()), ..Asked::default() };
+            let newest = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
+            if newest.is_empty() {
+                return Err(BoardError::NotFound("no public run has this plan".to_owned()));
+            }
+            Ok(pages::plan(&list, &newest))
+        })
+    })
+    .await
+}
+
+async fn publisher(State(site): Shared, Path(id): Path<String>) -> Answer<Markup> {
+    blocking(site, move |board| {
+        board.database.read(|connection| {
+            let found = pages::Publisher::find(connection, &id)?;
+            let found = found
+                .ok_or_else(|| BoardError::NotFound("there is no such publisher".to_owned()))?;
+            let asked = Asked { publisher: Some(found.key.clone()), ..Asked::default() };
+            let listed = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
+            Ok(pages::publisher(&found, &listed))
+        })
+    })
+    .await
+}
+
+/// What is looked for.
+#[derive(Debug, Deserialize)]
+struct Words {
+    #[serde(default)]
+    words: String,
+}
+
+async fn search(State(site): Shared, Query(asked): Query<Words>) -> Answer<Markup> {
+    blocking(site, move |board| {
+        board.database.read(|connection| {
+            let words: String = asked.words.chars().take(200).collect();
+            let asked = Asked { words: Some(words.clone()), ..Asked::default() };
+            let found = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
+            Ok(pages::found(&words, &found))
+        })
+    })
+    .await
+}
+
+/// What opens a private run: in a form, or in the header of a program's request.
+#[derive(Debug, Default, Deserialize)]
+struct Opened {
+    #[serde(default)]
+    token: String,
+}
+
+/// The token that a request shows.
+pub(crate) fn bearer(headers: &HeaderMap) -> String {
+    let value = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    value.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default().to_owned()
+}
+
+/// The token that a request shows in one of the two ways; empty if it shows none.
+pub(crate) struct Shown(String);
+
+impl<S: Send + Sync> FromRequest<S> for Shown {
+    type Rejection = BoardError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, BoardError> {
+        let of_header = bearer(request.headers());
+        if request.method() != Method::POST || !of_header.is_empty() {
+            return Ok(Self(of_header));
+        }
+        let form = Form::<Opened>::from_request(request, state).await;
+        let Form(opened) = form.map_err(|error| BoardError::Refused(error.body_text()))?;
+        Ok(Self(opened.token.trim().to_owned()))
+    }
+}
+
+/// The run, if a reader who shows this token may see it.
+pub(crate) fn visible(
+    connection: &mut dyn crate::database::Connection,
+    id: &str,
+    token: &str,
+) -> Result<Run, BoardError> {
+    let run = actions::existing(connection, id)?;
+    if run.visibility != Visibility::Private || run.is_opened_by(token) {
+        return Ok(run);
+    }
+    Err(BoardError::Forbidden("this run is private: show its token".to_owned()))
+}
+
+async fn run(State(site): Shared, Path(id): Path<String>, Shown(token): Shown) -> Response {
+    let asked = id.clone();
+    let shown = blocking(site, move |board| {
+        board.database.read(|connection| {
+            let run = visible(connection, &id, &token)?;
+            let certificates = actions::certificates(connection, &id)?;
+            let objections = actions::objections(connection, &id)?;
+            let place = pages::place_of(connection, &run)?;
+            Ok(pages::run(&run, &certificates, &objections, place.as_ref(), &token))
+        })
+    });
+    match shown.await {
+        Ok(page) => page.into_response(),
+        Err(BoardError::Forbidden(_)) => {
+            (StatusCode::FORBIDDEN, pages::closed(&asked)).into_response()
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+/// The archive of a run that the caller may see.
+async fn archive_of(
+    site: Arc<Site>,
+    id: String,
+    token: String,
+) -> Result<(Run, Vec<u8>), BoardError> {
+    blocking(site, move |board| {
+        board.database.read(|connection| {
+            let run = visible(connection, &id, &token)?;
+            let archive = runs::archive(connection, &id)?;
+            let archive =
+                archive.ok_or_else(|| BoardError::Failed(format!("run {id} has no archive")))?;
+            Ok((run, archive))
+        })
+    })
+    .await
+}
+
+async fn report(
+    State(site): Shared,
+    Path(id): Path<String>,
+    Shown(token): Shown,
+) -> Answer<Response> {
+    let (_, archive) = archive_of(Arc::clone(&site), id, token).await?;
+    let page = computing(site, move |board| board.program.report(&archive)).await?;
+    Ok(page_of_program(page))
+}
+
+/// A page that the program wrote, with its own policy also as a header, in an origin of its own.
+fn page_of_program(page: Vec<u8>) -> Response {
+    let head = String::from_utf8_lossy(page.get(..4096).unwrap_or(&page)).into_owned();
+    let policy = head
+        .split_once("http-equiv=\"Content-Security-Policy\" content=\"")
+        .and_then(|(_, rest)| Some(rest.split_once('"')?.0))
+        .unwrap_or("default-src 'none'");
+    let policy = format!("{policy}; frame-ancestors 'none'; sandbox allow-scripts allow-downloads");
+    let policy =
+        HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    let html = HeaderValue::from_static("text/html; charset=utf-8");
+    let headers = [(CONTENT_TYPE, html), (CONTENT_SECURITY_POLICY, policy)];
+    (headers, Body::from(page)).into_response()
+}
+
+async fn archive(
+    State(site): Shared,
+    Path(id): Path<String>,
+    Shown(token): Shown,
+) -> Answer<Response> {
+    let (run, archive) = archive_of(site, id, token).await?;
+    let name = format!("attachment; filename=\"{}.btu\"", run.id);
+    let headers = [("content-type", "application/gzip"), ("content-disposition", name.as_str())];
+    Ok((headers, Body::from(archive)).into_response())
+}
+
+async fn manifest(
+    State(site): Shared,
+    Path(id): Path<String>,
+    Shown(token): Shown,
+) -> Answer<String> {
+    Ok(signed(site, id, token).await?.0)
+}
+
+async fn signature(
+    State(site): Shared,
+    Path(id): Path<String>,
+    Shown(token): Shown,
+) -> Answer<String> {
+    Ok(signed(site, id, token).await?.1)
+}
+
+async fn signed(site: Arc<Site>, id: String, token: String) -> Answer<(String, String)> {
+    let work = move |board: &Board| {
+        board.database.read(|connection| {
+            let run = visible(connection, &id, &token)?;
+            Ok((run.manifest, run.signature))
+        })
+    };
+    blocking(site, work).await
+}
+
+/// Two runs.
+#[derive(Debug, Deserialize)]
+struct Pair {
+    base: String,
+    other: String,
+}
+
+async fn compare(State(site): Shared, Query(pair): Query<Pair>) -> Answer<Response> {
+    let open = |id: &str| archive_of(Arc::clone(&site), id.trim().to_owned(), String::new());
+    let (_, base) = open(&pair.base).await?;
+    let (_, other) = open(&pair.other).await?;
+    let page = computing(site, move |board| board.program.comparison(&base, &other)).await?;
+    Ok(page_of_program(page))
+}
+
+/// Back to a run's page after a change.
+fn back_to(id: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, format!("/runs/{id}"))]).into_response()
+}
+
+/// What is written in the forms of a run's page.
+#[derive(Debug, Deserialize)]
+struct Written {
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    by_run: String,
+    #[serde(default)]
+    objection: String,
+}
+
+async fn object(
+    State(site): Shared,
+    Path(id): Path<String>,
+    Form(form): Form<Written>,
+) -> Answer<Response> {
+    let run = id.clone();
+    let work = move |board: &Board| {
+        actions::object(board, &run, &form.by_run, form.token.trim(), &form.text)
+    };
+    blocking(site, work).await?;
+    Ok(back_to(&id))
+}
+
+async fn answer(
+    State(site): Shared,
+    Path(id): Path<String>,
+    Form(form): Form<Written>,
+) -> Answer<Response> {
+    let run = id.clone();
+    let work = move |board: &Board| {
+        actions::answer(board, &run, &form.objection, form.token.trim(), &form.text)
+    };
+    blocking(site, work).await?;
+    Ok(back_to(&id))
+}
+
+async fn withdraw(
+    State(site): Shared,
+    Path(id): Path<String>,
+    Form(form): Form<Written>,
+) -> Answer<Response> {
+    let run = id.clone();
+    let work = move |board: &Board| actions::withdraw(board, &run, form.token.trim(), &form.text);
+    blocking(site, work).await?;
+    Ok(back_to(&id))
+}
+
+async fn delete(
+    State(site): Shared,
+    Path(id): Path<String>,
+    Form(form): Form<Written>,
+) -> Answer<Response> {
+    let run = id.clone();
+    let work = move |board: &Board| actions::delete(board, &run, form.token.trim());
+    blocking(site, work).await?;
+    Ok(back_to(&id))
+}
+
+/// The chain's links, a line each: what a reader who notes a line can hold against the board later.
+pub(crate) async fn chain_text(site: Arc<Site>, after: i64, most: i64) -> Answer<String> {
+    blocking(site, move |board| {
+        board.database.read(|connection| {
+            let found = chain::links(connection, after, most)?;
+            let lines = found.iter().map(|link| {
+                format!("{} {} {} {}\n", link.place, link.manifest_sha256, link.received, link.link)
+            });
+            Ok(lines.collect())
+        })
+    })
+    .await
+}

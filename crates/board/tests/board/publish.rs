@@ -1,0 +1,315 @@
+//! What is accepted, what is refused, and what is said of it.
+
+use std::cell::RefCell;
+use std::process::Command;
+
+use btu_publication::{ChallengeRequest, SigningKey, sha256};
+use btu_store::State;
+use serde_json::Value;
+
+use crate::databases::Stored;
+use crate::support::{Made, Publisher, Sent, Server, btu, curl, publish};
+
+fn api(server: &Server, id: &str) -> Value {
+    let answer = curl(&[&format!("{}/api/v1/runs/{id}", server.url)]);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()
+}
+
+pub(crate) fn a_published_rating_is_the_local_one(stored: &Stored) {
+    let server = stored.server();
+    let (publisher, made) = (Publisher::new("Ada"), Made::of(640.0));
+    let sent = Sent::of(&made, &publisher, &server.url);
+    let answer = sent.send(&publisher, &server.url);
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let id = answer.json()["id"].as_str().expect("an id").to_owned();
+    let local = Command::new(btu())
+        .args(["show", "r1", "--json"])
+        .env("BTU_DATA", sent.directory.path())
+        .output()
+        .expect("btu shows");
+    let local: Value = serde_json::from_slice(&local.stdout).expect("JSON");
+    let local = &local["result"]["rating"]["btu_bits_per_second"];
+    let shown = api(&server, &id);
+    let pairs = [
+        (&local["value"], &shown["bits_per_second"]),
+        (&local["interval"]["low"], &shown["interval_bits_per_second"][0]),
+        (&local["interval"]["high"], &shown["interval_bits_per_second"][1]),
+    ];
+    for (one, other) in pairs {
+        let (one, other) = (one.as_f64().expect("a rate"), other.as_f64().expect("a rate"));
+        assert!((one / other - 1.0).abs() < 1e-9, "{one} {other}");
+    }
+    assert_eq!((&shown["word"], &shown["number"]), (&"unverified".into(), &"BTU rating".into()));
+    // What was sent is what every reader gets, and the signature holds without the board.
+    let get = |name: &str| curl(&[&format!("{}/runs/{id}/{name}", server.url)]).body;
+    assert_eq!(sha256(&get("archive")), sent.manifest.archive_sha256);
+    let manifest = String::from_utf8(get("manifest")).expect("text");
+    assert_eq!(manifest, sent.manifest.text());
+    let signature = String::from_utf8(get("manifest.minisig")).expect("text");
+    publisher.key.public().expect("a key").verify(&manifest, &signature).expect("it holds");
+    minisign_verifies(&sent, &publisher, &manifest, &signature);
+    for page in
+        ["/", &format!("/runs/{id}"), &format!("/plans/{}", shown["plan"].as_str().unwrap())]
+    {
+        let page = curl(&[&format!("{}{page}", server.url)]).text();
+        assert!(page.contains("641") && page.contains("unverified"), "{page}");
+    }
+}
+
+fn minisign_verifies(sent: &Sent, publisher: &Publisher, manifest: &str, signature: &str) {
+    let file = |name: &str| sent.directory.path().join(name);
+    std::fs::write(file("check"), manifest).expect("written");
+    std::fs::write(file("check.minisig"), signature).expect("written");
+    let key = publisher.key.public().expect("a key").to_string();
+    let checked =
+        Command::new("minisign").args(["-V", "-q", "-P", &key, "-m"]).arg(file("check")).status();
+    if let Ok(status) = checked {
+        assert!(status.success());
+    } else {
+        assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "minisign is missing");
+        eprintln!("LAB SKIPPED: no minisign");
+    }
+}
+
+/// Unpacks an archive, changes its text, and seals it again as only a forger would.
+fn resealed(archive: &[u8], change: impl Fn(String) -> String) -> Vec<u8> {
+    let pipe = |arguments: &[&str], input: &[u8]| {
+        use std::io::Write;
+        let mut child = Command::new("gzip")
+            .args(arguments)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("gzip");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let input = input.to_vec();
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().expect("gzip ends").stdout;
+        writer.join().expect("written");
+        output
+    };
+    let text = String::from_utf8(pipe(&["-dc"], archive)).expect("text");
+    let (lines, _) = text.trim_end().rsplit_once('\n').expect("lines");
+    let lines = change(format!("{lines}\n"));
+    let end = format!("{{\"end\":{{\"sha256\":\"{}\"}}}}\n", sha256(lines.as_bytes()));
+    pipe(&["-c"], format!("{lines}{end}").as_bytes())
+}
+
+/// Publications that are refused, and what the refusal has to say.
+struct Forger<'a> {
+    server: &'a Server,
+    publisher: Publisher,
+}
+
+impl Forger<'_> {
+    fn fresh(&self) -> Sent {
+        Sent::of(&Made::of(100.0), &self.publisher, &self.server.url)
+    }
+
+    fn refused(&self, sent: &Sent, word: &str) {
+        let said = sent.send(&self.publisher, &self.server.url).refused();
+        assert!(said.contains(word), "{word}: {said}");
+    }
+
+    /// A fresh publication after this change.
+    fn refused_with(&self, word: &str, change: impl FnOnce(&mut Sent)) {
+        let mut sent = self.fresh();
+        change(&mut sent);
+        self.refused(&sent, word);
+    }
+
+    /// A fresh publication whose archive was changed before it was signed.
+    fn refused_archive(&self, word: &str, change: impl Fn(String) -> String) {
+        self.refused_with(word, |sent| {
+            sent.archive = resealed(&sent.archive, change);
+            sent.manifest.archive_sha256 = sha256(&sent.archive);
+        });
+    }
+}
+
+pub(crate) fn forgeries_are_refused(stored: &Stored) {
+    let server = stored.server();
+    let forger = Forger { server: &server, publisher: Publisher::new("Mallory") };
+    forged_archives(&forger);
+    forged_manifests(&forger);
+    // The same run twice.
+    let sent = forger.fresh();
+    assert_eq!(sent.send(&forger.publisher, &server.url).status, 201);
+    forger.refused(&sent, "here already");
+    // Nothing of all this was stored but the last.
+    let listed = curl(&[&format!("{}/api/v1/runs", server.url)]).json();
+    assert_eq!(listed["runs"].as_array().expect("a list").len(), 1);
+    // A blocked publisher stays outside.
+    let key = forger.publisher.key.public().expect("a key").to_string();
+    stored.command(&["block", &key]).expect("blocked");
+    forger.refused(&forger.fresh(), "no runs of this key");
+}
+
+/// The lines of cells.
+fn cells(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| line.starts_with("{\"cell\""))
+}
+
+/// The row and the block of a cell's line.
+fn row(line: &str) -> [Value; 4] {
+    let line: Value = serde_json::from_str(line).expect("JSON");
+    ["block", "component", "message_bytes", "load"].map(|name| line["cell"][name].clone())
+}
+
+fn forged_archives(forger: &Forger<'_>) {
+    // Cells that were changed after they were signed, and before: what lists say of a cell is not
+    // what the cell says.
+    let rate = "\"goodput_bits_per_second\":100000000.0";
+    let faster = |text: String| text.replacen(rate, &rate.replace('1', "9"), 1);
+    forger.refused_with("not the one that was signed", |sent| {
+        sent.archive = resealed(&sent.archive, faster);
+    });
+    forger.refused_archive("differ", faster);
+    // A cell of another run.
+    let other = RefCell::new(String::new());
+    resealed(&forger.fresh().archive, |text| {
+        other.borrow_mut().clone_from(&text);
+        text
+    });
+    let other = other.into_inner();
+    let of_other = |own: &str| cells(&other).find(|line| row(line) == row(own)).expect("all rows");
+    forger.refused_archive("where the seed of its plan puts it", |text| {
+        let own = cells(&text).next().expect("a cell");
+        text.replacen(own, of_other(own), 1)
+    });
+    forger.refused_archive("is in it twice", |text| {
+        let (own, next) = (cells(&text).next(), cells(&text).nth(1));
+        text.replacen(own.expect("a cell"), next.expect("a cell"), 1)
+    });
+    // A rating, which no archive has, and a text of the user.
+    let rated = |text: String| text.replacen("{\"run\":{", "{\"run\":{\"rating\":1e12,", 1);
+    forger.refused_archive("rating", rated);
+    let named = |text: String| text.replacen("\"label\":null", "\"label\":\"host\"", 1);
+    forger.refused_archive("form in which runs are published", named);
+    // A bomb, garbage, and what is too large.
+    forger.refused_archive("refused at line", |text| text + &" ".repeat(64 << 20) + "\n");
+    forger.refused_with("", |sent| {
+        sent.archive = vec![0x1f, 0x8b, 8, 0, 0, 0];
+        sent.manifest.archive_sha256 = sha256(&sent.archive);
+    });
+    forger.refused_with("more than", |sent| sent.archive = vec![0; (64 << 20) + 1]);
+}
+
+fn forged_manifests(forger: &Forger<'_>) {
+    forger.refused_with("line `run`", |sent| {
+        "0199d8a2-0000-7000-8000-000000000000".clone_into(&mut sent.manifest.run);
+    });
+    forger.refused_with("line `seed`", |sent| sent.manifest.seed += 1);
+    forger.refused_with("signed for https://elsewhere", |sent| {
+        "https://elsewhere.example.org".clone_into(&mut sent.manifest.board);
+    });
+    forger.refused_with("in the future", |sent| {
+        "2126-11-22T10:00:00Z".clone_into(&mut sent.manifest.signed);
+    });
+    // Signatures: of another key, over another text, none.
+    forger.refused_with("signature", |sent| {
+        let other = SigningKey::new().expect("a key");
+        sent.signature = Some(other.sign(&sent.manifest.text()).expect("signed"));
+    });
+    forger.refused_with("signature", |sent| {
+        sent.signature = Some(forger.publisher.key.sign("other\n").expect("signed"));
+    });
+    forger.refused_with("no signature of minisign", |sent| {
+        sent.signature = Some("nothing".to_owned());
+    });
+}
+
+pub(crate) fn what_breaks_the_rules_is_not_ranked(stored: &Stored) {
+    let server = stored.server();
+    let publisher = Publisher::new("Ada");
+    let part = publish(&Made { is_part: true, ..Made::of(500.0) }, &publisher, &server);
+    let stopped = Made { state: State::Interrupted, rows: Some(40), ..Made::of(9000.0) };
+    let stopped = publish(&stopped, &publisher, &server);
+    let whole = publish(&Made::of(300.0), &publisher, &server);
+    let [part, stopped, whole] = [part, stopped, whole].map(|run| api(&server, &run.id));
+    assert_eq!(part["number"], "Part of a BTU rating");
+    assert_ne!(part["plan"], whole["plan"]);
+    assert_eq!(stopped["number"], "Part of a BTU rating");
+    assert!(stopped["why_not_ranked"].as_str().expect("a reason").contains("missing"), "{stopped}");
+    let plan = whole["plan"].as_str().expect("a plan");
+    let page = curl(&[&format!("{}/plans/{plan}", server.url)]).text();
+    let (ranking, newest) = page.split_once("Newest runs").expect("two lists");
+    let id = stopped["id"].as_str().expect("an id");
+    assert!(!ranking.contains(id) && newest.contains(id), "{page}");
+    // Nothing else calls it a rating either.
+    let page = curl(&[&format!("{}/runs/{id}", server.url)]).text();
+    assert!(page.contains("Part of a BTU rating") && page.contains("Not ranked"), "{page}");
+    let badge = curl(&[&format!("{}/badge/{id}.svg", server.url)]).text();
+    assert!(badge.contains("Part of a BTU rating") && badge.contains("unverified"), "{badge}");
+}
+
+fn challenge(server: &Server, key: &SigningKey, signed: &str) -> crate::support::Answer {
+    let request = ChallengeRequest { board: server.url.clone(), signed: signed.to_owned() }.text();
+    let signature = key.sign(&request).expect("signed");
+    let directory = tempfile::tempdir().expect("a directory");
+    let public = key.public().expect("a key").to_string();
+    let parts = [("request", request), ("signature", signature), ("key", public)];
+    let mut arguments = Vec::new();
+    for (name, content) in parts {
+        let file = directory.path().join(name);
+        std::fs::write(&file, content).expect("written");
+        arguments.extend(["-F".to_owned(), format!("{name}=<{}", file.display())]);
+    }
+    arguments.push(format!("{}/api/v1/challenges", server.url));
+    curl(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn now() -> String {
+    jiff::Timestamp::now().to_string()
+}
+
+pub(crate) fn challenges_come_back_once(stored: &Stored) {
+    let server = stored.server();
+    let (publisher, other) = (Publisher::new("Ada"), Publisher::new("Bob"));
+    let (first, second) = (now(), now());
+    let seed = challenge(&server, &publisher.key, &first);
+    assert_eq!(seed.status, 201, "{}", seed.text());
+    let seed = btu_publication::Challenge::read(&seed.text()).expect("a challenge").seed;
+    assert!(challenge(&server, &publisher.key, &first).refused().contains("answered already"));
+    assert_eq!(challenge(&server, &publisher.key, &second).status, 201);
+    assert!(challenge(&server, &publisher.key, "2026-01-01T00:00:00Z").refused().contains("clock"));
+    let made = || Made { seed, created: now(), ..Made::of(100.0) };
+    // Of another publisher, and from before it was given out.
+    let sent = Sent::of(&made(), &other, &server.url);
+    assert!(sent.send(&other, &server.url).refused().contains("another publisher"));
+    let early = Made { seed, ..Made::of(100.0) };
+    let early = Sent::of(&early, &publisher, &server.url);
+    assert!(early.send(&publisher, &server.url).refused().contains("before its challenge"));
+    publish(&made(), &publisher, &server);
+    let again = Sent::of(&made(), &publisher, &server.url);
+    assert!(again.send(&publisher, &server.url).refused().contains("met once"));
+    let key = publisher.key.public().expect("a key").to_string();
+    let id: String = sha256(key.as_bytes()).chars().take(16).collect();
+    let page = curl(&[&format!("{}/publishers/{id}", server.url)]).text();
+    assert!(page.contains("1 of 2 challenges came back"), "{page}");
+}
+
+pub(crate) fn the_chain_holds(stored: &Stored) {
+    let server = stored.server();
+    let publisher = Publisher::new("Ada");
+    for megabits in [100.0, 200.0] {
+        publish(&Made::of(megabits), &publisher, &server);
+    }
+    let lines = curl(&[&format!("{}/chain", server.url)]).text();
+    let mut previous = "btu-board".to_owned();
+    for line in lines.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(words[3], sha256(format!("{previous} {} {}\n", words[1], words[2]).as_bytes()));
+        words[3].clone_into(&mut previous);
+    }
+    assert_eq!(lines.lines().count(), 2);
+    assert!(stored.command(&["check"]).expect("it holds").contains("2 accepted"));
+    if let Stored::Directory(directory) = stored {
+        let file = directory.path().join("board/board.sqlite");
+        let change = rusqlite::Connection::open(file).expect("a database");
+        let sql = "UPDATE runs SET manifest = replace(manifest, 'Ada', 'Eve') WHERE place = 1";
+        change.execute(sql, []).expect("changed");
+        assert!(stored.command(&["check"]).expect_err("changed").contains("link 1"));
+    }
+}

@@ -1,0 +1,323 @@
+//! Publishers with made-up runs, and a running board.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use btu_control::environment::collect;
+use btu_publication::{Manifest, SigningKey, Visibility, sha256};
+use btu_store::{Moment, NewRun, State, Store};
+use btu_suite::cell::Row;
+use btu_suite::network::Network;
+use btu_suite::plan::{Plan, Profile};
+use btu_suite::record::{CellRecord, HostResult, NetworkResult};
+use btu_units::{Bytes, Span};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program that the board asks, which is built next to it.
+pub(crate) fn btu() -> PathBuf {
+    let path = Path::new(env!("CARGO_BIN_EXE_btu-board")).with_file_name("btu");
+    assert!(path.is_file(), "{} is missing: build it with `cargo build -p btu`", path.display());
+    path
+}
+
+/// A running board; it ends with this value.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) url: String,
+}
+
+impl Server {
+    /// Starts one on a free port; `stored` is `--directory DIR` or `--database ADDRESS`.
+    pub(crate) fn start(stored: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu-board"));
+        command.arg("serve").args(stored).args(["--listen", "127.0.0.1:0"]);
+        Self::of(command)
+    }
+
+    /// One more server of the same board, which has the address of the first.
+    pub(crate) fn another(stored: &[&str], url: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_btu-board"));
+        command.arg("serve").args(stored).args(["--listen", "127.0.0.1:0", "--url", url]);
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
+        command.stdout(Stdio::piped()).stdin(Stdio::null());
+        let mut child = command.spawn().expect("the board starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let said: Vec<String> = lines.by_ref().take(2).map(|line| line.expect("a line")).collect();
+        let listens = said.last().and_then(|line| line.strip_prefix("It listens on "));
+        let listens = listens.unwrap_or_else(|| panic!("{said:?}"));
+        Self { child, url: format!("http://{listens}") }
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it is ours");
+        self.child.wait().expect("it ends");
+    }
+
+    /// Asks it to end, and waits.
+    pub(crate) fn end(&mut self) -> bool {
+        let asked = Command::new("kill").arg(self.child.id().to_string()).status();
+        assert!(asked.expect("kill").success());
+        self.child.wait().expect("it ends").success()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a server answered.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{}", self.text()))
+    }
+
+    /// The sentence of a refusal.
+    pub(crate) fn refused(&self) -> String {
+        assert!(self.status >= 400, "{}: {}", self.status, self.text());
+        self.json()["error"].as_str().expect("a sentence").to_owned()
+    }
+}
+
+/// Asks by curl.
+pub(crate) fn curl(arguments: &[&str]) -> Answer {
+    let mut command = Command::new("curl");
+    command.args(["-sS", "--max-time", "120", "-w", "\n%{http_code}"]).args(arguments);
+    let Output { stdout, stderr, .. } = command.output().expect("curl is installed");
+    let end = stdout.iter().rposition(|octet| *octet == b'\n').expect("a status");
+    let status = String::from_utf8_lossy(&stdout[end + 1..]).into_owned();
+    // Without an answer it is 000.
+    let status = status.parse().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&stderr)));
+    Answer { status, body: stdout[..end].to_vec() }
+}
+
+/// A publisher.
+pub(crate) struct Publisher {
+    pub(crate) key: SigningKey,
+    pub(crate) name: String,
+}
+
+impl Publisher {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { key: SigningKey::new().expect("a key"), name: name.to_owned() }
+    }
+}
+
+/// A made-up run.
+pub(crate) struct Made {
+    pub(crate) megabits: f64,
+    pub(crate) processor: &'static str,
+    pub(crate) seed: u64,
+    pub(crate) state: State,
+    pub(crate) created: String,
+    /// Rows that were measured; all when absent.
+    pub(crate) rows: Option<usize>,
+    /// The network message sizes of a plan that is a part of the suite.
+    pub(crate) is_part: bool,
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl Made {
+    pub(crate) fn of(megabits: f64) -> Self {
+        Self {
+            megabits,
+            processor: "Test 9000",
+            seed: NEXT.fetch_add(1, Ordering::Relaxed),
+            state: State::Complete,
+            created: "2026-11-21T04:31:08Z".to_owned(),
+            rows: None,
+            is_part: false,
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let whole = Plan::whole(self.seed, Profile::standard(), Network::Veth);
+        if !self.is_part {
+            return whole;
+        }
+        let messages = whole.messages.iter().take(2).copied().collect();
+        Plan { messages, ..whole }
+    }
+
+    /// Stores it in the database in `directory`.
+    pub(crate) fn store(&self, directory: &Path) {
+        let mut store = Store::open(directory.join("runs.sqlite")).expect("a database");
+        let plan = self.plan();
+        let document = serde_json::to_value(&plan).expect("a plan is JSON");
+        let new = NewRun {
+            suite: btu_suite::plan::SUITE,
+            profile: &plan.profile.name,
+            network: "veth",
+            label: Some("a private word"),
+            tags: &["secret-tag".to_owned()],
+            created: &self.created,
+            seed: self.seed,
+            btu_version: "0.1.0",
+            plan: &document,
+            plan_hash: &plan.hash(),
+            planned_cells: 5000,
+        };
+        let lock = store.create_run(&new).expect("a run");
+        let mut environment = collect();
+        environment.processor.model = Some(self.processor.to_owned());
+        let environment = serde_json::to_value(&environment).expect("JSON");
+        store.save_environment(&lock, Moment::Before, &environment).expect("stored");
+        for block in 0..3 {
+            let order = plan.shuffled(block, plan.rows());
+            let measured = order.iter().take(self.rows.unwrap_or(usize::MAX));
+            for (position, row) in (0u32..).zip(measured) {
+                let cell = CellRecord { position, ..self.cell(*row, block) };
+                store.save_cell(&lock, &cell).expect("stored");
+            }
+        }
+        store.finish(&lock, self.state, "2026-11-21T05:34:08Z").expect("stored");
+    }
+
+    /// A cell of this rate, with a little noise from block to block.
+    fn cell(&self, row: Row, block: u32) -> CellRecord {
+        let goodput = self.megabits * 1e6 * (1.0 + 0.001 * f64::from(block));
+        let duration = Span::from_milliseconds(1000);
+        let is_alone = matches!(row, Row::Host { .. });
+        let network = NetworkResult {
+            bytes: Bytes::new((goodput / 8.0) as u64),
+            duration,
+            goodput_bits_per_second: goodput,
+            loss: 0.0,
+        };
+        CellRecord {
+            network: (!is_alone).then_some(network),
+            host: Some(HostResult { work: 1000, duration, overlap: 1.0 }),
+            ..CellRecord::empty(row, block, 0)
+        }
+    }
+
+    /// Its archive in published form.
+    pub(crate) fn archive(&self, board: &str) -> (TempDir, PathBuf) {
+        let directory = tempfile::tempdir().expect("a directory");
+        self.store(directory.path());
+        let file = directory.path().join("published.btu");
+        let done = Command::new(btu())
+            .args(["runs", "export", "r1", "--published", board, "-o"])
+            .arg(&file)
+            .env("BTU_DATA", directory.path())
+            .output()
+            .expect("btu runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        (directory, file)
+    }
+}
+
+/// Everything that is sent when a run is published; a test may change it.
+pub(crate) struct Sent {
+    pub(crate) directory: TempDir,
+    pub(crate) manifest: Manifest,
+    pub(crate) archive: Vec<u8>,
+    /// What is sent in the place of the signed manifest.
+    pub(crate) text: Option<String>,
+    /// What is sent in the place of the right signature.
+    pub(crate) signature: Option<String>,
+}
+
+impl Sent {
+    pub(crate) fn of(made: &Made, publisher: &Publisher, board: &str) -> Self {
+        let (directory, file) = made.archive(board);
+        let archive = std::fs::read(&file).expect("an archive");
+        let shown = Command::new(btu())
+            .args(["show", "r1", "--json"])
+            .env("BTU_DATA", directory.path())
+            .output()
+            .expect("btu shows");
+        let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+        let run = &shown["run"];
+        let text = |name: &str| run[name].as_str().expect("a text").to_owned();
+        let manifest = Manifest {
+            board: board.to_owned(),
+            run: text("uuid"),
+            archive_sha256: sha256(&archive),
+            plan_hash: text("plan_hash"),
+            seed: made.seed,
+            created: text("created"),
+            signed: "2026-11-22T10:00:00Z".to_owned(),
+            visibility: Visibility::Public,
+            name: publisher.name.clone(),
+            system: Some("an old laptop".to_owned()),
+            price: Some("500 EUR".parse().expect("a price")),
+        };
+        Self { directory, manifest, archive, text: None, signature: None }
+    }
+
+    /// The same once more.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            directory: tempfile::tempdir().expect("a directory"),
+            manifest: self.manifest.clone(),
+            archive: self.archive.clone(),
+            text: self.text.clone(),
+            signature: self.signature.clone(),
+        }
+    }
+
+    /// Sends it to `server`, which may be another than the board that was signed.
+    pub(crate) fn send(&self, publisher: &Publisher, server: &str) -> Answer {
+        let text = self.text.clone().unwrap_or_else(|| self.manifest.text());
+        let signature = self.signature.clone();
+        let signature = signature.unwrap_or_else(|| publisher.key.sign(&text).expect("signed"));
+        let key = publisher.key.public().expect("a key").to_string();
+        let parts =
+            [("manifest", text.into_bytes()), ("signature", signature.into()), ("key", key.into())];
+        let mut arguments = Vec::new();
+        for (name, content) in parts.into_iter().chain([("archive", self.archive.clone())]) {
+            let file = self.directory.path().join(name);
+            std::fs::write(&file, content).expect("written");
+            let mark = if name == "archive" { "@" } else { "<" };
+            arguments.extend(["-F".to_owned(), format!("{name}={mark}{}", file.display())]);
+        }
+        arguments.push(format!("{server}/api/v1/runs"));
+        curl(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+/// A run that was published, and its token.
+pub(crate) struct Published {
+    pub(crate) id: String,
+    pub(crate) token: String,
+}
+
+/// Publishes a made-up run.
+pub(crate) fn publish(made: &Made, publisher: &Publisher, server: &Server) -> Published {
+    publish_as(made, publisher, server, Visibility::Public)
+}
+
+pub(crate) fn publish_as(
+    made: &Made,
+    publisher: &Publisher,
+    server: &Server,
+    visibility: Visibility,
+) -> Published {
+    let mut sent = Sent::of(made, publisher, &server.url);
+    sent.manifest.visibility = visibility;
+    let answer = sent.send(publisher, &server.url);
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let answer = answer.json();
+    assert_eq!(answer["word"], "unverified");
+    let text = |name: &str| answer[name].as_str().expect("a text").to_owned();
+    Published { id: text("id"), token: text("token") }
+}
