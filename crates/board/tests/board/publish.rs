@@ -244,6 +244,27 @@ pub(crate) fn what_breaks_the_rules_is_not_ranked(stored: &Stored) {
     assert!(badge.contains("Part of a BTU rating") && badge.contains("unverified"), "{badge}");
 }
 
+/// The way of a user: `btu publish` sends a stored run, and the board has its number.
+pub(crate) fn the_command_publishes(stored: &Stored) {
+    let server = stored.server();
+    let (home, made) = (tempfile::tempdir().expect("a directory"), Made::of(320.0));
+    made.store(home.path());
+    let sent = Command::new(btu())
+        .args(["publish", "r1", "--to", &server.url, "--name", "Ada", "--price", "10 EUR", "--yes"])
+        .args(["--json", "--output"])
+        .arg(home.path())
+        .env("BTU_DATA", home.path())
+        .env("XDG_CONFIG_HOME", home.path())
+        .output()
+        .expect("btu publishes");
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let listed = curl(&[&format!("{}/api/v1/runs", server.url)]).json();
+    let run = &listed["runs"][0];
+    assert_eq!((&run["publisher"], &run["price"]), (&"Ada".into(), &"10 EUR".into()));
+    let rate = run["bits_per_second"].as_f64().expect("a rate");
+    assert!((rate / 320.32e6 - 1.0).abs() < 1e-3, "{run}");
+}
+
 fn challenge(server: &Server, key: &SigningKey, signed: &str) -> crate::support::Answer {
     let request = ChallengeRequest { board: server.url.clone(), signed: signed.to_owned() }.text();
     let signature = key.sign(&request).expect("signed");
