@@ -160,7 +160,10 @@ fn calibration() -> Value {
 fn cell() -> CellRecord {
     let row =
         Row::Network { component: Component::Send, message: Bytes::new(65536), load: Load::Idle };
-    let mut cell = CellRecord::empty(row, 0, 0);
+    let plan = plan(Network::Veth);
+    let order = plan.shuffled(0, plan.rows());
+    let position = order.iter().position(|other| *other == row).expect("a row of the plan");
+    let mut cell = CellRecord::empty(row, 0, position as u32);
     cell.faults = vec![SECRET.to_owned(), SECRET.to_owned()];
     let failures = [
         Failure::Failed { message: SECRET.to_owned() },

@@ -97,9 +97,11 @@ impl Shelf {
         let lock = self.begun(("btu", &network), &document, &plan.hash(), machines);
         for (block, megabits) in (0..).zip(megabits) {
             let latency = self.latencies.iter().cycle().nth(block as usize).copied();
-            for (position, row) in (0..).zip(plan.rows()) {
-                let rate = megabits * (1.0 + 1e-3 * f64::from((block * 7 + position * 3) % 5));
-                let mut cell = cell(row, block, position, rate);
+            let order = plan.shuffled(block, plan.rows());
+            for (number, row) in (0..).zip(plan.rows()) {
+                let rate = megabits * (1.0 + 1e-3 * f64::from((block * 7 + number * 3) % 5));
+                let position = order.iter().position(|other| *other == row).unwrap_or_default();
+                let mut cell = cell(row, block, position as u32, rate);
                 cell.machine.core_to_core_ns = latency;
                 self.store.save_cell(&lock, &cell).expect("a cell");
             }
