@@ -409,52 +409,52 @@ struct Written {
     objection: String,
 }
 
+/// Changes a run, and leads back to its page.
+async fn changed(
+    site: Arc<Site>,
+    id: String,
+    change: impl FnOnce(&Board, &str) -> Result<(), BoardError> + Send + 'static,
+) -> Answer<Response> {
+    let run = id.clone();
+    blocking(site, move |board| change(board, &run)).await?;
+    Ok(back_to(&id))
+}
+
 async fn object(
     State(site): Shared,
     Path(id): Path<String>,
-    Form(form): Form<Written>,
+    Form(Written { token, text, by_run, .. }): Form<Written>,
 ) -> Answer<Response> {
-    let run = id.clone();
-    let work = move |board: &Board| {
-        actions::object(board, &run, &form.by_run, form.token.trim(), &form.text)
-    };
-    blocking(site, work).await?;
-    Ok(back_to(&id))
+    let change =
+        move |board: &Board, id: &str| actions::object(board, id, &by_run, token.trim(), &text);
+    changed(site, id, change).await
 }
 
 async fn answer(
     State(site): Shared,
     Path(id): Path<String>,
-    Form(form): Form<Written>,
+    Form(Written { token, text, objection, .. }): Form<Written>,
 ) -> Answer<Response> {
-    let run = id.clone();
-    let work = move |board: &Board| {
-        actions::answer(board, &run, &form.objection, form.token.trim(), &form.text)
-    };
-    blocking(site, work).await?;
-    Ok(back_to(&id))
+    let change =
+        move |board: &Board, id: &str| actions::answer(board, id, &objection, token.trim(), &text);
+    changed(site, id, change).await
 }
 
 async fn withdraw(
     State(site): Shared,
     Path(id): Path<String>,
-    Form(form): Form<Written>,
+    Form(Written { token, text, .. }): Form<Written>,
 ) -> Answer<Response> {
-    let run = id.clone();
-    let work = move |board: &Board| actions::withdraw(board, &run, form.token.trim(), &form.text);
-    blocking(site, work).await?;
-    Ok(back_to(&id))
+    let change = move |board: &Board, id: &str| actions::withdraw(board, id, token.trim(), &text);
+    changed(site, id, change).await
 }
 
 async fn delete(
     State(site): Shared,
     Path(id): Path<String>,
-    Form(form): Form<Written>,
+    Form(Written { token, .. }): Form<Written>,
 ) -> Answer<Response> {
-    let run = id.clone();
-    let work = move |board: &Board| actions::delete(board, &run, form.token.trim());
-    blocking(site, work).await?;
-    Ok(back_to(&id))
+    changed(site, id, move |board, id| actions::delete(board, id, token.trim())).await
 }
 
 /// The chain's links, a line each: what a reader who notes a line can hold against the board later.
