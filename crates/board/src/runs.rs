@@ -41,6 +41,8 @@ pub struct Run {
     pub price: Option<Price>,
     /// The seed of its plan.
     pub seed: String,
+    /// When the challenge was given out that it met; absent if its seed is none.
+    pub challenged: Option<String>,
     /// When, by whom and why it was withdrawn.
     pub withdrawn: Option<Withdrawn>,
     /// When its publisher deleted it.
@@ -114,6 +116,7 @@ const COLUMNS: &str = "runs.id, runs.place, runs.uuid, runs.publisher, publisher
     runs.cpu_rounds_per_second, runs.why_not_ranked, runs.marks, runs.machine, runs.system, runs.processor, runs.cpus,
     runs.memory_bytes, runs.is_virtual, runs.kernel, runs.price_hundredths, runs.currency, runs.seed, runs.created,
     runs.spent_seconds, runs.cells, runs.btu_version, runs.withdrawn, runs.withdrawn_why, runs.withdrawn_by, runs.deleted,
+    (SELECT issued FROM challenges WHERE challenges.run = runs.id),
     (SELECT count(*) FROM objections WHERE objections.run = runs.id),
     (SELECT string_agg(publishers.name, '; ') FROM certificates JOIN publishers ON publishers.key = certificates.laboratory
      WHERE certificates.run = runs.id)";
@@ -139,7 +142,7 @@ fn read(mut row: Row) -> Run {
     let (cells, btu_version) = (row.integer(), row.text());
     let (at, why, by) = (row.maybe_text(), row.text(), row.text());
     let withdrawn = at.map(|at| Withdrawn { at, why, by });
-    let deleted = row.maybe_text();
+    let (deleted, challenged) = (row.maybe_text(), row.maybe_text());
     let objections = row.integer();
     let laboratories = row.text();
     let laboratories =
@@ -182,6 +185,7 @@ fn read(mut row: Row) -> Run {
         system,
         price,
         seed,
+        challenged,
         withdrawn,
         deleted,
         laboratories,

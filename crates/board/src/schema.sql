@@ -79,6 +79,7 @@ CREATE TABLE IF NOT EXISTS challenges (
     issued TEXT NOT NULL,
     run TEXT                          -- null until it comes back
 );
+CREATE INDEX IF NOT EXISTS challenges_by_run ON challenges (run);
 CREATE INDEX IF NOT EXISTS challenges_by_publisher ON challenges (publisher, issued);
 -- Each link is the SHA-256 of the link before it, the digest of a manifest, and the time.
 CREATE TABLE IF NOT EXISTS chain (

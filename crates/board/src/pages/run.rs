@@ -57,6 +57,13 @@ fn facts(run: &Run, place: Option<&(Place<Machine>, usize)>) -> Markup {
             dt { "Measured" } dd { (computed.created) ", " (computed.cells) " cells"
                 @if let Some(seconds) = computed.spent_seconds { " in " (super::three_digits(seconds / 60.0)) " min" }
                 ", btu " (computed.btu_version) ", seed " (run.seed) }
+            dt { "Challenge" }
+            dd {
+                @match &run.challenged {
+                    Some(at) => { "Its seed was given out by this board on " (at) "; the run came back on " (run.received) }
+                    None => "None: its seed is the publisher's own, so it is not known how many runs were measured to choose from",
+                }
+            }
             dt { "Publisher" } dd { a href=(format!("/publishers/{}", run.publisher_id)) { (run.publisher_name) } }
         }
     }

@@ -75,6 +75,7 @@ fn run_json(run: &Run) -> Value {
         "network": computed.network,
         "publisher": run.publisher_name,
         "key": run.publisher,
+        "challenged": run.challenged,
         "certified_by": run.laboratories,
         "objections": run.objections,
         "withdrawn": run.withdrawn.as_ref().map(|withdrawn| &withdrawn.why),

@@ -302,7 +302,8 @@ pub(crate) fn challenges_come_back_once(stored: &Stored) {
     let early = Made { seed, ..Made::of(100.0) };
     let early = Sent::of(&early, &publisher, &server.url);
     assert!(early.send(&publisher, &server.url).refused().contains("before its challenge"));
-    publish(&made(), &publisher, &server);
+    let met = publish(&made(), &publisher, &server);
+    assert!(api(&server, &met.id)["challenged"].is_string());
     let again = Sent::of(&made(), &publisher, &server.url);
     assert!(again.send(&publisher, &server.url).refused().contains("met once"));
     let key = publisher.key.public().expect("a key").to_string();
