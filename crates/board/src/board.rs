@@ -6,6 +6,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::database::Database;
 use crate::error::BoardError;
 use crate::program::Program;
+use crate::ranking::Rankings;
 
 /// How far a publisher's clock may be from the board's.
 pub(crate) const MOST_CLOCK_ERROR: SignedDuration = SignedDuration::from_mins(10);
@@ -19,6 +20,15 @@ pub struct Board {
     pub database: Database,
     /// The program that computes everything again.
     pub program: Program,
+    /// Rankings that need not be computed again.
+    pub(crate) rankings: Rankings,
+}
+
+impl Board {
+    /// A board at this address, which has no slash at its end.
+    pub fn new(url: String, database: Database, program: Program) -> Self {
+        Self { url, database, program, rankings: Rankings::default() }
+    }
 }
 
 /// The time of day, RFC 3339, to the second.

@@ -139,6 +139,12 @@ pub trait Connection {
     }
 }
 
+/// How many changes there were: with an equal number, everything is what it was.
+pub fn changes(connection: &mut dyn Connection) -> Result<i64, BoardError> {
+    let row = connection.first("SELECT number FROM changes WHERE one = 1", &[])?;
+    Ok(row.map_or(0, |mut row| row.integer()))
+}
+
 /// The tables, in the SQL that both databases understand.
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -162,15 +168,19 @@ impl Database {
         Ok(Self::Postgres(Box::new(postgres::Pool::open(address)?)))
     }
 
-    /// Does `work` in a transaction: all of it is stored, or nothing. It is done again if another
-    /// server changed the same rows meanwhile.
+    /// Does `work` in a transaction: all of it is stored, or nothing. No other one begins until it has
+    /// ended, whichever server of the board it is of. It is done again if the database was restarted.
     pub fn write<T>(
         &self,
         work: impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
     ) -> Result<T, BoardError> {
+        let counted = |connection: &mut dyn Connection| {
+            connection.execute("UPDATE changes SET number = number + 1 WHERE one = 1", &[])?;
+            work(connection)
+        };
         match self {
-            Self::Sqlite(pool) => pool.write(&work),
-            Self::Postgres(pool) => pool.write(&work),
+            Self::Sqlite(pool) => pool.write(&counted),
+            Self::Postgres(pool) => pool.write(&counted),
         }
     }
 
@@ -181,7 +191,7 @@ impl Database {
     ) -> Result<T, BoardError> {
         match self {
             Self::Sqlite(pool) => pool.read(&work),
-            Self::Postgres(pool) => pool.write(&work),
+            Self::Postgres(pool) => pool.read(&work),
         }
     }
 }

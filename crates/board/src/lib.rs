@@ -13,6 +13,7 @@ pub mod database;
 pub mod error;
 mod pages;
 pub mod program;
+mod ranking;
 pub mod receive;
 pub mod runs;
 pub mod server;

@@ -147,7 +147,7 @@ fn serve(
         let url = url.trim_end_matches('/').to_owned();
         let program = Program::find(program, &url)?;
         print(&format!("The board is at {url}/\nIt listens on {address}"))?;
-        let router = router(Board { url, database, program });
+        let router = router(Board::new(url, database, program));
         server::serve(listener, router, server::asked_to_end()).await;
         Ok(())
     })

@@ -229,6 +229,11 @@ impl Run {
         !token.is_empty() && btu_publication::sha256(token.as_bytes()) == self.token_sha256
     }
 
+    /// The machine as it is ranked.
+    pub fn machine_key(&self) -> Machine {
+        (self.publisher.clone(), self.computed.machine.clone())
+    }
+
     /// The machine in a line.
     pub fn machine_words(&self) -> String {
         let computed = &self.computed;
@@ -246,6 +251,20 @@ pub fn find(connection: &mut dyn Connection, id: &str) -> Result<Option<Run>, Bo
         "SELECT {COLUMNS} FROM runs JOIN publishers ON publishers.key = runs.publisher WHERE runs.id = $1"
     );
     Ok(connection.first(&sql, &[id.into()])?.map(read))
+}
+
+/// The runs of these names, in no order.
+pub fn named(connection: &mut dyn Connection, ids: &[&String]) -> Result<Vec<Run>, BoardError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places: Vec<String> = (1..=ids.len()).map(|place| format!("${place}")).collect();
+    let sql = format!(
+        "SELECT {COLUMNS} FROM runs JOIN publishers ON publishers.key = runs.publisher WHERE runs.id IN ({})",
+        places.join(", ")
+    );
+    let values: Vec<Value> = ids.iter().map(|id| Value::from(*id)).collect();
+    Ok(connection.query(&sql, &values)?.into_iter().map(read).collect())
 }
 
 /// Whether a run with this UUID is there.
@@ -340,7 +359,7 @@ pub fn entries(
 }
 
 /// A plan with public runs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     /// Its hash.
     pub hash: String,

@@ -49,7 +49,7 @@ CREATE TABLE IF NOT EXISTS runs (
     withdrawn_by TEXT,
     deleted TEXT
 );
-CREATE INDEX IF NOT EXISTS runs_by_plan ON runs (plan_hash, visibility);
+CREATE INDEX IF NOT EXISTS runs_by_plan ON runs (plan_hash, visibility, place);
 CREATE INDEX IF NOT EXISTS runs_by_publisher ON runs (publisher, received);
 CREATE TABLE IF NOT EXISTS archives (
     run TEXT PRIMARY KEY,
@@ -95,3 +95,10 @@ CREATE TABLE IF NOT EXISTS chain_end (
     link TEXT NOT NULL
 );
 INSERT INTO chain_end (one, place, link) VALUES (1, 0, 'btu-board') ON CONFLICT DO NOTHING;
+-- One row, which every change of the database holds until it is stored: changes come one after another, and whoever keeps
+-- what was computed sees whether it is still true.
+CREATE TABLE IF NOT EXISTS changes (
+    one BIGINT PRIMARY KEY,
+    number BIGINT NOT NULL
+);
+INSERT INTO changes (one, number) VALUES (1, 0) ON CONFLICT DO NOTHING;

@@ -162,10 +162,12 @@ async fn style() -> impl IntoResponse {
 async fn front(State(site): Shared) -> Answer<Markup> {
     blocking(site, |board| {
         board.database.read(|connection| {
-            let plans = runs::plans(connection, RUNS_ON_A_PAGE)?;
+            let plans = board.rankings.plans(connection)?;
             let newest = runs::listed(connection, &Asked::default(), 10)?;
             let best = match plans.first() {
-                Some(plan) => Some(pages::List::of(connection, &plan.hash, 0, 10)?),
+                Some(plan) => {
+                    Some(pages::List::of(&board.rankings, connection, &plan.hash, 0, 10)?)
+                }
                 None => None,
             };
             Ok(pages::front(&plans, best.as_ref(), &newest))
@@ -178,7 +180,7 @@ async fn front(State(site): Shared) -> Answer<Markup> {
 #[derive(Debug, Deserialize)]
 struct Part {
     #[serde(default)]
-    from: usize,
+    from: u32,
 }
 
 async fn plan(
@@ -188,7 +190,8 @@ async fn plan(
 ) -> Answer<Markup> {
     blocking(site, move |board| {
         board.database.read(|connection| {
-            let list = pages::List::of(connection, &hash, part.from, RUNS_ON_A_PAGE)?;
+            let from = part.from as usize;
+            let list = pages::List::of(&board.rankings, connection, &hash, from, RUNS_ON_A_PAGE)?;
             let asked = Asked { plan: Some(hash.clone()), ..Asked::default() };
             let newest = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
             if newest.is_empty() {
@@ -283,7 +286,7 @@ async fn run(State(site): Shared, Path(id): Path<String>, Shown(token): Shown) -
             let run = visible(connection, &id, &token)?;
             let certificates = actions::certificates(connection, &id)?;
             let objections = actions::objections(connection, &id)?;
-            let place = pages::place_of(connection, &run)?;
+            let place = pages::place_of(&board.rankings, connection, &run)?;
             Ok(pages::run(&run, &certificates, &objections, place.as_ref(), &token))
         })
     });

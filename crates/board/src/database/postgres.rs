@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use postgres::error::SqlState;
 use postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
-use postgres::{Client, Config, NoTls, Transaction};
+use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
 
 use super::{Connection, Row, SCHEMA, Value};
 use crate::error::BoardError;
@@ -16,6 +16,9 @@ const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 
 /// How often a transaction is tried: a server that was restarted has ended all connections.
 const TRIES: usize = 3;
+
+/// How long a change waits for another one, and how long a server that was stopped may hold all others up.
+const BOUNDS: &str = "SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '30s'";
 
 /// Connections that are not used at present.
 pub struct Pool {
@@ -48,7 +51,9 @@ impl Pool {
     }
 
     fn connect(&self) -> Result<Client, BoardError> {
-        self.config.connect(NoTls).map_err(|error| explain(&error))
+        let mut client = self.config.connect(NoTls).map_err(|error| explain(&error))?;
+        client.batch_execute(BOUNDS).map_err(|error| explain(&error))?;
+        Ok(client)
     }
 
     fn keep(&self, client: Client) {
@@ -59,10 +64,26 @@ impl Pool {
         &self,
         work: &impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
     ) -> Result<T, BoardError> {
+        // What waited for the change before it sees that change.
+        self.tried(IsolationLevel::ReadCommitted, work)
+    }
+
+    pub(super) fn read<T>(
+        &self,
+        work: &impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
+    ) -> Result<T, BoardError> {
+        self.tried(IsolationLevel::RepeatableRead, work)
+    }
+
+    fn tried<T>(
+        &self,
+        level: IsolationLevel,
+        work: &impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
+    ) -> Result<T, BoardError> {
         let mut tries = TRIES;
         loop {
             tries -= 1;
-            match self.once(work) {
+            match self.once(level, work) {
                 // What was not committed is not stored, so it can be done again.
                 Err(BoardError::Again(_)) if tries > 0 => {}
                 done => return done,
@@ -72,11 +93,12 @@ impl Pool {
 
     fn once<T>(
         &self,
+        level: IsolationLevel,
         work: &impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
     ) -> Result<T, BoardError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut client = idle.map_or_else(|| self.connect(), Ok)?;
-        let transaction = client.build_transaction();
+        let transaction = client.build_transaction().isolation_level(level);
         let mut transaction = transaction.start().map_err(|error| explain(&error))?;
         let done = work(&mut transaction);
         let ended = match done {
@@ -159,6 +181,10 @@ fn explain(error: &postgres::Error) -> BoardError {
     ];
     match error.code() {
         Some(code) if *code == SqlState::DISK_FULL => BoardError::Full,
+        // A NUL, which no text here has, and which no name in an address has either.
+        Some(code) if *code == SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
+            BoardError::NotFound("there is nothing of such a name".to_owned())
+        }
         Some(code) if again.contains(code) => BoardError::Again(said),
         None if error.is_closed() => BoardError::Again(said),
         _ => BoardError::database(said),

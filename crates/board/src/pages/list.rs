@@ -1,15 +1,17 @@
 //! Rankings: one list for each plan.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series, svg};
 use btu_studies::papers::btu95::{self, Corrected};
-use btu_studies::rank::{Place, places};
+use btu_studies::rank::Place;
 use maud::{Markup, PreEscaped, html};
 
 use super::{interval_words, machine, megabits, page, table, three_digits, word};
 use crate::database::Connection;
 use crate::error::BoardError;
+use crate::ranking::Rankings;
 use crate::runs::{self, Machine, Plan, Run};
 
 /// A part of the ranking of a plan, with what its rows show.
@@ -28,21 +30,18 @@ pub(crate) struct List {
 impl List {
     /// Ranks the machines of a plan, and keeps `most` places behind the first `from`.
     pub(crate) fn of(
+        rankings: &Rankings,
         connection: &mut dyn Connection,
         hash: &str,
         from: usize,
         most: usize,
     ) -> Result<Self, BoardError> {
-        let ranked = places(runs::entries(connection, hash)?);
+        let ranked = rankings.of(connection, hash)?;
         let machines = ranked.len();
-        let places: Vec<Place<Machine>> = ranked.into_iter().skip(from).take(most).collect();
-        let mut newest = BTreeMap::new();
-        for place in &places {
-            let last = place.runs.last().map(|id| runs::find(connection, id)).transpose()?;
-            if let Some(run) = last.flatten() {
-                newest.insert(place.machine.clone(), run);
-            }
-        }
+        let places: Vec<Place<Machine>> = ranked.iter().skip(from).take(most).cloned().collect();
+        let last: Vec<&String> = places.iter().filter_map(|place| place.runs.last()).collect();
+        let newest = runs::named(connection, &last)?.into_iter();
+        let newest = newest.map(|run| (run.machine_key(), run)).collect();
         Ok(Self { hash: hash.to_owned(), from, machines, places, newest })
     }
 
@@ -56,7 +55,7 @@ impl List {
 
     /// The ranking as rows; lists of whole ratings end with the machines of 1995.
     fn table(&self) -> Markup {
-        let old = if self.is_rating() { btu95::corrected() } else { Vec::new() };
+        let old = if self.is_rating() { old_machines() } else { &[] };
         html! {
             div.scroll tabindex="0" role="region" aria-label="Ranking" {
                 table {
@@ -69,7 +68,7 @@ impl List {
                     } }
                     tbody {
                         @for place in &self.places { (self.row(place)) }
-                        @for machine in &old { (old_row(machine)) }
+                        @for machine in old { (old_row(machine)) }
                     }
                 }
             }
@@ -140,6 +139,12 @@ impl List {
             }
         }
     }
+}
+
+/// The machines of 1995, which are computed from the paper's tables once.
+fn old_machines() -> &'static [Corrected] {
+    static MACHINES: OnceLock<Vec<Corrected>> = OnceLock::new();
+    MACHINES.get_or_init(btu95::corrected)
 }
 
 fn old_row(machine: &Corrected) -> Markup {
@@ -239,14 +244,14 @@ pub(crate) fn found(words: &str, found: &[Run]) -> Markup {
 
 /// The rank of a run's machine, and of how many.
 pub(crate) fn place_of(
+    rankings: &Rankings,
     connection: &mut dyn Connection,
     run: &Run,
 ) -> Result<Option<(Place<Machine>, usize)>, BoardError> {
     if run.computed.why_not_ranked.is_some() {
         return Ok(None);
     }
-    let ranked = places(runs::entries(connection, &run.computed.plan_hash)?);
-    let machines = ranked.len();
-    let place = ranked.into_iter().find(|place| place.runs.contains(&run.id));
-    Ok(place.map(|place| (place, machines)))
+    let ranked = rankings.of(connection, &run.computed.plan_hash)?;
+    let place = ranked.iter().find(|place| place.runs.contains(&run.id));
+    Ok(place.map(|place| (place.clone(), ranked.len())))
 }

@@ -54,6 +54,11 @@ impl Server {
         Self { child, url: format!("http://{listens}") }
     }
 
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it is ours");
         self.child.wait().expect("it ends");
