@@ -16,6 +16,7 @@ pub mod program;
 mod ranking;
 pub mod receive;
 pub mod runs;
+mod scratch;
 pub mod server;
 mod web;
 

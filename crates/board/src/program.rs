@@ -5,7 +5,7 @@
 //! says to a user who imports the same archive.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -16,6 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::error::BoardError;
+use crate::scratch::Scratch;
 
 /// The longest time that the program may take for one step.
 const LONGEST_STEP: Duration = Duration::from_mins(2);
@@ -40,6 +41,9 @@ const REFUSAL: i32 = 2;
 pub struct Program {
     path: PathBuf,
     board: String,
+    /// `setpriv`, by which the program ends with this one, should it be killed.
+    ends_with: Option<PathBuf>,
+    scratch: Scratch,
 }
 
 /// What the program says of the one run of an archive.
@@ -75,7 +79,18 @@ impl Program {
             );
             return Err(BoardError::Failed(what));
         }
-        Ok(Self { path, board: board.to_owned() })
+        let ends_with = std::env::var_os("PATH").and_then(|all| {
+            std::env::split_paths(&all).map(|path| path.join("setpriv")).find(|path| path.is_file())
+        });
+        Ok(Self { path, board: board.to_owned(), ends_with, scratch: Scratch::new()? })
+    }
+
+    /// A command of the program, which does not survive this process.
+    fn command(&self) -> Command {
+        let Some(setpriv) = &self.ends_with else { return Command::new(&self.path) };
+        let mut command = Command::new(setpriv);
+        command.args(["--pdeathsig", "KILL", "--"]).arg(&self.path);
+        command
     }
 
     /// What is to be said of an archive, which has to be one run in its published form.
@@ -115,6 +130,14 @@ impl Program {
         place.import(&place.written("base", base)?, 1)?;
         place.import(&place.written("other", other)?, 1)?;
         place.call(&["compare", "r1", "r2", "--format", "html", "-o", "-"])
+    }
+}
+
+/// What failed for which reason; a full disk is one that callers are told.
+fn failed(what: &str, error: &std::io::Error) -> BoardError {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => BoardError::Full,
+        _ => BoardError::Failed(format!("{what}: {error}")),
     }
 }
 
@@ -164,10 +187,9 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn new(program: &'a Program) -> Result<Self, BoardError> {
-        let directory = TempDir::with_prefix("btu-board-");
-        let directory = directory.map_err(|error| {
-            BoardError::Failed(format!("making a directory to compute in: {error}"))
-        })?;
+        let directory = TempDir::new_in(program.scratch.path());
+        let directory =
+            directory.map_err(|error| failed("making a directory to compute in", &error))?;
         Ok(Self { program, directory })
     }
 
@@ -178,7 +200,7 @@ impl<'a> Place<'a> {
     fn written(&self, name: &str, content: &[u8]) -> Result<PathBuf, BoardError> {
         let path = self.file(name);
         let written = fs::write(&path, content);
-        written.map_err(|error| BoardError::Failed(format!("writing an archive: {error}")))?;
+        written.map_err(|error| failed("writing an archive", &error))?;
         Ok(path)
     }
 
@@ -198,11 +220,10 @@ impl<'a> Place<'a> {
     /// # Errors
     /// It refuses what it was given, or it fails, or it exceeds a bound.
     fn call(&self, arguments: &[&str]) -> Result<Vec<u8>, BoardError> {
-        let failed = |error: &std::io::Error| {
-            BoardError::Failed(format!("running btu {}: {error}", arguments[0]))
-        };
+        let failed =
+            |error: &std::io::Error| failed(&format!("running btu {}", arguments[0]), error);
         let (out, said) = (self.file("out"), self.file("said"));
-        let mut command = Command::new(&self.program.path);
+        let mut command = self.program.command();
         command
             .args(arguments)
             .env_clear()
