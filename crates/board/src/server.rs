@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -16,6 +17,9 @@ const MOST_CONNECTIONS: u32 = 512;
 
 /// The longest time in which a caller sends the head of a request.
 const LONGEST_HEAD: Duration = Duration::from_secs(10);
+
+/// The longest time in which a caller reads nothing of an answer.
+const LONGEST_UNREAD: Duration = Duration::from_secs(30);
 
 /// The longest life of a connection.
 const LONGEST_CONNECTION: Duration = Duration::from_mins(10);
@@ -38,6 +42,8 @@ pub async fn serve(listener: TcpListener, router: Router, end: impl Future<Outpu
             sleep(Duration::from_millis(50)).await;
             continue;
         };
+        // A reader who reads nothing is one who is gone.
+        let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(LONGEST_UNREAD));
         let service = TowerToHyperService::new(router.clone());
         tokio::spawn(async move {
             let mut http = hyper::server::conn::http1::Builder::new();

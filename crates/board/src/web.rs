@@ -5,9 +5,10 @@ mod feeds;
 mod upload;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::extract::{DefaultBodyLimit, Form, FromRequest, Path, Query, Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION,
@@ -21,6 +22,7 @@ use btu_publication::Visibility;
 use maud::Markup;
 use serde::Deserialize;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::actions;
 use crate::board::Board;
@@ -41,16 +43,19 @@ const RUNS_ON_A_PAGE: usize = 100;
 /// What every answer needs.
 pub(crate) struct Site {
     pub(crate) board: Board,
-    pub(crate) uploads: Semaphore,
-    computed: Semaphore,
+    /// The bytes of archives that may be in memory.
+    pub(crate) room: Arc<Semaphore>,
+    pub(crate) received: Arc<Semaphore>,
+    computed: Arc<Semaphore>,
 }
 
 pub(crate) type Shared = State<Arc<Site>>;
 
 /// All addresses of a board.
 pub fn router(board: Board) -> Router {
-    let uploads = Semaphore::new(upload::MOST_UPLOADS);
-    let site = Arc::new(Site { board, uploads, computed: Semaphore::new(MOST_COMPUTED) });
+    let bounded = |most| Arc::new(Semaphore::new(most));
+    let (room, received) = (bounded(upload::ROOM_BYTES), bounded(upload::MOST_RECEIVED));
+    let site = Arc::new(Site { board, room, received, computed: bounded(MOST_COMPUTED) });
     Router::new()
         .route("/", get(front))
         .route("/plans/{hash}", get(plan))
@@ -70,11 +75,26 @@ pub fn router(board: Board) -> Router {
         .route("/style.css", get(style))
         .merge(feeds::routes())
         .merge(api::routes())
+        .merge(upload::small_routes())
+        .layer(axum::middleware::from_fn(soon))
         .layer(DefaultBodyLimit::max(LARGEST_FORM_BYTES))
         .merge(upload::routes())
         .fallback(async || BoardError::NotFound("there is nothing at this address".to_owned()))
         .layer(axum::middleware::from_fn(with_policy))
         .with_state(site)
+}
+
+/// The longest time in which a caller sends a form.
+const LONGEST_FORM: Duration = Duration::from_secs(10);
+
+/// Takes in what a caller sends before anything is done with it.
+async fn soon(request: Request, next: Next) -> Response {
+    let (head, body) = request.into_parts();
+    match timeout(LONGEST_FORM, to_bytes(body, LARGEST_FORM_BYTES)).await {
+        Ok(Ok(form)) => next.run(Request::from_parts(head, Body::from(form))).await,
+        Ok(Err(_)) => BoardError::refused("the form is too large, or does not end").into_response(),
+        Err(_) => BoardError::refused("the form takes too long").into_response(),
+    }
 }
 
 /// A browser loads nothing for these pages but their style, runs no script, and tells no site where the
@@ -141,16 +161,28 @@ pub(crate) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(BoardError::Failed(format!("a request failed: {error}"))))
 }
 
+/// Does what takes long, when `places` has one free. A caller who goes away frees none before it is done.
+pub(crate) async fn one_of<T: Send + 'static>(
+    places: &Arc<Semaphore>,
+    site: Arc<Site>,
+    work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
+) -> Result<T, BoardError> {
+    let permit = Arc::clone(places).acquire_owned().await;
+    blocking(site, move |board| {
+        let done = work(board);
+        drop(permit);
+        done
+    })
+    .await
+}
+
 /// Has the program compute something, a few at a time.
 async fn computing<T: Send + 'static>(
     site: Arc<Site>,
     work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
 ) -> Result<T, BoardError> {
-    let shared = Arc::clone(&site);
-    let permit = shared.computed.acquire().await;
-    let done = blocking(site, work).await;
-    drop(permit);
-    done
+    let computed = Arc::clone(&site.computed);
+    one_of(&computed, site, work).await
 }
 
 type Answer<T> = Result<T, BoardError>;

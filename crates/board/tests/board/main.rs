@@ -4,8 +4,11 @@
 
 mod browser;
 mod databases;
+mod full;
+mod hostile;
 mod publish;
 mod scale;
 mod server;
 mod states;
 mod support;
+mod uploads;

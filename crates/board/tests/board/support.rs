@@ -44,7 +44,8 @@ impl Server {
         Self::of(command)
     }
 
-    fn of(mut command: Command) -> Self {
+    /// Starts it by a command that may have more arguments and variables.
+    pub(crate) fn of(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stdin(Stdio::null());
         let mut child = command.spawn().expect("the board starts");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -282,6 +283,12 @@ impl Sent {
 
     /// Sends it to `server`, which may be another than the board that was signed.
     pub(crate) fn send(&self, publisher: &Publisher, server: &str) -> Answer {
+        let arguments = self.arguments(publisher, server);
+        curl(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// What curl needs to send it.
+    pub(crate) fn arguments(&self, publisher: &Publisher, server: &str) -> Vec<String> {
         let text = self.text.clone().unwrap_or_else(|| self.manifest.text());
         let signature = self.signature.clone();
         let signature = signature.unwrap_or_else(|| publisher.key.sign(&text).expect("signed"));
@@ -296,7 +303,7 @@ impl Sent {
             arguments.extend(["-F".to_owned(), format!("{name}={mark}{}", file.display())]);
         }
         arguments.push(format!("{server}/api/v1/runs"));
-        curl(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+        arguments
     }
 }
 
