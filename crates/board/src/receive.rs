@@ -221,13 +221,21 @@ struct Card {
     kernels: Vec<String>,
 }
 
+/// The longest text of an archive that is shown, in characters.
+const LONGEST_SHOWN: usize = 200;
+
+/// A text of an archive, as it can be shown in a line: its publisher may have written what it likes there.
+fn shown(text: &str) -> String {
+    btu_units::plain(text).chars().take(LONGEST_SHOWN).collect()
+}
+
 /// What lists say of a run, from what the program says of it.
 fn computed(verdict: &Verdict) -> Result<Computed, BoardError> {
     let unread = |what: &str| BoardError::Failed(format!("reading what btu says: {what}"));
     let ranking: Ranking = serde_json::from_value(verdict.ranking.clone())
         .map_err(|error| unread(&error.to_string()))?;
     let (run, result) = (&verdict.shown["run"], &verdict.shown["result"]);
-    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    let text = |value: &Json| shown(value.as_str().unwrap_or_default());
     let list = ranking.lists.first();
     let place = list.and_then(|list| list.places.first());
     let left_out = ranking.left_out.into_iter().next().map(|one| one.reason);
@@ -246,16 +254,19 @@ fn computed(verdict: &Verdict) -> Result<Computed, BoardError> {
         plan_hash: list.map_or_else(|| text(&run["plan_hash"]), |list| list.plan_hash.clone()),
         profile: text(&run["profile"]),
         network: text(&run["network"]),
-        particulars: list.map(|list| list.particulars.join("; ")).unwrap_or_default(),
+        particulars: list.map(|list| shown(&list.particulars.join("; "))).unwrap_or_default(),
         rating: place.map(|place| place.btu_bits_per_second).or(own),
         low_confidence: place.is_none_or(|place| place.low_confidence),
         cpu_rounds_per_second: place.and_then(|place| place.cpu_rounds_per_second),
         why_not_ranked,
         marks: marks(run, result),
         machine: place.map_or_else(|| "unknown".to_owned(), |place| place.machine.clone()),
-        processor: card.as_ref().and_then(|card| card.processor.clone()).unwrap_or_else(|| {
-            environment["processor"]["model"].as_str().unwrap_or("unknown processor").to_owned()
-        }),
+        processor: shown(
+            card.as_ref()
+                .and_then(|card| card.processor.as_deref())
+                .or(environment["processor"]["model"].as_str())
+                .unwrap_or("unknown processor"),
+        ),
         cpus: card.as_ref().map_or_else(
             || environment["processor"]["online"].as_i64().unwrap_or_default(),
             |card| card.cpus,
@@ -269,7 +280,7 @@ fn computed(verdict: &Verdict) -> Result<Computed, BoardError> {
             |card| card.virtual_machine,
         ),
         kernel: card
-            .and_then(|card| card.kernels.into_iter().next())
+            .and_then(|card| Some(shown(card.kernels.first()?)))
             .unwrap_or_else(|| text(&environment["kernel"]["release"])),
         created: text(&run["created"]),
         spent_seconds: run["spent_ns"].as_f64().map(|nanoseconds| nanoseconds * 1e-9),
@@ -291,7 +302,7 @@ fn marks(run: &Json, result: &Json) -> Vec<String> {
     }
     let warnings = result["warnings"].as_array().into_iter().flatten();
     let observed = warnings.filter_map(|warning| warning["observed"].as_str());
-    marks.extend(observed.map(btu_units::plain));
+    marks.extend(observed.map(shown));
     marks
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 use crate::support::Server;
-use crate::{publish, server, states};
+use crate::{hostile, publish, races, server, states};
 
 /// Where a board stores, for one test.
 pub(crate) enum Stored {
@@ -66,6 +66,12 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("withdrawal", states::withdrawn_runs_stay_to_be_seen),
     ("deletion", states::deleted_runs_are_forgotten),
     ("visibility", states::each_level_of_visibility_hides_what_it_says),
+    ("words are only words", hostile::words_are_only_words),
+    ("reports", hostile::reports_have_an_origin_of_their_own),
+    ("strange names", hostile::strange_names_find_nothing),
+    ("strange rates", hostile::strange_rates_break_nothing),
+    ("races with deletion", races::a_race_with_deletion_leaves_nothing),
+    ("races", races::races_have_one_winner),
     ("two servers", server::two_servers_are_one_board),
 ];
 

@@ -265,7 +265,7 @@ pub(crate) fn the_command_publishes(stored: &Stored) {
     assert!((rate / 320.32e6 - 1.0).abs() < 1e-3, "{run}");
 }
 
-fn challenge(server: &Server, key: &SigningKey, signed: &str) -> crate::support::Answer {
+pub(crate) fn challenge(server: &Server, key: &SigningKey, signed: &str) -> crate::support::Answer {
     let request = ChallengeRequest { board: server.url.clone(), signed: signed.to_owned() }.text();
     let signature = key.sign(&request).expect("signed");
     let directory = tempfile::tempdir().expect("a directory");
@@ -281,7 +281,7 @@ fn challenge(server: &Server, key: &SigningKey, signed: &str) -> crate::support:
     curl(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-fn now() -> String {
+pub(crate) fn now() -> String {
     jiff::Timestamp::now().to_string()
 }
 

@@ -1,0 +1,155 @@
+//! Publishers who write into archives, names and manifests what they like.
+
+use btu_publication::{ChallengeRequest, sha256};
+
+use crate::databases::{Stored, directory};
+use crate::publish::now;
+use crate::states::form;
+use crate::support::{Made, Publisher, Sent, curl, publish};
+
+/// Words that would run, move a cursor, turn the text round, or end a line of a list.
+const EVIL: &str =
+    "</title><script>alert(1)</script>\u{1b}[31m\u{202e}\u{0}\r\nSet-Cookie: a=b\u{85}";
+
+/// What a publisher writes into an archive is shown as text of one line, and is not long.
+pub(crate) fn words_are_only_words(stored: &Stored) {
+    let server = stored.server();
+    let evil: &'static str = Box::leak((EVIL.to_owned() + &"long ".repeat(4000)).into_boxed_str());
+    let made = Made { processor: evil, ..Made::of(100.0) };
+    let mallory = Publisher::new("<b onclick=alert(1)>Mallory</b>");
+    let run = publish(&made, &mallory, &server);
+    for page in [
+        "/",
+        "/runs.csv",
+        "/feed.atom",
+        "/api/v1/runs",
+        "/search?words=alert",
+        &format!("/runs/{}", run.id),
+    ] {
+        let said = curl(&[&format!("{}{page}", server.url)]);
+        assert_eq!(said.status, 200, "{page}");
+        let text = said.text();
+        let is_page = !page.contains("csv") && !page.contains("api");
+        assert!(!is_page || !text.contains("<script") && !text.contains("<b "), "{page}: {text}");
+        let control = text.chars().find(|letter| btu_units::controls(*letter) && *letter != '\n');
+        assert_eq!(control, None, "{page}");
+        assert!(text.len() < 30_000, "{page}: {}", text.len());
+    }
+}
+
+/// The report of a hostile run has an origin of its own, and runs no script but its own.
+pub(crate) fn reports_have_an_origin_of_their_own(stored: &Stored) {
+    let server = stored.server();
+    let mallory = Publisher::new("Mallory");
+    let made = || Made { processor: EVIL, ..Made::of(100.0) };
+    let [one, other] = [(); 2].map(|()| publish(&made(), &mallory, &server));
+    for page in
+        [format!("/runs/{}/report", one.id), format!("/compare?base={}&other={}", one.id, other.id)]
+    {
+        let answer = curl(&["-i", &format!("{}{page}", server.url)]).text();
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let policy = head.lines().find_map(|line| line.strip_prefix("content-security-policy: "));
+        let policy = policy.expect("a policy");
+        assert!(policy.contains("sandbox allow-scripts") && policy.contains("'none'"), "{policy}");
+        assert!(!policy.contains("allow-same-origin"), "{policy}");
+        let scripts = policy.split(';').find(|part| part.trim().starts_with("script-src"));
+        assert!(scripts.is_none_or(|scripts| !scripts.contains("unsafe")), "{policy}");
+        assert!(!head.to_lowercase().contains("set-cookie"), "{head}");
+        assert!(!body.contains("<script>alert"), "{page}");
+    }
+}
+
+/// Names that nothing has, whatever they are made of.
+pub(crate) fn strange_names_find_nothing(stored: &Stored) {
+    let server = stored.server();
+    let run = publish(&Made::of(100.0), &Publisher::new("Ada"), &server);
+    for (name, known) in [
+        ("/runs/", ""),
+        ("/plans/", ""),
+        ("/publishers/", ""),
+        ("/badge/", ".svg"),
+        ("/api/v1/runs/", ""),
+    ] {
+        for strange in [
+            "%00",
+            "a%00b",
+            "..%2f..%2fetc%2fpasswd",
+            "%0d%0aSet-Cookie:%20a=b",
+            "%27%20OR%201=1--",
+            "%ff",
+        ] {
+            let answer = curl(&["-i", &format!("{}{name}{strange}{known}", server.url)]);
+            assert!(matches!(answer.status, 400 | 404), "{name}{strange}: {}", answer.text());
+            assert!(!answer.text().to_lowercase().contains("\nset-cookie"), "{}", answer.text());
+        }
+    }
+    let shown = curl(&[&format!("{}/api/v1/runs/{}", server.url, run.id)]).json();
+    let plan = shown["plan"].as_str().expect("a plan");
+    for (from, status) in [("4294967295", 200), ("18446744073709551615", 400)] {
+        assert_eq!(curl(&[&format!("{}/plans/{plan}?from={from}", server.url)]).status, status);
+    }
+    for address in ["/search?words=%00", "/runs.csv?words=%00", "/compare?base=%00&other=x"] {
+        let status = curl(&[&format!("{}{address}", server.url)]).status;
+        assert!(matches!(status, 200 | 404), "{address}: {status}");
+    }
+    for token in ["", "%00", "0", &"f".repeat(32), &run.token[1..], &format!("{}0", run.token)] {
+        assert_eq!(form(&server, &run.id, "/deletion", &[("token", token)]).status, 403, "{token}");
+    }
+    let objections = format!("{}/runs/{}/objections", server.url, run.id);
+    assert_eq!(curl(&["-d", "by_run=a%00b&token=x&text=x", &objections]).status, 404);
+}
+
+/// Rates that no machine has are refused or shown, and break nothing.
+pub(crate) fn strange_rates_break_nothing(stored: &Stored) {
+    let server = stored.server();
+    let mallory = Publisher::new("Mallory");
+    for megabits in [0.0, -5.0, 1e-300, 1e12, 1e290] {
+        let sent = Sent::of(&Made::of(megabits), &mallory, &server.url);
+        let answer = sent.send(&mallory, &server.url);
+        eprintln!("{megabits}: {} {}", answer.status, answer.text());
+        assert!(matches!(answer.status, 201 | 422), "{megabits}: {}", answer.text());
+        let id = answer.json()["id"].as_str().map(str::to_owned);
+        for page in ["/", "/runs.csv", "/api/v1/runs", &format!("/runs/{}", id.unwrap_or_default())]
+        {
+            let status = curl(&[&format!("{}{page}", server.url)]).status;
+            assert!(status == 200 || page == "/runs/", "{page}: {status}");
+        }
+    }
+}
+
+/// Signed texts have one form: what looks like another line, name or board is refused.
+#[test]
+fn manifests_have_one_form() {
+    let stored = directory();
+    let server = stored.server();
+    let mallory = Publisher::new("Mallory");
+    let sent = Sent::of(&Made::of(100.0), &mallory, &server.url);
+    let text = sent.manifest.text();
+    let name = "name Mallory\n";
+    for (to, word) in [
+        ("name Mallory\nname Ada\n", "line 11"),
+        ("name Mallory\u{2028}name Ada\n", "not shown"),
+        ("name Mallory\u{85}visibility private\n", "not shown"),
+        ("name Mallory\rname Ada\n", "not shown"),
+        ("name \u{a0}Mallory\n", "spaces"),
+        ("n\u{430}me Mallory\n", "line 10"),
+        ("name\tMallory\n", "line 10"),
+        ("", "line 10"),
+        ("name \n", "empty"),
+    ] {
+        let mut forged = sent.copy();
+        forged.text = Some(text.replacen(name, to, 1));
+        let said = forged.send(&mallory, &server.url).refused();
+        assert!(said.contains(word), "{to:?}: {said}");
+    }
+    let mut long = sent.copy();
+    long.text = Some(text.replacen(name, &format!("name {}\n", "M".repeat(5000)), 1));
+    assert!(long.send(&mallory, &server.url).refused().contains("4096 bytes"));
+    // A request for a challenge is no manifest, though the same key signed it.
+    let request = ChallengeRequest { board: server.url.clone(), signed: now() }.text();
+    let mut other = sent.copy();
+    other.text = Some(request);
+    assert!(other.send(&mallory, &server.url).refused().contains("first line"));
+    assert_eq!(sha256(&sent.archive), sent.manifest.archive_sha256);
+    assert_eq!(sent.send(&mallory, &server.url).status, 201);
+}

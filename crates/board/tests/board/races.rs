@@ -1,0 +1,88 @@
+//! What several publishers, or one who means harm, do at once.
+
+use std::process::Command;
+use std::time::Duration;
+
+use crate::databases::Stored;
+use crate::publish::{challenge, now};
+use crate::states::form;
+use crate::support::{Answer, Made, Publisher, Sent, publish};
+
+/// What counts the rows of a query, whichever the database.
+fn count(stored: &Stored, sql: &str) -> i64 {
+    match stored {
+        Stored::Directory(directory) => {
+            let file = directory.path().join("board/board.sqlite");
+            let database = rusqlite::Connection::open(file).expect("a database");
+            database.query_row(sql, [], |row| row.get(0)).expect("a number")
+        }
+        Stored::Postgres(address) => {
+            let psql = Command::new("psql").args(["-At", "-d", address, "-c", sql]).output();
+            String::from_utf8_lossy(&psql.expect("psql").stdout).trim().parse().expect("a number")
+        }
+    }
+}
+
+/// Deletion, withdrawal and objections at once leave nothing of a deleted run.
+pub(crate) fn a_race_with_deletion_leaves_nothing(stored: &Stored) {
+    let first = stored.server();
+    let second = stored.another(&first.url);
+    let (ada, bob) = (Publisher::new("Ada"), Publisher::new("Bob"));
+    let his = publish(&Made::of(50.0), &bob, &first);
+    for n in 0..4 {
+        let hers = publish(&Made::of(100.0), &ada, &first);
+        let objection = [("by_run", his.id.as_str()), ("token", &his.token), ("text", "too fast")];
+        let withdrawal = [("token", hers.token.as_str()), ("text", "my secret reason")];
+        std::thread::scope(|scope| {
+            for server in [&first, &second] {
+                scope.spawn(|| form(server, &hers.id, "/objections", &objection));
+                scope.spawn(|| form(server, &hers.id, "/withdrawal", &withdrawal));
+            }
+            std::thread::sleep(Duration::from_millis(5 * n));
+            let token = [("token", hers.token.as_str())];
+            assert_eq!(form(&second, &hers.id, "/deletion", &token).status, 303);
+        });
+        let of_run = format!("run = '{}'", hers.id);
+        assert_eq!(count(stored, &format!("SELECT count(*) FROM objections WHERE {of_run}")), 0);
+        let why =
+            "SELECT count(*) FROM runs WHERE deleted IS NOT NULL AND withdrawn_why IS NOT NULL";
+        assert_eq!(count(stored, why), 0);
+    }
+    // One objection waits for its answer, however many are sent at once.
+    let hers = publish(&Made::of(100.0), &ada, &first);
+    let objection = [("by_run", his.id.as_str()), ("token", &his.token), ("text", "too fast")];
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let server = [&first, &second][n % 2];
+            scope.spawn(|| form(server, &hers.id, "/objections", &objection));
+        }
+    });
+    let of_run = format!("SELECT count(*) FROM objections WHERE run = '{}'", hers.id);
+    assert_eq!(count(stored, &of_run), 1);
+}
+
+/// A challenge, and a run, that come twice at once are taken once, and the other is told why.
+pub(crate) fn races_have_one_winner(stored: &Stored) {
+    let first = stored.server();
+    let second = stored.another(&first.url);
+    let ada = Publisher::new("Ada");
+    let seed = challenge(&first, &ada.key, &now()).text();
+    let seed = btu_publication::Challenge::read(&seed).expect("a challenge").seed;
+    let made = || Made { seed, created: now(), ..Made::of(100.0) };
+    let met = [(); 2].map(|()| Sent::of(&made(), &ada, &first.url));
+    let same = Sent::of(&Made::of(70.0), &ada, &first.url);
+    let again = same.copy();
+    for (one, other, why) in [(&met[0], &met[1], "met"), (&same, &again, "here already")] {
+        let answers = std::thread::scope(|scope| {
+            let one = scope.spawn(|| one.send(&ada, &first.url));
+            let other = scope.spawn(|| other.send(&ada, &second.url));
+            [one, other].map(|thread| thread.join().expect("an answer"))
+        });
+        let mut statuses = answers.each_ref().map(|answer| answer.status);
+        statuses.sort_unstable();
+        let said = answers.each_ref().map(Answer::text);
+        assert_eq!(statuses, [201, 422], "{said:?}");
+        assert!(said.iter().any(|said| said.contains(why)), "{said:?}");
+    }
+    assert!(stored.command(&["check"]).expect("one chain").contains("2 accepted"));
+}
