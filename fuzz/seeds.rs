@@ -8,6 +8,7 @@ use btu_control::protocol::{
     HelloReply, Json, PROTOCOL, PrepareRequest, Request as Call, ReserveRequest,
 };
 use btu_control::trust::{Authority, Bundle, BundleLimits, Choice, Pairing, Role};
+use btu_publication::{Challenge, ChallengeRequest, Manifest, Visibility};
 use btu_stats::Histogram;
 use btu_store::{Level, Moment, NewCell, NewRun, RunLock, State, Store};
 use btu_suite::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Word, Work};
@@ -29,6 +30,7 @@ use btu_suite::sample::Sample;
 use btu_units::{BitRate, Bytes, Span, Time};
 
 use super::table::readback::STUDIES;
+use super::table::signing_key;
 
 /// Writes seeds of `target` into `directory`.
 pub fn write(target: &str, directory: &std::path::Path) {
@@ -75,6 +77,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             b"Accepted publickey for daemon from 127.0.0.1 port 1\n".to_vec(),
             b"2026/11/24 16:33:43 [1] rsync to btu/copy from btu@x (127.0.0.1)\n".to_vec(),
         ],
+        "publication" => publications(),
         "rcp_record" => vec![b"C0644 1000000 copy.bin\n".to_vec()],
         "replies" => {
             vec![[vec![0], json(&HelloReply { name: "alpha".into(), ..Default::default() })].concat()]
@@ -90,6 +93,36 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "word" => vec![json(&Word::Ready { endpoint: Some(([127, 0, 0, 1], 9).into()) })],
         _ => Vec::new(),
     }
+}
+
+/// A manifest, a request and its answer, a key and a signature.
+fn publications() -> Vec<Vec<u8>> {
+    let manifest = Manifest {
+        board: "https://board.example.org".to_owned(),
+        run: "0199d8a2-0000-7000-8000-000000000000".to_owned(),
+        archive_sha256: "ab".repeat(32),
+        plan_hash: "1f0d".to_owned(),
+        seed: 7,
+        created: "2026-11-01T10:00:00Z".to_owned(),
+        signed: "2026-11-01T11:00:00Z".to_owned(),
+        visibility: Visibility::Public,
+        name: "Ada Example".to_owned(),
+        system: Some("a machine".to_owned()),
+        price: Some("899.50 EUR".parse().expect("a price")),
+    };
+    let request =
+        ChallengeRequest { board: manifest.board.clone(), signed: manifest.signed.clone() };
+    let key = signing_key();
+    let public = key.public().expect("a key");
+    let signature = key.sign("").expect("a signature");
+    let texts = [
+        manifest.text(),
+        request.text(),
+        Challenge { seed: 7 }.text(),
+        public.to_string(),
+        signature,
+    ];
+    texts.map(String::into_bytes).to_vec()
 }
 
 /// Calls of NFS version 3 and an answer (RFC 5531 section 9, RFC 1813): number, call, RPC 2,

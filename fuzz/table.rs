@@ -3,6 +3,9 @@
 #[path = "readback.rs"]
 pub mod readback;
 
+use std::sync::OnceLock;
+
+use btu_publication::{Challenge, ChallengeRequest, Manifest, PublicKey, SigningKey};
 use btu_studies::imports::Imported;
 use btu_suite::app::{Display, REQUEST_BYTES, Request};
 
@@ -10,7 +13,7 @@ use btu_suite::app::{Display, REQUEST_BYTES, Request};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 45] = [
+pub const TARGETS: [(&str, Decoder); 46] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", |octets| btu_store::fuzz_import(octets, readback::study)),
@@ -41,6 +44,7 @@ pub const TARGETS: [(&str, Decoder); 45] = [
     ("plan", readback::plan),
     ("policy", btu_control::fuzz::policy),
     ("probe_packet", btu_traffic::fuzz::probe_packet),
+    ("publication", publication),
     ("rcp_record", btu_load::fuzz::rcp_record),
     ("replies", btu_control::fuzz::replies),
     ("requests", btu_control::fuzz::requests),
@@ -57,6 +61,34 @@ pub const TARGETS: [(&str, Decoder); 45] = [
     ("wire_control", btu_testbed::fuzz::wire_control),
     ("word", btu_control::fuzz::word),
 ];
+
+/// What a board reads of an upload before its archive: signed texts, of which each has one form, keys and
+/// signatures.
+fn publication(octets: &[u8]) {
+    let Ok(text) = str::from_utf8(octets) else { return };
+    let texts = [
+        Manifest::read(text).map(|read| read.text()),
+        ChallengeRequest::read(text).map(|read| read.text()),
+        Challenge::read(text).map(|read| read.text()),
+    ];
+    for again in texts.into_iter().flatten() {
+        assert_eq!(again, text);
+    }
+    if let Ok(key) = text.parse::<PublicKey>() {
+        assert_eq!(key.to_string().parse::<PublicKey>().ok().as_ref(), Some(&key));
+        assert_eq!(key.file().parse::<PublicKey>().ok(), Some(key));
+    }
+    let own = signing_key().public().expect("a key");
+    drop(own.verify(text, text).map_err(|error| error.to_string()));
+    // A signature is over one text: one that holds over nothing holds over nothing else.
+    assert!(own.verify("", text).is_err() || own.verify("\n", text).is_err());
+}
+
+/// The key of the seeds' signature.
+pub fn signing_key() -> &'static SigningKey {
+    static KEY: OnceLock<SigningKey> = OnceLock::new();
+    KEY.get_or_init(|| SigningKey::new().expect("a key"))
+}
 
 /// An application's messages to a display, until one is refused. Drawing a picture again may take a
 /// second, so few are drawn.

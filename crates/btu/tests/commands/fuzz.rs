@@ -38,6 +38,7 @@ fn targets_are_sorted_and_seeds_are_good() {
         ("app_requests", 8),
         ("import_and_show", 11),
         ("plan", 13),
+        ("publication", 5),
         ("stored_network", 4),
         ("trace_file", 1),
     ] {
