@@ -151,7 +151,7 @@ fn is_same_text(one: &Path, other: &Path) -> Result<bool, BoardError> {
         Ok(flate2::read::MultiGzDecoder::new(std::io::BufReader::new(File::open(path)?)))
     };
     let compared = unpacked(one).and_then(|one| is_same(one, unpacked(other)?));
-    compared.map_err(|error| BoardError::Failed(format!("reading an archive: {error}")))
+    compared.map_err(|error| BoardError::Refused(format!("reading the archive: {error}")))
 }
 
 fn is_same(mut one: impl Read, mut other: impl Read) -> std::io::Result<bool> {

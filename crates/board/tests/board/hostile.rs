@@ -1,9 +1,11 @@
 //! Publishers who write into archives, names and manifests what they like.
 
+use std::cell::RefCell;
+
 use btu_publication::{ChallengeRequest, sha256};
 
 use crate::databases::{Stored, directory};
-use crate::publish::now;
+use crate::publish::{now, resealed};
 use crate::states::form;
 use crate::support::{Made, Publisher, Sent, curl, publish};
 
@@ -115,6 +117,46 @@ pub(crate) fn strange_rates_break_nothing(stored: &Stored) {
             assert!(status == 200 || page == "/runs/", "{page}: {status}");
         }
     }
+}
+
+/// An archive ends where its last line ends, and nests no deeper than cells do.
+#[test]
+fn archives_have_one_form() {
+    let stored = directory();
+    let server = stored.server();
+    let mallory = Publisher::new("Mallory");
+    let sent = Sent::of(&Made::of(100.0), &mallory, &server.url);
+    let packed = |text: &str| resealed(&sent.archive, |_| text.to_owned());
+    let unpacked = RefCell::new(String::new());
+    resealed(&sent.archive, |text| {
+        unpacked.borrow_mut().clone_from(&text);
+        text
+    });
+    let unpacked = unpacked.into_inner();
+    let deep = "[".repeat(1 << 20) + &"]".repeat(1 << 20);
+    let key = "{\"run\":{";
+    let with = |value: &str| unpacked.replacen(key, &format!("{key}\"label\":{value},"), 1);
+    let archives = [
+        [sent.archive.clone(), b"garbage".to_vec()].concat(),
+        [sent.archive.clone(), sent.archive.clone()].concat(),
+        [sent.archive.clone(), packed(&" ".repeat(1 << 28))].concat(),
+        packed(&with(&deep)),
+        packed(&with("1e999999")),
+        packed(&with("\"\\ud800\"")),
+        packed(&unpacked.replacen("\"seed\":", "\"seed\":-", 1)),
+        packed(&unpacked.replacen("\"seed\":", "\"seed\":NaN,\"x\":", 1)),
+        packed(&"\n".repeat(100 << 20)),
+        packed(&packed("").iter().map(|octet| char::from(*octet)).collect::<String>()),
+    ];
+    for (n, archive) in archives.into_iter().enumerate() {
+        let mut forged = sent.copy();
+        forged.manifest.archive_sha256 = sha256(&archive);
+        forged.archive = archive;
+        let answer = forged.send(&mallory, &server.url);
+        assert_eq!(answer.status, 422, "{n}: {}", answer.text());
+        assert!(answer.text().len() < 2000, "{n}: {}", answer.text());
+    }
+    assert_eq!(sent.send(&mallory, &server.url).status, 201);
 }
 
 /// Signed texts have one form: what looks like another line, name or board is refused.

@@ -73,7 +73,7 @@ fn minisign_verifies(sent: &Sent, publisher: &Publisher, manifest: &str, signatu
 }
 
 /// Unpacks an archive, changes its text, and seals it again as only a forger would.
-fn resealed(archive: &[u8], change: impl Fn(String) -> String) -> Vec<u8> {
+pub(crate) fn resealed(archive: &[u8], change: impl Fn(String) -> String) -> Vec<u8> {
     let pipe = |arguments: &[&str], input: &[u8]| {
         use std::io::Write;
         let mut child = Command::new("gzip")

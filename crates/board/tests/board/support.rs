@@ -26,6 +26,8 @@ pub(crate) fn btu() -> PathBuf {
 /// A running board; it ends with this value.
 pub(crate) struct Server {
     child: Child,
+    /// Where a server that is killed leaves what it computed.
+    _temporary: TempDir,
     pub(crate) url: String,
 }
 
@@ -46,13 +48,17 @@ impl Server {
 
     /// Starts it by a command that may have more arguments and variables.
     pub(crate) fn of(mut command: Command) -> Self {
+        let temporary = tempfile::tempdir().expect("a directory");
+        if command.get_envs().all(|(name, _)| name != "TMPDIR") {
+            command.env("TMPDIR", temporary.path());
+        }
         command.stdout(Stdio::piped()).stdin(Stdio::null());
         let mut child = command.spawn().expect("the board starts");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let said: Vec<String> = lines.by_ref().take(2).map(|line| line.expect("a line")).collect();
         let listens = said.last().and_then(|line| line.strip_prefix("It listens on "));
         let listens = listens.unwrap_or_else(|| panic!("{said:?}"));
-        Self { child, url: format!("http://{listens}") }
+        Self { child, _temporary: temporary, url: format!("http://{listens}") }
     }
 
     /// The number of its process.
