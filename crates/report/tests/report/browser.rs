@@ -35,11 +35,13 @@ fn the_report_works_in_a_browser() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("report.html");
     std::fs::write(&file, html(&SampleRun::new().page())).unwrap();
-    size(&browser, 1100, 1400);
+    browser.size(1100, 1400);
     browser.prefer("light");
-    browser.open(&file, READY);
+    let address = format!("file://{}", file.display());
+    browser.load(&address);
+    browser.wait(READY);
     nothing_complains(&browser);
-    nobody_is_asked(&browser, &file);
+    nobody_is_asked(&browser, &address);
     charts_are_drawn(&browser);
     marks_can_be_read(&browser);
     hovering_tells_values(&browser);
@@ -53,13 +55,7 @@ fn the_report_works_in_a_browser() {
     a_phone_shows_it_whole(&browser);
     picture(&browser, "report-phone");
     nothing_complains(&browser);
-    without_its_script_the_tables_say_it(&browser, &file);
-}
-
-fn size(browser: &Browser, width: u32, height: u32) {
-    let metrics =
-        json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-    browser.call("Emulation.setDeviceMetricsOverride", metrics);
+    without_its_script_the_tables_say_it(&browser, &address);
 }
 
 fn nothing_complains(browser: &Browser) {
@@ -71,8 +67,7 @@ fn nothing_complains(browser: &Browser) {
 }
 
 /// The file itself, and its embedded data.
-fn nobody_is_asked(browser: &Browser, file: &Path) {
-    let own = format!("file://{}", file.display());
+fn nobody_is_asked(browser: &Browser, own: &str) {
     let requests = browser.events("Network.requestWillBeSent");
     assert!(!requests.is_empty(), "the page itself is one");
     for request in requests {
@@ -166,10 +161,7 @@ fn series_can_be_hidden(browser: &Browser) {
     );
     // And by the keyboard.
     browser.value(&format!("document.querySelector('{toggle}').focus()"));
-    for kind in ["keyDown", "keyUp"] {
-        let key = json!({ "type": kind, "key": "Enter", "code": "Enter", "text": "\r", "windowsVirtualKeyCode": 13 });
-        browser.call("Input.dispatchKeyEvent", key);
-    }
+    browser.press("Enter");
     eventually(browser, &format!("{traces} === {before}"));
 }
 
@@ -294,7 +286,7 @@ fn marks_can_be_read(browser: &Browser) {
 /// At a phone's width nothing scrolls sideways, no word of a table is broken into letters, and no
 /// title overlaps another.
 fn a_phone_shows_it_whole(browser: &Browser) {
-    size(browser, 390, 844);
+    browser.size(390, 844);
     eventually(browser, "document.documentElement.scrollWidth <= 390");
     eventually(browser, "document.querySelector('#goodput-1 .chart').clientHeight > 600");
     // A label is as wide as its longest word at least: where it has more lines than words, a word
@@ -321,9 +313,9 @@ fn a_phone_shows_it_whole(browser: &Browser) {
     assert_eq!(overlapping, json!([]), "titles on titles");
 }
 
-fn without_its_script_the_tables_say_it(browser: &Browser, file: &Path) {
+fn without_its_script_the_tables_say_it(browser: &Browser, address: &str) {
     browser.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
-    browser.load(file);
+    browser.load(address);
     assert_eq!(count(browser, "document.querySelectorAll('figure details:not([open])').length"), 0);
     let shown =
         "[...document.querySelectorAll('.chart, .tools')].filter((one) => one.offsetParent).length";
@@ -337,12 +329,6 @@ fn picture(browser: &Browser, name: &str) {
         return;
     };
     browser.value("scrollTo(0, 0)");
-    std::fs::write(directory.join(format!("{name}.png")), screenshot(browser, false)).unwrap();
-    std::fs::write(directory.join(format!("{name}-whole.png")), screenshot(browser, true)).unwrap();
-}
-
-fn screenshot(browser: &Browser, whole: bool) -> Vec<u8> {
-    let shot = browser
-        .call("Page.captureScreenshot", json!({ "format": "png", "captureBeyondViewport": whole }));
-    STANDARD.decode(shot["data"].as_str().unwrap()).unwrap()
+    std::fs::write(directory.join(format!("{name}.png")), browser.screenshot(false)).unwrap();
+    std::fs::write(directory.join(format!("{name}-whole.png")), browser.screenshot(true)).unwrap();
 }

@@ -3,9 +3,10 @@
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 /// No network, no first-run pages, nothing in the background.
@@ -100,9 +101,8 @@ impl Browser {
         serde_json::from_slice(&bytes).expect("the browser speaks JSON")
     }
 
-    /// Opens a file, and waits until `ready` holds in it.
-    pub(crate) fn open(&self, file: &Path, ready: &str) {
-        self.load(file);
+    /// Waits until `ready` holds in the page.
+    pub(crate) fn wait(&self, ready: &str) {
         self.value(&format!(
             "new Promise((done, failed) => {{
                 const begun = Date.now();
@@ -116,11 +116,16 @@ impl Browser {
         ));
     }
 
-    /// Opens a file, and waits until the browser has read it. Scripts may still be at work, or
-    /// switched off.
-    pub(crate) fn load(&self, file: &Path) {
+    /// Opens an address, and waits until the browser has read what is there. Scripts may still be
+    /// at work, or switched off.
+    pub(crate) fn load(&self, url: &str) {
+        self.loaded_by(|| drop(self.call("Page.navigate", json!({ "url": url }))));
+    }
+
+    /// Waits until the browser has read the page that `ask` asks for.
+    pub(crate) fn loaded_by(&self, ask: impl FnOnce()) {
         self.events.borrow_mut().clear();
-        self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
+        ask();
         while self.events("Page.loadEventFired").is_empty() {
             let event = self.read("Page.loadEventFired");
             self.events.borrow_mut().push(event);
@@ -148,6 +153,29 @@ impl Browser {
             .filter(|event| event["method"] == json!(method))
             .map(|event| event["params"].clone())
             .collect()
+    }
+
+    /// The size of the window.
+    pub(crate) fn size(&self, width: u32, height: u32) {
+        let metrics =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+    }
+
+    /// Presses and releases Enter or Tab.
+    pub(crate) fn press(&self, key: &str) {
+        let (code, text) = if key == "Enter" { (13, "\r") } else { (9, "") };
+        for kind in ["keyDown", "keyUp"] {
+            let key = json!({ "type": kind, "key": key, "code": key, "text": text, "windowsVirtualKeyCode": code });
+            self.call("Input.dispatchKeyEvent", key);
+        }
+    }
+
+    /// A picture of the window, or of the whole page, as PNG.
+    pub(crate) fn screenshot(&self, whole: bool) -> Vec<u8> {
+        let asked = json!({ "format": "png", "captureBeyondViewport": whole });
+        let shot = self.call("Page.captureScreenshot", asked);
+        STANDARD.decode(text(&shot["data"])).expect("base64")
     }
 
     /// `light` or `dark`.
