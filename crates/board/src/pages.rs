@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, html};
 
 pub(crate) use list::{List, found, front, place_of, plan};
 pub(crate) use run::{closed, run};
-pub(crate) use text::rules;
+pub(crate) use text::{publish, rules};
 
 use crate::database::Connection;
 use crate::error::BoardError;
@@ -38,6 +38,7 @@ fn page(title: &str, content: &Markup) -> Markup {
                     nav aria-label="Board" {
                         a href="/" { "Rankings" }
                         a href="/rules" { "What the words mean" }
+                        a href="/publish" { "How to publish" }
                         a href="/runs.csv" { "CSV" }
                         a href="/feed.atom" { "Atom" }
                     }
@@ -49,21 +50,26 @@ fn page(title: &str, content: &Markup) -> Markup {
                 }
                 main id="content" { (content) }
                 footer {
-                    p { "Every number here was computed by the board from the raw cells of a run, and not by its publisher." }
+                    p { "Every number here was computed by the board from the raw measurements of a run, and not by its publisher." }
                 }
             }
         }
     }
 }
 
-/// A page that says what went wrong.
-pub(crate) fn error(sentence: &str) -> Markup {
+/// A page that says what went wrong, or what became of what was here.
+pub(crate) fn error(error: &BoardError) -> Markup {
+    let title = match error {
+        BoardError::NotFound(_) => "Nothing is here",
+        BoardError::Gone(_) => "This run was deleted",
+        _ => "That did not work",
+    };
     let content = html! {
-        h1 { "That did not work" }
-        p { (first_upper(sentence)) "." }
+        h1 { (title) }
+        p { (first_upper(&error.sentence())) "." }
         p { a href="/" { "To the rankings" } }
     };
-    page("That did not work", &content)
+    page(title, &content)
 }
 
 fn first_upper(sentence: &str) -> String {
@@ -128,22 +134,21 @@ fn table(caption: &str, runs: &[Run]) -> Markup {
             table {
                 caption { (caption) }
                 thead { tr {
-                    th scope="col" { "Run" } th scope="col" { "Machine" } th scope="col" { "What it is" }
-                    th.number scope="col" { "Mb/s" } th scope="col" { "Standing" } th scope="col" { "Network" }
-                    th scope="col" { "Profile" } th scope="col" { "Publisher" } th scope="col" { "Received" }
+                    th scope="col" { "Machine" } th.number scope="col" { "Mb/s" } th scope="col" { "Standing" }
+                    th scope="col" { "What it is" } th scope="col" { "Profile, network" } th scope="col" { "Publisher" }
+                    th scope="col" { "Received" } th scope="col" { "Run" }
                 } }
                 tbody {
                     @for run in runs {
                         tr class=[run.withdrawn.is_some().then_some("withdrawn")] {
-                            th scope="row" { a href=(format!("/runs/{}", run.id)) { (&run.id) } }
-                            td { (machine(run)) }
-                            td { (run.number_name()) }
+                            th scope="row" { a href=(format!("/runs/{}", run.id)) { (machine(run)) } }
                             td.number { (rate_words(run).trim_end_matches(" Mb/s")) }
                             td { (word(run)) }
-                            td { (run.computed.network) }
-                            td { (run.computed.profile) }
+                            td { (run.number_name()) }
+                            td { (run.computed.profile) ", " (run.computed.network) }
                             td { a href=(format!("/publishers/{}", run.publisher_id)) { (run.publisher_name) } }
-                            td { (day(&run.received)) }
+                            td.time { (day(&run.received)) }
+                            td { code { (&run.id) } }
                         }
                     }
                 }
@@ -202,7 +207,12 @@ impl Publisher {
 }
 
 /// The page of a publisher.
-pub(crate) fn publisher(publisher: &Publisher, runs: &[Run]) -> Markup {
+pub(crate) fn publisher(
+    id: &str,
+    publisher: &Publisher,
+    runs: &[Run],
+    older: Option<i64>,
+) -> Markup {
     let (asked, back) = publisher.challenges;
     let challenges = match asked {
         0 => "asked for no challenge: whether runs were left out is not known".to_owned(),
@@ -222,6 +232,7 @@ pub(crate) fn publisher(publisher: &Publisher, runs: &[Run]) -> Markup {
         }
         p.note { "The name is the publisher's own word; the key is what signs." }
         @if runs.is_empty() { p { "No public run." } } @else { (table("Public runs, the newest first", runs)) }
+        @if let Some(older) = older { p { a href=(format!("/publishers/{id}?before={older}")) { "Older runs" } } }
     };
     page(&publisher.name, &content)
 }

@@ -63,6 +63,7 @@ pub fn router(board: Board) -> Router {
         .route("/search", get(search))
         .route("/compare", get(compare))
         .route("/rules", get(async || pages::rules()))
+        .route("/publish", get(publish))
         .route("/runs/{id}", get(run).post(run))
         .route("/runs/{id}/report", get(report).post(report))
         .route("/runs/{id}/archive", get(archive).post(archive))
@@ -148,7 +149,7 @@ impl BoardError {
 impl IntoResponse for BoardError {
     fn into_response(self) -> Response {
         let error = self.noted();
-        (error.status(), pages::error(&error.sentence())).into_response()
+        (error.status(), pages::error(&error)).into_response()
     }
 }
 
@@ -189,6 +190,10 @@ type Answer<T> = Result<T, BoardError>;
 
 async fn style() -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/css"), (CACHE_CONTROL, "max-age=3600")], pages::STYLE)
+}
+
+async fn publish(State(site): Shared) -> Markup {
+    pages::publish(&site.board.url)
 }
 
 async fn front(State(site): Shared) -> Answer<Markup> {
@@ -235,15 +240,34 @@ async fn plan(
     .await
 }
 
-async fn publisher(State(site): Shared, Path(id): Path<String>) -> Answer<Markup> {
+/// Where a list of runs goes on, the newest first.
+#[derive(Debug, Deserialize)]
+struct Older {
+    before: Option<i64>,
+}
+
+/// Where the rest of a list begins, if it does not end here.
+fn older(listed: &[Run]) -> Option<i64> {
+    listed.last().filter(|_| listed.len() == RUNS_ON_A_PAGE).map(|run| run.place)
+}
+
+async fn publisher(
+    State(site): Shared,
+    Path(id): Path<String>,
+    Query(part): Query<Older>,
+) -> Answer<Markup> {
     blocking(site, move |board| {
         board.database.read(|connection| {
             let found = pages::Publisher::find(connection, &id)?;
             let found = found
                 .ok_or_else(|| BoardError::NotFound("there is no such publisher".to_owned()))?;
-            let asked = Asked { publisher: Some(found.key.clone()), ..Asked::default() };
+            let asked = Asked {
+                publisher: Some(found.key.clone()),
+                before: part.before,
+                ..Asked::default()
+            };
             let listed = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
-            Ok(pages::publisher(&found, &listed))
+            Ok(pages::publisher(&id, &found, &listed, older(&listed)))
         })
     })
     .await
@@ -254,15 +278,17 @@ async fn publisher(State(site): Shared, Path(id): Path<String>) -> Answer<Markup
 struct Words {
     #[serde(default)]
     words: String,
+    before: Option<i64>,
 }
 
 async fn search(State(site): Shared, Query(asked): Query<Words>) -> Answer<Markup> {
     blocking(site, move |board| {
         board.database.read(|connection| {
             let words: String = asked.words.chars().take(200).collect();
-            let asked = Asked { words: Some(words.clone()), ..Asked::default() };
+            let asked =
+                Asked { words: Some(words.clone()), before: asked.before, ..Asked::default() };
             let found = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
-            Ok(pages::found(&words, &found))
+            Ok(pages::found(&words, &found, older(&found)))
         })
     })
     .await
@@ -312,7 +338,7 @@ pub(crate) fn visible(
 }
 
 async fn run(State(site): Shared, Path(id): Path<String>, Shown(token): Shown) -> Response {
-    let asked = id.clone();
+    let (asked, is_tried) = (id.clone(), !token.is_empty());
     let shown = blocking(site, move |board| {
         board.database.read(|connection| {
             let run = visible(connection, &id, &token)?;
@@ -325,7 +351,7 @@ async fn run(State(site): Shared, Path(id): Path<String>, Shown(token): Shown) -
     match shown.await {
         Ok(page) => page.into_response(),
         Err(BoardError::Forbidden(_)) => {
-            (StatusCode::FORBIDDEN, pages::closed(&asked)).into_response()
+            (StatusCode::FORBIDDEN, pages::closed(&asked, is_tried)).into_response()
         }
         Err(error) => error.into_response(),
     }

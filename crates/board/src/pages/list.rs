@@ -8,7 +8,9 @@ use btu_studies::papers::btu95::{self, Corrected};
 use btu_studies::rank::Place;
 use maud::{Markup, PreEscaped, html};
 
-use super::{interval_words, machine, megabits, page, table, three_digits, word};
+use super::{
+    first_upper, interval_words, machine, megabits, page, rate_words, table, three_digits, word,
+};
 use crate::database::Connection;
 use crate::error::BoardError;
 use crate::ranking::Rankings;
@@ -61,10 +63,11 @@ impl List {
                 table {
                     caption { "The fastest first; machines that cannot be told apart share a rank" }
                     thead { tr {
-                        th.number scope="col" { "Rank" } th scope="col" { "Machine" } th.number scope="col" { "Mb/s" }
-                        th.number scope="col" { "95 %" } th scope="col" { "Standing of the newest run" } th.number scope="col" { "Runs" }
-                        th.number scope="col" { "Price" } th.number scope="col" { "per Mb/s" } th.number scope="col" { "CPU, rounds/s" }
-                        th scope="col" { "Kernel" } th scope="col" { "Publisher" }
+                        th.number scope="col" { "Rank" } th scope="col" { "Machine" }
+                        th.number scope="col" { "Mb/s" br; small { "95 % interval" } }
+                        th scope="col" { "Standing" br; small { "newest run" } } th scope="col" { "Publisher" }
+                        th.number scope="col" { "Runs" } th.number scope="col" { "Price" br; small { "per Mb/s" } }
+                        th.number scope="col" { "CPU alone" br; small { "rounds/s" } } th scope="col" { "Kernel" }
                     } }
                     tbody {
                         @for place in &self.places { (self.row(place)) }
@@ -84,15 +87,13 @@ impl List {
             tr {
                 td.number { (place.rank) (tied) }
                 th scope="row" { a href=(format!("/runs/{}", run.id)) { (machine(run)) } }
-                td.number { (megabits(rate.value)) (mark) }
-                td.number { (interval_words(rate.interval)) }
+                td.number { (megabits(rate.value)) (mark) @if rate.interval.is_some() { br; small { (interval_words(rate.interval)) } } }
                 td { (word(run)) }
+                td { a href=(format!("/publishers/{}", run.publisher_id)) { (run.publisher_name) } }
                 td.number { (place.runs.len()) }
-                td.number { @if let Some(price) = &run.price { (price) } }
-                td.number { @if let Some(price) = &run.price { (three_digits(price.per_megabit(rate.value))) } }
+                td.number { @if let Some(price) = &run.price { (price) br; small { (three_digits(price.per_megabit(rate.value))) } } }
                 td.number { @if let Some(rounds) = place.cpu_rounds_per_second { (three_digits(rounds)) } }
                 td { (run.computed.kernel) }
-                td { a href=(format!("/publishers/{}", run.publisher_id)) { (run.publisher_name) } }
             }
         }
     }
@@ -102,6 +103,7 @@ impl List {
         if self.places.len() < 2 {
             return None;
         }
+        let first = self.from as f64;
         let points = self.places.iter().enumerate().map(|(index, place)| {
             let rate = place.btu_bits_per_second;
             let interval = rate.interval.map(|interval| (interval.low / 1e6, interval.high / 1e6));
@@ -113,7 +115,8 @@ impl List {
             points: points.collect(),
         };
         let panel = Panel {
-            x: Axis::linear("place in the ranking"),
+            x: Axis::linear("place in the list above")
+                .within(first, self.from as f64 + self.places.len() as f64 + 1.0),
             y: Axis::linear("Mb/s"),
             height: 220,
             across: Vec::new(),
@@ -155,14 +158,12 @@ fn old_row(machine: &Corrected) -> Markup {
             td.number { "1995" }
             th scope="row" { (machine.machine.name()) br; small { (machine.configuration.processor) } }
             td.number { (three_digits(megabit)) }
-            td.number { "none" }
             td { "never repeated" }
+            td { "the paper" }
             td.number { "1" }
-            td.number { (price) " USD" }
-            td.number { (three_digits(price / megabit)) }
+            td.number { (price) " USD" br; small { (three_digits(price / megabit)) } }
             td.number {}
             td { (machine.configuration.system) }
-            td { "the paper" }
         }
     }
 }
@@ -170,28 +171,29 @@ fn old_row(machine: &Corrected) -> Markup {
 fn plan_words(profile: &str, network: &str, particulars: &str) -> String {
     let first_look = if profile == "quick" { ", a first look only" } else { "" };
     let rest = if particulars.is_empty() { String::new() } else { format!("; {particulars}") };
-    format!("{profile} profile{first_look}, network {network}{rest}")
+    first_upper(&format!("{profile} profile{first_look}, network {network}{rest}"))
 }
 
 /// The first page.
 pub(crate) fn front(plans: &[Plan], best: Option<&List>, newest: &[Run]) -> Markup {
     let content = html! {
-        h1 { "What machines give to their users while they also work" }
-        p { "A BTU rating is the rate, in Mb/s, that applications get from a machine and its network while the machine also
-             computes, reads its disk and transfers files. Publishers sign their runs; this board computes every number again
-             from the raw cells, and says with each what it is worth." }
+        h1 { "How fast machines move data while they also work" }
+        p { "btu is a benchmark of Linux machines. A BTU rating is the rate, in Mb/s, that programs get from a machine and its network
+             while the machine also computes, reads its disk and transfers files: more is better." }
+        p { "Anybody can " a href="/publish" { "publish a run" } ". This board computes each number again from the raw measurements, and
+             writes next to it what it is worth: " a href="/rules" { "what the words mean" } "." }
         @match (best, plans.first()) {
             (Some(list), Some(plan)) => {
-                h2 { (plan_words(&plan.profile, &plan.network, &plan.particulars)) }
+                h2 { "Ranking: " (plan_words(&plan.profile, &plan.network, &plan.particulars)) }
                 @if plan.title != "btu-rating" { p.warning { "These are parts of BTU ratings: comparable only within this list." } }
                 (list.table())
-                p { a href=(format!("/plans/{}", plan.hash)) { "The whole list" } }
+                p { a href=(format!("/plans/{}", plan.hash)) { "The whole list, its picture, and two runs side by side" } }
             }
-            _ => p { "Nothing has been published here yet. " code { "btu publish latest --to ADDRESS" } " does." },
+            _ => p { "Nothing is ranked here yet: " a href="/publish" { "how to publish a run" } "." },
         }
         @if plans.len() > 1 {
-            h2 { "All plans" }
-            p.note { "Only runs of one plan are ranked together." }
+            h2 { "All rankings" }
+            p.note { "A " a href="/rules#plans" { "plan" } " says what is measured and how. Only runs of one plan are ranked together." }
             ul { @for plan in plans { li {
                 a href=(format!("/plans/{}", plan.hash)) { (plan_words(&plan.profile, &plan.network, &plan.particulars)) }
                 ": " (plan.runs) @if plan.runs == 1 { " run" } @else { " runs" }
@@ -218,26 +220,50 @@ pub(crate) fn plan(list: &List, newest: &[Run]) -> Markup {
             (list.pages())
             @if let Some(picture) = list.picture() { (picture) }
         }
-        p.note { "Plan " code { (list.hash) } ". A machine's rate is the geometric mean over all its ranked runs; ? is low confidence." }
-        h2 { "Two runs side by side" }
-        form action="/compare" {
-            label for="base" { "Base" } input id="base" name="base" required maxlength="40" placeholder="a run";
-            label for="other" { "Other" } input id="other" name="other" required maxlength="40" placeholder="a run";
-            button { "Compare" }
-        }
+        p.note { a href="/rules#plans" { "Plan" } " " code { (list.hash) } ". A machine's rate is the geometric mean over all its ranked runs.
+                 ? is low confidence." }
         h2 { "Newest runs" }
         (table("Ranked or not", newest))
         p { a href=(format!("/runs.csv?plan={}", list.hash)) { "All as CSV" } }
+        h2 { "Two runs side by side" }
+        (compare(newest))
     };
     page(&title, &content)
 }
 
+/// A form for the names of two runs, which the browser offers.
+fn compare(newest: &[Run]) -> Markup {
+    let field = |name: &str, words: &str| {
+        html! {
+            label for=(name) { (words) }
+            input id=(name) name=(name) list="runs" required maxlength="40" placeholder="16 letters and digits" autocomplete="off";
+        }
+    };
+    html! {
+        form action="/compare" {
+            (field("base", "First run"))
+            (field("other", "Second run, whose differences are shown"))
+            datalist id="runs" {
+                @for run in newest { option value=(run.id) { (rate_words(run)) ", " (run.publisher_name) ", " (run.machine_words()) } }
+            }
+            button { "Compare" }
+        }
+    }
+}
+
 /// What was found by words.
-pub(crate) fn found(words: &str, found: &[Run]) -> Markup {
+pub(crate) fn found(words: &str, found: &[Run], older: Option<i64>) -> Markup {
     let content = html! {
-        h1 { "Runs with " q { (words) } }
+        @if words.trim().is_empty() { h1 { "All public runs" } } @else { h1 { "Runs with " q { (words) } } }
         @if found.is_empty() { p { "None. Words are looked for in machines, processors, kernels and names of publishers." } }
-        @else { (table("The newest first, at most a hundred", found)) }
+        @else { (table("The newest first", found)) }
+        @if let Some(older) = older {
+            form action="/search" {
+                input type="hidden" name="words" value=(words);
+                input type="hidden" name="before" value=(older);
+                button { "Older runs" }
+            }
+        }
     };
     page("Search", &content)
 }

@@ -1,5 +1,6 @@
 //! The page of a run.
 
+use btu_publication::Visibility;
 use btu_studies::rank::Place;
 use btu_units::Bytes;
 use maud::{Markup, html};
@@ -39,7 +40,9 @@ fn facts(run: &Run, place: Option<&(Place<Machine>, usize)>) -> Markup {
     let computed = &run.computed;
     html! {
         dl {
-            dt { "95 % interval" } dd { (interval_words(computed.rating.and_then(|rating| rating.interval))) " Mb/s" }
+            @if let Some(interval) = computed.rating.and_then(|rating| rating.interval) {
+                dt { "95 % interval" } dd { (interval_words(Some(interval))) " Mb/s" }
+            }
             @if let Some((place, machines)) = place {
                 dt { "Rank" }
                 dd { (place.rank) @if place.tied { " (shared)" } " of " (machines) " in "
@@ -73,7 +76,7 @@ fn facts(run: &Run, place: Option<&(Place<Machine>, usize)>) -> Markup {
 fn marks(run: &Run) -> Markup {
     html! {
         @if !run.computed.marks.is_empty() {
-            h2 { "To be said with the number" }
+            h2 { "What to know about the number" }
             ul { @for mark in &run.computed.marks { li { (first_upper(mark)) } } }
         }
     }
@@ -83,15 +86,15 @@ fn marks(run: &Run) -> Markup {
 fn file(run: &Run, name: &str, words: &str, token: &str) -> Markup {
     let address = format!("/runs/{}/{name}", run.id);
     html! {
-        @if token.is_empty() { a href=(address) { (words) } " " }
-        @else { form.inline method="post" action=(address) { input type="hidden" name="token" value=(token); button { (words) } } " " }
+        @if token.is_empty() { a href=(address) { (words) } }
+        @else { form.inline method="post" action=(address) { input type="hidden" name="token" value=(token); button { (words) } } }
     }
 }
 
 fn files(run: &Run, token: &str) -> Markup {
     html! {
         h2 { "Look for yourself" }
-        p {
+        div.files {
             (file(run, "report", "The whole report", token))
             (file(run, "archive", "The raw cells", token))
             (file(run, "manifest", "The manifest", token))
@@ -99,6 +102,18 @@ fn files(run: &Run, token: &str) -> Markup {
         }
         p.note { code { "btu runs import " (run.id) ".btu" } " brings the cells into your own database; "
             code { "btu show" } " computes the number again." }
+        @if run.visibility != Visibility::Private { (compare(run)) }
+    }
+}
+
+fn compare(run: &Run) -> Markup {
+    html! {
+        form action="/compare" {
+            input type="hidden" name="base" value=(run.id);
+            label for="other" { "Compare it with another run, whose name stands in the lists" }
+            input id="other" name="other" required maxlength="40" placeholder="16 letters and digits";
+            button { "Compare" }
+        }
     }
 }
 
@@ -194,10 +209,11 @@ fn owner(run: &Run) -> Markup {
     }
 }
 
-/// The page of a private run for a reader who shows no token.
-pub(crate) fn closed(id: &str) -> Markup {
+/// The page of a private run for a reader who shows no token, or a wrong one.
+pub(crate) fn closed(id: &str, is_tried: bool) -> Markup {
     let content = html! {
         h1 { "This run is private" }
+        @if is_tried { p.warning { "This is not its token." } }
         p { "Whoever has its token may see it." }
         form method="post" action=(format!("/runs/{id}")) {
             (token_field("token", "Token"))

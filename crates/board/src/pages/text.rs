@@ -46,6 +46,11 @@ pub(crate) fn rules() -> Markup {
         dl { @for (word, meaning) in words { dt { span class=(format!("word {word}")) { (word) } } dd { (meaning) } } }
         h2 { "What the number is called" }
         dl { @for (name, meaning) in names { dt { (name) } dd { (meaning) } } }
+        h2 id="plans" { "Plans" }
+        p { "A plan says what is measured, for how long, and over which network. Profiles are quick, a first look only, standard, and full:
+             they differ in how long and how often each cell is measured. A cell is one measurement: a kind of traffic, a size of messages,
+             and what the machine does besides. The network veth is one inside of the machine, as fast as the machine allows; others are
+             emulated lines of the rate and delay that are named." }
         h2 { "Ranking" }
         p { "Only runs of one plan are ranked together. All runs of a machine count, not the best; machines whose intervals overlap
              share a rank. Machines of one make that belong to two publishers are two machines." }
@@ -61,4 +66,25 @@ pub(crate) fn rules() -> Markup {
              private ones need their token." }
     };
     page("What the words mean", &content)
+}
+
+/// How to publish, and what a publisher and other publishers can do later.
+pub(crate) fn publish(url: &str) -> Markup {
+    let content = html! {
+        h1 { "How to publish a run" }
+        p { "Measure with btu, then send the run. Before anything is sent, btu shows what, and asks." }
+        pre { code { "btu rate --challenge " (url) "\nbtu publish latest --to " (url) " --name 'Your name'" } }
+        p { code { "--dry-run" } " shows what would be sent, and sends nothing. " code { "--visibility unlisted" }
+            " keeps a run out of all lists, and " code { "private" } " shows it only to who has its token." }
+        h2 { "Its token" }
+        p { "btu prints a token when the run is published, and keeps it in the file " code { "publications" } " next to your runs. With the token
+             you open a private run, withdraw or delete a run, and answer objections: the forms are at the end of the run's page." }
+        h2 { "Objections" }
+        p { "Publishers review each other. If a number looks wrong, open its run, and write what is wrong under \u{201c}Object to this run\u{201d}.
+             It needs a public run of your own and the token of that run. The objection and its answer stay on the page." }
+        h2 { "What a board knows" }
+        p { "The raw cells of the run, the kind of machine, and the name that you choose. " a href="/rules" { "What the words mean" }
+            " says more." }
+    };
+    page("How to publish", &content)
 }
