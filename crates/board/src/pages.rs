@@ -215,7 +215,7 @@ pub(crate) fn publisher(
 ) -> Markup {
     let (asked, back) = publisher.challenges;
     let challenges = match asked {
-        0 => "asked for no challenge: whether runs were left out is not known".to_owned(),
+        0 => "none asked for: whether other runs were left out is not known".to_owned(),
         _ => format!("{back} of {asked} challenges came back"),
     };
     let content = html! {
@@ -225,7 +225,7 @@ pub(crate) fn publisher(
             @if publisher.is_blocked { span.word.withdrawn { "takes no part any more" } }
         }
         dl {
-            dt { "Challenges" } dd { (challenges) }
+            dt { a href="/rules#challenges" { "Challenges" } } dd { (challenges) }
             dt { "Withdrawn, deleted" } dd { (publisher.withdrawn) " withdrawn, " (publisher.deleted) " deleted" }
             dt { "Since" } dd { (day(&publisher.added)) }
             dt { "Public key" } dd { code { (publisher.key) } }

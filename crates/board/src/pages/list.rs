@@ -127,7 +127,7 @@ impl List {
             notes: Vec::new(),
             panels: vec![panel],
         };
-        Some(html! { figure { (PreEscaped(svg(&picture))) } })
+        Some(html! { figure tabindex="0" { (PreEscaped(svg(&picture))) } })
     }
 
     fn pages(&self) -> Markup {
@@ -212,7 +212,7 @@ pub(crate) fn plan(list: &List, newest: &[Run]) -> Markup {
         plan_words(&computed.profile, &computed.network, &computed.particulars)
     });
     let content = html! {
-        h1 { (title) }
+        h1 { "Ranking: " (title) }
         @if list.places.is_empty() { p { "No run of this plan is ranked." } }
         @else {
             @if !list.is_rating() { p.warning { "These are parts of BTU ratings: comparable only within this list." } }

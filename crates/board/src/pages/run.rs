@@ -96,11 +96,11 @@ fn files(run: &Run, token: &str) -> Markup {
         h2 { "Look for yourself" }
         div.files {
             (file(run, "report", "The whole report", token))
-            (file(run, "archive", "The raw cells", token))
+            (file(run, "archive", "The raw measurements", token))
             (file(run, "manifest", "The manifest", token))
             (file(run, "manifest.minisig", "Its signature", token))
         }
-        p.note { code { "btu runs import " (run.id) ".btu" } " brings the cells into your own database; "
+        p.note { code { "btu runs import " (run.id) ".btu" } " brings the measurements into your own database; "
             code { "btu show" } " computes the number again." }
         @if run.visibility != Visibility::Private { (compare(run)) }
     }

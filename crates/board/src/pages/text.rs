@@ -9,7 +9,7 @@ pub(crate) fn rules() -> Markup {
     let words = [
         (
             "unverified",
-            "Its publisher signed it, and the board computed the number from the raw cells. Whether these were measured as they say is the publisher's word.",
+            "Its publisher signed it, and the board computed the number from the raw measurements. Whether these were measured as they say is the publisher's word.",
         ),
         (
             "certified",
@@ -54,7 +54,7 @@ pub(crate) fn rules() -> Markup {
         h2 { "Ranking" }
         p { "Only runs of one plan are ranked together. All runs of a machine count, not the best; machines whose intervals overlap
              share a rank. Machines of one make that belong to two publishers are two machines." }
-        h2 { "Challenges" }
+        h2 id="challenges" { "Challenges" }
         p { "The best of ten runs shows the best luck, not the best machine. "
             code { "btu rate --challenge ADDRESS" } " asks the board for a number before it measures; the number becomes the seed of the
              plan. The publisher's page says how many of them came back." }
@@ -83,7 +83,7 @@ pub(crate) fn publish(url: &str) -> Markup {
         p { "Publishers review each other. If a number looks wrong, open its run, and write what is wrong under \u{201c}Object to this run\u{201d}.
              It needs a public run of your own and the token of that run. The objection and its answer stay on the page." }
         h2 { "What a board knows" }
-        p { "The raw cells of the run, the kind of machine, and the name that you choose. " a href="/rules" { "What the words mean" }
+        p { "The raw measurements of the run, the kind of machine, and the name that you choose. " a href="/rules" { "What the words mean" }
             " says more." }
     };
     page("How to publish", &content)

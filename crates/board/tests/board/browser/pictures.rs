@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use btu_publication::Visibility;
 use btu_store::State;
 
 use super::reader::Reader;
 use crate::databases::Stored;
 use crate::states::form;
-use crate::support::{Made, Published, Publisher, Sent, Server, curl};
+use crate::support::{Made, Published, Publisher, Sent, Server, curl, publish_as};
 
 /// A machine of a publisher: its name, its words, its price, its processor, its rate, and how much
 /// its blocks differ.
@@ -61,6 +62,11 @@ pub(super) fn of_a_full_board(reader: &Reader<'_>, stored: &Stored, server: &Ser
     assert_eq!(form(server, &runs[3].id, "/objections", &objection).status, 303);
     let why = [("token", &*runs[9].token), ("text", "The disk was a RAM disk.")];
     assert_eq!(form(server, &runs[9].id, "/withdrawal", &why).status, 303);
+    let hidden = Made::of(300.0);
+    let hidden = publish_as(&hidden, &Publisher::new("Judy"), server, Visibility::Private);
+    let deleted = published(&ROWS[8], server, &|made| made);
+    let token = [("token", &*deleted.token)];
+    assert_eq!(form(server, &deleted.id, "/deletion", &token).status, 303);
     let run = |run: &Published| format!("/runs/{}", run.id);
     let [plan, publisher] = super::around(reader, &runs[3]);
     let pages = [
@@ -73,6 +79,8 @@ pub(super) fn of_a_full_board(reader: &Reader<'_>, stored: &Stored, server: &Ser
         ("withdrawn", run(&runs[9])),
         ("part", run(&part)),
         ("stopped", run(&stopped)),
+        ("private", run(&hidden)),
+        ("deleted", run(&deleted)),
         ("search", "/search?words=laptop".to_owned()),
         ("none", "/search?words=nothing".to_owned()),
         ("rules", "/rules".to_owned()),
@@ -93,8 +101,9 @@ pub(super) fn pictures(reader: &Reader<'_>, directory: &Path, name: &str, addres
     for (look, width, height, scheme) in looks {
         reader.browser.prefer(scheme);
         reader.browser.size(width, height);
-        let status = reader.go(address);
-        assert_eq!(status, if name == "missing" { 404 } else { 200 }, "{address}");
+        let refusal = [("missing", 404), ("private", 403), ("deleted", 410)];
+        let expected = refusal.iter().find(|(refused, _)| *refused == name);
+        assert_eq!(reader.go(address), expected.map_or(200, |(_, status)| *status), "{address}");
         if matches!(name, "compare" | "report") {
             reader.has_charts();
         }
