@@ -132,6 +132,12 @@ fn lists_show_what_is_public(reader: &Reader<'_>, runs: &Runs) {
     }
     assert_eq!(reader.go(&format!("/runs/{}", runs.unlisted.id)), 200);
     reader.says("unlisted");
+    // The rest of a long list: here what came before the second run.
+    for (address, listed) in [("/search?before=2", 1), (&*format!("{publisher}?before=1"), 0)] {
+        reader.go(address);
+        let rows = reader.browser.value("document.querySelectorAll('tbody tr').length");
+        assert_eq!(rows, json!(listed), "{address}");
+    }
 }
 
 fn a_token_opens_a_private_run(reader: &Reader<'_>, private: &Published) {
