@@ -146,9 +146,10 @@ fn serve(
         let url = url.unwrap_or_else(|| format!("http://{address}"));
         let url = url.trim_end_matches('/').to_owned();
         let program = Program::find(program, &url)?;
+        let end = server::asked_to_end().context("waiting for signals")?;
         print(&format!("The board is at {url}/\nIt listens on {address}"))?;
         let router = router(Board::new(url, database, program));
-        server::serve(listener, router, server::asked_to_end()).await;
+        server::serve(listener, router, end).await;
         Ok(())
     })
 }

@@ -1,8 +1,10 @@
 //! The directory in which a server's programs compute. The next server removes that of one that was killed.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use rustix::process::geteuid;
 use tempfile::TempDir;
 
 use crate::error::BoardError;
@@ -40,11 +42,14 @@ impl Scratch {
     }
 }
 
-/// What cannot be removed is another user's, or will be tried again.
+/// What cannot be removed will be tried again.
 fn remove_abandoned(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if !is_directory || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+        // No link, and of this user.
+        let is_own = |one: fs::Metadata| one.is_dir() && one.uid() == geteuid().as_raw();
+        if !entry.metadata().is_ok_and(is_own)
+            || !entry.file_name().to_string_lossy().starts_with(PREFIX)
+        {
             continue;
         }
         let Ok(directory) = File::open(entry.path()) else { continue };

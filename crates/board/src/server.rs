@@ -57,15 +57,18 @@ pub async fn serve(listener: TcpListener, router: Router, end: impl Future<Outpu
     let _ = timeout(LONGEST_END, free.acquire_many(MOST_CONNECTIONS)).await;
 }
 
-/// The end that a signal asks for.
-pub async fn asked_to_end() {
+/// The end that a signal asks for, from now on.
+///
+/// # Errors
+/// The system does not tell of signals.
+pub fn asked_to_end() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
-    let wait = async |kind| match signal(kind) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        () = wait(SignalKind::terminate()) => {}
-        () = wait(SignalKind::interrupt()) => {}
-    }
+    let (mut terminate, mut interrupt) =
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }
