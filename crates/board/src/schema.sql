@@ -51,6 +51,7 @@ CREATE TABLE IF NOT EXISTS runs (
 );
 CREATE INDEX IF NOT EXISTS runs_by_plan ON runs (plan_hash, visibility, place);
 CREATE INDEX IF NOT EXISTS runs_by_publisher ON runs (publisher, received);
+CREATE INDEX IF NOT EXISTS runs_of_publisher ON runs (publisher, place);
 CREATE TABLE IF NOT EXISTS archives (
     run TEXT PRIMARY KEY,
     archive BYTEA NOT NULL

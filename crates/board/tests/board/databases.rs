@@ -72,6 +72,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("strange rates", hostile::strange_rates_break_nothing),
     ("races with deletion", races::a_race_with_deletion_leaves_nothing),
     ("races", races::races_have_one_winner),
+    ("rankings of two servers", races::rankings_are_those_of_all_servers),
     ("two servers", server::two_servers_are_one_board),
 ];
 

@@ -116,6 +116,10 @@ pub(crate) fn strange_rates_break_nothing(stored: &Stored) {
             let status = curl(&[&format!("{}{page}", server.url)]).status;
             assert!(status == 200 || page == "/runs/", "{page}: {status}");
         }
+        let listed = curl(&[&format!("{}/api/v1/runs", server.url)]).json();
+        let plan = listed["runs"][0]["plan"].as_str().unwrap_or("none").to_owned();
+        let status = curl(&[&format!("{}/plans/{plan}", server.url)]).status;
+        assert!(status == 200 || plan == "none", "{megabits}: {status}");
     }
 }
 

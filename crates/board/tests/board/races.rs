@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::databases::Stored;
 use crate::publish::{challenge, now};
 use crate::states::form;
-use crate::support::{Answer, Made, Publisher, Sent, publish};
+use crate::support::{Answer, Made, Publisher, Sent, curl, publish};
 
 /// What counts the rows of a query, whichever the database.
 fn count(stored: &Stored, sql: &str) -> i64 {
@@ -85,4 +85,30 @@ pub(crate) fn races_have_one_winner(stored: &Stored) {
         assert!(said.iter().any(|said| said.contains(why)), "{said:?}");
     }
     assert!(stored.command(&["check"]).expect("one chain").contains("2 accepted"));
+}
+
+/// A ranking that one server keeps is not older than what another one changed.
+pub(crate) fn rankings_are_those_of_all_servers(stored: &Stored) {
+    let first = stored.server();
+    let second = stored.another(&first.url);
+    let (ada, bob) = (Publisher::new("Ada"), Publisher::new("Bob"));
+    let hers = publish(&Made::of(100.0), &ada, &first);
+    let ranked = |words: &str| {
+        for server in [&first, &second] {
+            let page = curl(&[&format!("{}/runs/{}", server.url, hers.id)]).text();
+            assert!(page.contains(words), "{words}: {page}");
+        }
+    };
+    ranked("1 of 1 in ");
+    let his = publish(&Made::of(200.0), &bob, &first);
+    ranked("2 of 2 in ");
+    let fields = [("token", his.token.as_str()), ("text", "a wrong cable")];
+    assert_eq!(form(&second, &his.id, "/withdrawal", &fields).status, 303);
+    ranked("1 of 1 in ");
+    let sent = Sent::of(&Made::of(300.0), &bob, &first.url);
+    let other = sent.send(&bob, &second.url).json();
+    ranked("2 of 2 in ");
+    let text = |name: &str| other[name].as_str().expect("a text");
+    assert_eq!(form(&first, text("id"), "/deletion", &[("token", text("token"))]).status, 303);
+    ranked("1 of 1 in ");
 }
