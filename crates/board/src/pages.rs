@@ -4,6 +4,7 @@ mod list;
 mod run;
 mod text;
 
+use btu_units::three_digits;
 use maud::{DOCTYPE, Markup, html};
 
 pub(crate) use list::{List, found, front, place_of, plan};
@@ -77,18 +78,6 @@ fn first_upper(sentence: &str) -> String {
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect::<String>().trim_end_matches('.').to_owned()
     })
-}
-
-/// Three significant digits.
-fn three_digits(value: f64) -> String {
-    let digits = if value.abs() >= 100.0 {
-        0
-    } else if value.abs() >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.digits$}")
 }
 
 /// A rate in Mb/s, without its interval.

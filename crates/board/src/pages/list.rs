@@ -6,11 +6,10 @@ use std::sync::OnceLock;
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series, svg};
 use btu_studies::papers::btu95::{self, Corrected};
 use btu_studies::rank::Place;
+use btu_units::three_digits;
 use maud::{Markup, PreEscaped, html};
 
-use super::{
-    first_upper, interval_words, machine, megabits, page, rate_words, table, three_digits, word,
-};
+use super::{first_upper, interval_words, machine, megabits, page, rate_words, table, word};
 use crate::database::Connection;
 use crate::error::BoardError;
 use crate::ranking::Rankings;

@@ -2,7 +2,7 @@
 
 use btu_publication::Visibility;
 use btu_studies::rank::Place;
-use btu_units::Bytes;
+use btu_units::{Bytes, Span, three_digits};
 use maud::{Markup, html};
 
 use super::{day, first_upper, interval_words, page, rate_words, word};
@@ -53,12 +53,12 @@ fn facts(run: &Run, place: Option<&(Place<Machine>, usize)>) -> Markup {
                 @if let Some(bytes) = computed.memory_bytes.and_then(|bytes| u64::try_from(bytes).ok()) { ", " (Bytes::new(bytes)) } }
             dt { "Kernel" } dd { "Linux " (computed.kernel) }
             @if let (Some(price), Some(rating)) = (&run.price, computed.rating) {
-                dt { "Price" } dd { (price) ", " (super::three_digits(price.per_megabit(rating.value))) " " (price.currency) " per Mb/s" }
+                dt { "Price" } dd { (price) ", " (three_digits(price.per_megabit(rating.value))) " " (price.currency) " per Mb/s" }
             }
             dt { "Plan" } dd { (computed.profile) " profile, network " (computed.network)
                 @if !computed.particulars.is_empty() { "; " (computed.particulars) } " (" code { (computed.plan_hash) } ")" }
             dt { "Measured" } dd { (computed.created) ", " (computed.cells) " cells"
-                @if let Some(seconds) = computed.spent_seconds { " in " (super::three_digits(seconds / 60.0)) " min" }
+                @if let Some(seconds) = computed.spent_seconds { " in " (Span::from_seconds_f64(seconds)) }
                 ", btu " (computed.btu_version) ", seed " (run.seed) }
             dt { "Challenge" }
             dd {
