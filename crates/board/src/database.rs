@@ -148,7 +148,7 @@ pub fn changes(connection: &mut dyn Connection) -> Result<i64, BoardError> {
 /// The tables, in the SQL that both databases understand.
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// A database; clones share it.
+/// A database.
 #[derive(Debug)]
 pub enum Database {
     /// In a file of a directory.
