@@ -51,9 +51,26 @@ impl PublicKey {
     /// # Errors
     /// It is not.
     pub fn verify(&self, text: &str, signature: &str) -> Result<(), KeyError> {
+        if !is_signature(signature) {
+            return Err(KeyError::NoSignature);
+        }
         let signature = SignatureBox::from_string(signature).map_err(|_| KeyError::NoSignature)?;
         let checked = minisign::verify(&self.0, &signature, Cursor::new(text), true, false, false);
         checked.map_err(|_| KeyError::Forged { key: self.id() })
+    }
+}
+
+/// Whether the two signatures in the content of a `.minisig` file have their lengths, which the library
+/// takes for granted: 74 and 64 octets in base64.
+fn is_signature(file: &str) -> bool {
+    let has_length = |text: &str, letters, padding| {
+        text.len() == letters
+            && text.bytes().rev().take_while(|byte| *byte == b'=').count() == padding
+    };
+    let lines: Vec<&str> = file.lines().collect();
+    match lines.as_slice() {
+        [_, of_text, _, of_comment] => has_length(of_text, 100, 1) && has_length(of_comment, 88, 2),
+        _ => false,
     }
 }
 
@@ -170,7 +187,19 @@ mod tests {
             assert!(text.parse::<PublicKey>().is_err(), "{text}");
             assert!(SigningKey::read(text).is_err(), "{text}");
         }
-        let public = SigningKey::new().unwrap().public().unwrap();
+        let key = SigningKey::new().unwrap();
+        let public = key.public().unwrap();
+        // Shorter, with every length of its last line, and longer.
+        let whole = key.sign("").unwrap();
+        public.verify("", &whole).unwrap();
+        for length in 0..whole.trim_end().len() {
+            assert!(public.verify("", &whole[..length]).is_err(), "{length}");
+        }
+        let (head, last) = whole.trim_end().rsplit_once('\n').unwrap();
+        for cut in [4, 20, 60, 84] {
+            let short = format!("{head}\n{}==\n", &last[..cut - 2]);
+            assert!(public.verify("", &short).is_err(), "{short}");
+        }
         for text in ["", "untrusted comment: x\nAAAA\ntrusted comment: y\nAAAA\n"] {
             assert!(public.verify("", text).is_err(), "{text}");
         }
