@@ -3,7 +3,7 @@
 
 use btu_publication::{Challenge, ChallengeRequest, PublicKey, Visibility, sha256};
 
-use crate::board::{Board, MOST_CLOCK_ERROR, now, random_hexadecimal};
+use crate::board::{Board, MOST_CLOCK_ERROR, moment, now, random_hexadecimal, yesterday};
 use crate::database::{Connection, Database};
 use crate::error::BoardError;
 use crate::receive::introduce;
@@ -266,7 +266,7 @@ pub fn challenge(
         return Err(BoardError::Refused(what));
     }
     let signed = asked.signed.parse::<jiff::Timestamp>().map_err(|error| refuse(&error))?;
-    if signed.duration_until(jiff::Timestamp::now()).abs() > MOST_CLOCK_ERROR {
+    if signed.duration_until(moment()).abs() > MOST_CLOCK_ERROR {
         return Err(BoardError::refused("it was signed more than ten minutes ago: set your clock"));
     }
     let seed = random_hexadecimal(8)?;
@@ -285,9 +285,8 @@ fn give_out(
     request: &str,
     seed: u64,
 ) -> Result<(), BoardError> {
-    let yesterday = (jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24)).to_string();
     let sql = "SELECT count(*) FROM challenges WHERE publisher = $1 AND issued > $2";
-    let today = connection.first(sql, &[key.into(), yesterday.into()])?;
+    let today = connection.first(sql, &[key.into(), yesterday().into()])?;
     if today.is_some_and(|mut row| row.integer() >= MOST_CHALLENGES_A_DAY) {
         return Err(BoardError::TooMany("you asked for enough challenges today".to_owned()));
     }

@@ -33,8 +33,18 @@ impl Board {
 
 /// The time of day, RFC 3339, to the second.
 pub(crate) fn now() -> String {
-    let now = jiff::Timestamp::now();
+    let now = moment();
     jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}
+
+/// The time of day: publishers' signatures and challenges are by it.
+pub(crate) fn moment() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
+/// The same time a day ago, RFC 3339.
+pub(crate) fn yesterday() -> String {
+    (moment() - SignedDuration::from_hours(24)).to_string()
 }
 
 /// Random octets as hexadecimal digits, two for each.

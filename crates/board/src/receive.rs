@@ -5,7 +5,7 @@ use btu_stats::Estimate;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::board::{Board, MOST_CLOCK_ERROR, now, random_hexadecimal};
+use crate::board::{Board, MOST_CLOCK_ERROR, moment, now, random_hexadecimal, yesterday};
 use crate::chain;
 use crate::database::{Connection, Value};
 use crate::error::BoardError;
@@ -92,7 +92,7 @@ fn check_manifest(
     }
     let signed = manifest.signed.parse::<jiff::Timestamp>();
     let signed = signed.map_err(|_| BoardError::refused("it was signed at no time"))?;
-    if signed > jiff::Timestamp::now() + MOST_CLOCK_ERROR {
+    if signed > moment() + MOST_CLOCK_ERROR {
         return Err(BoardError::refused("it was signed in the future: set your clock"));
     }
     Ok(())
@@ -143,10 +143,6 @@ pub(crate) fn introduce(
 /// A publisher's name in addresses, in which a key cannot stand.
 pub(crate) fn publisher_id(key: &PublicKey) -> String {
     sha256(key.to_string().as_bytes()).chars().take(16).collect()
-}
-
-fn yesterday() -> String {
-    (jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24)).to_string()
 }
 
 fn check_new(connection: &mut dyn Connection, manifest: &Manifest) -> Result<(), BoardError> {

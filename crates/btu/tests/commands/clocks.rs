@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The files that read the wall clock, each for something that only it can say.
-const READERS: [(&str, &str); 7] = [
+const READERS: [(&str, &str); 8] = [
+    (
+        "board/src/board.rs",
+        "when publications and challenges come, and whether they were signed soon before",
+    ),
     ("btu/src/start.rs", "when a run began and ended, as users write it"),
     ("control/src/agent/host.rs", "what controllers compare their own with"),
     ("control/src/coordinator/hosts/clock.rs", "how far it is from those of hosts"),
