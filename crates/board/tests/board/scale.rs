@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use btu_conditions::Conditions;
 
-use crate::databases::{Postgres, Stored, directory};
+use crate::databases::{Postgres, Stored, directory, is_unchanged};
 use crate::support::{Made, Publisher, Server, curl, publish};
 
 const RUNS: usize = 10_000;
@@ -130,11 +130,17 @@ fn lists_take_little_memory(server: &Server) {
 
 #[test]
 fn pages_of_ten_thousand_runs_on_sqlite() {
+    if is_unchanged() {
+        return;
+    }
     ten_thousand_runs(&directory());
 }
 
 #[test]
 fn pages_of_ten_thousand_runs_on_postgres() {
+    if is_unchanged() {
+        return;
+    }
     let Some(postgres) = Postgres::start() else { return };
     ten_thousand_runs(&postgres.database());
 }
