@@ -6,7 +6,7 @@ use btu_publication::{Challenge, ChallengeRequest, PublicKey, Visibility, sha256
 use crate::board::{Board, MOST_CLOCK_ERROR, moment, now, random_hexadecimal, yesterday};
 use crate::database::{Connection, Database};
 use crate::error::BoardError;
-use crate::receive::introduce;
+use crate::receive::{check_fewer, introduce};
 use crate::runs::{self, Run};
 
 /// The longest objection, answer and reason, in characters.
@@ -286,10 +286,8 @@ fn give_out(
     seed: u64,
 ) -> Result<(), BoardError> {
     let sql = "SELECT count(*) FROM challenges WHERE publisher = $1 AND issued > $2";
-    let today = connection.first(sql, &[key.into(), yesterday().into()])?;
-    if today.is_some_and(|mut row| row.integer() >= MOST_CHALLENGES_A_DAY) {
-        return Err(BoardError::TooMany("you asked for enough challenges today".to_owned()));
-    }
+    let why = "you asked for enough challenges today";
+    check_fewer(connection, sql, &[key.into(), yesterday().into()], MOST_CHALLENGES_A_DAY, why)?;
     let sql =
         "INSERT INTO challenges (seed, publisher, request_sha256, issued) VALUES ($1, $2, $3, $4)
         ON CONFLICT DO NOTHING";

@@ -104,13 +104,22 @@ fn check_publisher(connection: &mut dyn Connection, key: &PublicKey) -> Result<(
     if connection.first(sql, &[(&key).into()])?.is_some_and(|mut row| row.integer() != 0) {
         return Err(BoardError::refused("this board takes no runs of this key any more"));
     }
-    let yesterday = yesterday();
     let sql = "SELECT count(*) FROM runs WHERE publisher = $1 AND received > $2";
-    let today = connection.first(sql, &[key.into(), (&yesterday).into()])?;
-    if today.is_some_and(|mut row| row.integer() >= MOST_RUNS_A_DAY) {
-        return Err(BoardError::TooMany(format!(
-            "you published {MOST_RUNS_A_DAY} runs in a day: come back tomorrow"
-        )));
+    let why = format!("you published {MOST_RUNS_A_DAY} runs in a day: come back tomorrow");
+    check_fewer(connection, sql, &[key.into(), yesterday().into()], MOST_RUNS_A_DAY, &why)
+}
+
+/// Whether `sql` counts fewer than `most`; `why` is what the caller is told if not.
+pub(crate) fn check_fewer(
+    connection: &mut dyn Connection,
+    sql: &str,
+    values: &[Value],
+    most: i64,
+    why: &str,
+) -> Result<(), BoardError> {
+    let counted = connection.first(sql, values)?;
+    if counted.is_some_and(|mut row| row.integer() >= most) {
+        return Err(BoardError::TooMany(why.to_owned()));
     }
     Ok(())
 }
@@ -123,17 +132,14 @@ pub(crate) fn introduce(
 ) -> Result<(), BoardError> {
     let (key, id) = (key.to_string(), publisher_id(key));
     let known = connection.first("SELECT 1 FROM publishers WHERE key = $1", &[(&key).into()])?;
-    let sql = "SELECT count(*) FROM publishers WHERE added > $1";
-    let today = connection.first(sql, &[yesterday().into()])?;
-    if known.is_none() && today.is_some_and(|mut row| row.integer() >= MOST_NEW_PUBLISHERS_A_DAY) {
-        return Err(BoardError::TooMany(
-            "too many new publishers today: come back tomorrow".into(),
-        ));
+    if known.is_none() {
+        let sql = "SELECT count(*) FROM publishers WHERE added > $1";
+        let why = "too many new publishers today: come back tomorrow";
+        check_fewer(connection, sql, &[yesterday().into()], MOST_NEW_PUBLISHERS_A_DAY, why)?;
+        let sql = "INSERT INTO publishers (key, id, name, is_laboratory, is_blocked, added) VALUES ($1, $2, $3, 0, 0, $4)";
+        let unnamed = name.unwrap_or("not yet named");
+        connection.execute(sql, &[(&key).into(), id.into(), unnamed.into(), now().into()])?;
     }
-    let sql = "INSERT INTO publishers (key, id, name, is_laboratory, is_blocked, added) VALUES ($1, $2, $3, 0, 0, $4)
-        ON CONFLICT DO NOTHING";
-    let unnamed = name.unwrap_or("not yet named");
-    connection.execute(sql, &[(&key).into(), id.into(), unnamed.into(), now().into()])?;
     let Some(name) = name else { return Ok(()) };
     let sql = "UPDATE publishers SET name = $1 WHERE key = $2 AND is_laboratory = 0";
     connection.execute(sql, &[name.into(), key.into()])?;
@@ -179,18 +185,15 @@ fn check_run(
     Ok(())
 }
 
-/// The parts of `btu rank --json` that are read.
+/// The parts of `btu rank --json` that are read: what `btu show` does not say.
 #[derive(Deserialize)]
 struct Ranking {
     lists: Vec<List>,
     left_out: Vec<LeftOut>,
-    machines: std::collections::BTreeMap<String, Card>,
 }
 
 #[derive(Deserialize)]
 struct List {
-    title: String,
-    plan_hash: String,
     particulars: Vec<String>,
     places: Vec<Place>,
 }
@@ -198,8 +201,6 @@ struct List {
 #[derive(Deserialize)]
 struct Place {
     machine: String,
-    btu_bits_per_second: Estimate,
-    low_confidence: bool,
     cpu_rounds_per_second: Option<f64>,
 }
 
@@ -208,13 +209,11 @@ struct LeftOut {
     reason: String,
 }
 
+/// The part of the rating in `btu show --json` that is read.
 #[derive(Deserialize)]
-struct Card {
-    processor: Option<String>,
-    cpus: i64,
-    memory_bytes: Option<i64>,
-    virtual_machine: bool,
-    kernels: Vec<String>,
+struct Rated {
+    btu_bits_per_second: Estimate,
+    low_confidence: bool,
 }
 
 /// The longest text of an archive that is shown, in characters.
@@ -227,62 +226,47 @@ fn shown(text: &str) -> String {
 
 /// What lists say of a run, from what the program says of it.
 fn computed(verdict: &Verdict) -> Result<Computed, BoardError> {
-    let unread = |what: &str| BoardError::Failed(format!("reading what btu says: {what}"));
-    let ranking: Ranking = serde_json::from_value(verdict.ranking.clone())
-        .map_err(|error| unread(&error.to_string()))?;
+    let unread =
+        |error: serde_json::Error| BoardError::Failed(format!("reading what btu says: {error}"));
     let (run, result) = (&verdict.shown["run"], &verdict.shown["result"]);
+    let ranking: Ranking = serde_json::from_value(verdict.ranking.clone()).map_err(unread)?;
+    // A run that is not ranked has a number all the same, and the number is shown with the reason.
+    let rated: Option<Rated> = serde_json::from_value(result["rating"].clone()).map_err(unread)?;
     let text = |value: &Json| shown(value.as_str().unwrap_or_default());
     let list = ranking.lists.first();
     let place = list.and_then(|list| list.places.first());
     let left_out = ranking.left_out.into_iter().next().map(|one| one.reason);
-    let why_not_ranked = match (place, left_out) {
-        (_, Some(reason)) => Some(reason),
-        (None, None) => Some("it has no rating".to_owned()),
-        (Some(_), None) => None,
-    };
-    // A run that is not ranked has a number all the same, and the number is shown with the reason.
-    let rating = &result["rating"];
-    let own = serde_json::from_value(rating["btu_bits_per_second"].clone()).ok();
-    let card = ranking.machines.into_values().next();
-    let environment = &run["environments"][0][1];
+    let machine = before(run);
+    let processor = &machine["processor"];
     Ok(Computed {
-        title: list.map_or_else(|| text(&result["title"]), |list| list.title.clone()),
-        plan_hash: list.map_or_else(|| text(&run["plan_hash"]), |list| list.plan_hash.clone()),
+        title: text(&result["title"]),
+        plan_hash: text(&run["plan_hash"]),
         profile: text(&run["profile"]),
         network: text(&run["network"]),
         particulars: list.map(|list| shown(&list.particulars.join("; "))).unwrap_or_default(),
-        rating: place.map(|place| place.btu_bits_per_second).or(own),
-        low_confidence: place.is_none_or(|place| place.low_confidence),
+        rating: rated.as_ref().map(|rated| rated.btu_bits_per_second),
+        low_confidence: rated.is_none_or(|rated| rated.low_confidence),
         cpu_rounds_per_second: place.and_then(|place| place.cpu_rounds_per_second),
-        why_not_ranked,
+        why_not_ranked: left_out.or_else(|| place.is_none().then(|| "it has no rating".to_owned())),
         marks: marks(run, result),
         machine: place.map_or_else(|| "unknown".to_owned(), |place| place.machine.clone()),
-        processor: shown(
-            card.as_ref()
-                .and_then(|card| card.processor.as_deref())
-                .or(environment["processor"]["model"].as_str())
-                .unwrap_or("unknown processor"),
-        ),
-        cpus: card.as_ref().map_or_else(
-            || environment["processor"]["online"].as_i64().unwrap_or_default(),
-            |card| card.cpus,
-        ),
-        memory_bytes: card.as_ref().map_or_else(
-            || environment["memory"]["total_bytes"].as_i64(),
-            |card| card.memory_bytes,
-        ),
-        is_virtual: card.as_ref().map_or_else(
-            || environment["processor"]["virtual_machine"].as_bool().unwrap_or_default(),
-            |card| card.virtual_machine,
-        ),
-        kernel: card
-            .and_then(|card| Some(shown(card.kernels.first()?)))
-            .unwrap_or_else(|| text(&environment["kernel"]["release"])),
+        processor: shown(processor["model"].as_str().unwrap_or("unknown processor")),
+        cpus: processor["online"].as_i64().unwrap_or_default(),
+        memory_bytes: machine["memory"]["total_bytes"].as_i64(),
+        is_virtual: processor["virtual_machine"].as_bool().unwrap_or_default(),
+        kernel: text(&machine["kernel"]["release"]),
         created: text(&run["created"]),
         spent_seconds: run["spent_ns"].as_f64().map(|nanoseconds| nanoseconds * 1e-9),
         cells: run["cells"].as_i64().unwrap_or_default(),
         btu_version: text(&run["btu_version"]),
     })
+}
+
+/// The machine before the first session of a run; null if it was never looked at.
+fn before(run: &Json) -> &Json {
+    let all = run["environments"].as_array().into_iter().flatten();
+    let mut before = all.filter(|one| one[0] == "before");
+    before.next().map_or(&Json::Null, |one| &one[1])
 }
 
 /// What has to be said with the number: the profile if it is the quick one, cells that do not count,
@@ -325,11 +309,9 @@ fn meet_challenge(
     if began.is_none_or(|(created, issued)| created + MOST_CLOCK_ERROR < issued) {
         return Err(BoardError::refused("the run began before its challenge was given out"));
     }
-    let sql = "UPDATE challenges SET run = $1 WHERE seed = $2 AND run IS NULL";
-    if connection.execute(sql, &[id.into(), seed.into()])? == 1 {
-        return Ok(());
-    }
-    Err(BoardError::refused("its challenge was met meanwhile: a challenge is met once"))
+    let sql = "UPDATE challenges SET run = $1 WHERE seed = $2";
+    connection.execute(sql, &[id.into(), seed.into()])?;
+    Ok(())
 }
 
 /// A publication with everything that was found out about it.
