@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -61,9 +62,9 @@ impl Program {
     /// # Errors
     /// There is none, or it has another version than this board.
     pub fn find(path: Option<PathBuf>, board: &str) -> Result<Self, BoardError> {
-        let beside = std::env::current_exe().ok().map(|own| own.with_file_name("btu"));
-        let beside = beside.filter(|path| path.is_file());
-        let path = path.or(beside).unwrap_or_else(|| PathBuf::from("btu"));
+        let next = std::env::current_exe().ok().map(|own| own.with_file_name("btu"));
+        let next = next.filter(|path| path.is_file());
+        let path = path.or(next).unwrap_or_else(|| PathBuf::from("btu"));
         let said = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
         let said = said.map_err(|error| {
             let what = format!("starting {}: {error}; name it with --program", path.display());
@@ -97,7 +98,7 @@ impl Program {
     pub fn verdict(&self, archive: &[u8]) -> Result<Verdict, BoardError> {
         let place = Place::new(self)?;
         let archive = place.written("archive", archive)?;
-        place.import(&archive, 1)?;
+        place.import(&archive)?;
         let again = place.file("again");
         place.call(&["runs", "export", "r1", "--published", &self.board, "-o", &text(&again)])?;
         if !is_same_text(&archive, &again)? {
@@ -105,30 +106,24 @@ impl Program {
                 "the archive is not in the form in which runs are published: make it with `btu publish`",
             ));
         }
-        let json = |arguments: &[&str]| -> Result<Value, BoardError> {
-            let printed = place.call(arguments)?;
-            serde_json::from_slice(&printed).map_err(|error| {
-                BoardError::Failed(format!("reading what btu {} says: {error}", arguments[0]))
-            })
-        };
         Ok(Verdict {
-            ranking: json(&["rank", "--all", "--json"])?,
-            shown: json(&["show", "r1", "--json"])?,
+            ranking: place.json(&["rank", "--all", "--json"])?,
+            shown: place.json(&["show", "r1", "--json"])?,
         })
     }
 
     /// The report of a stored archive, a page of HTML.
     pub fn report(&self, archive: &[u8]) -> Result<Vec<u8>, BoardError> {
         let place = Place::new(self)?;
-        place.import(&place.written("archive", archive)?, 1)?;
+        place.import(&place.written("archive", archive)?)?;
         place.call(&["report", "r1", "-o", "-"])
     }
 
     /// Two stored archives side by side, a page of HTML.
     pub fn comparison(&self, base: &[u8], other: &[u8]) -> Result<Vec<u8>, BoardError> {
         let place = Place::new(self)?;
-        place.import(&place.written("base", base)?, 1)?;
-        place.import(&place.written("other", other)?, 1)?;
+        place.import(&place.written("base", base)?)?;
+        place.import(&place.written("other", other)?)?;
         place.call(&["compare", "r1", "r2", "--format", "html", "-o", "-"])
     }
 }
@@ -204,15 +199,21 @@ impl<'a> Place<'a> {
         Ok(path)
     }
 
-    /// Imports an archive that has to have this number of runs.
-    fn import(&self, archive: &Path, runs: usize) -> Result<(), BoardError> {
-        let printed = self.call(&["runs", "import", "--json", &text(archive)])?;
-        let imported: Vec<Value> = serde_json::from_slice(&printed).unwrap_or_default();
-        if imported.len() == runs {
+    /// Imports an archive of one run.
+    fn import(&self, archive: &Path) -> Result<(), BoardError> {
+        let imported: Vec<Value> = self.json(&["runs", "import", "--json", &text(archive)])?;
+        if imported.len() == 1 {
             return Ok(());
         }
-        let what = format!("the archive has {} runs, and has to have {runs}", imported.len());
+        let what = format!("the archive has {} runs, and has to have 1", imported.len());
         Err(BoardError::Refused(what))
+    }
+
+    /// What the program prints as JSON.
+    fn json<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T, BoardError> {
+        serde_json::from_slice(&self.call(arguments)?).map_err(|error| {
+            BoardError::Failed(format!("reading what btu {} says: {error}", arguments[0]))
+        })
     }
 
     /// What the program prints.

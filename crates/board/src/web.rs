@@ -246,9 +246,9 @@ struct Older {
     before: Option<i64>,
 }
 
-/// Where the rest of a list begins, if it does not end here.
-fn older(listed: &[Run]) -> Option<i64> {
-    listed.last().filter(|_| listed.len() == RUNS_ON_A_PAGE).map(|run| run.place)
+/// Where the rest of a list of which `most` were asked for begins, if it does not end here.
+fn older(listed: &[Run], most: usize) -> Option<i64> {
+    listed.last().filter(|_| listed.len() == most).map(|run| run.place)
 }
 
 async fn publisher(
@@ -267,7 +267,7 @@ async fn publisher(
                 ..Asked::default()
             };
             let listed = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
-            Ok(pages::publisher(&id, &found, &listed, older(&listed)))
+            Ok(pages::publisher(&id, &found, &listed, older(&listed, RUNS_ON_A_PAGE)))
         })
     })
     .await
@@ -288,7 +288,7 @@ async fn search(State(site): Shared, Query(asked): Query<Words>) -> Answer<Marku
             let asked =
                 Asked { words: Some(words.clone()), before: asked.before, ..Asked::default() };
             let found = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
-            Ok(pages::found(&words, &found, older(&found)))
+            Ok(pages::found(&words, &found, older(&found, RUNS_ON_A_PAGE)))
         })
     })
     .await
@@ -358,18 +358,12 @@ async fn run(State(site): Shared, Path(id): Path<String>, Shown(token): Shown) -
 }
 
 /// The archive of a run that the caller may see.
-async fn archive_of(
-    site: Arc<Site>,
-    id: String,
-    token: String,
-) -> Result<(Run, Vec<u8>), BoardError> {
+async fn archive_of(site: Arc<Site>, id: String, token: String) -> Answer<Vec<u8>> {
     blocking(site, move |board| {
         board.database.read(|connection| {
-            let run = visible(connection, &id, &token)?;
+            visible(connection, &id, &token)?;
             let archive = runs::archive(connection, &id)?;
-            let archive =
-                archive.ok_or_else(|| BoardError::Failed(format!("run {id} has no archive")))?;
-            Ok((run, archive))
+            archive.ok_or_else(|| BoardError::Failed(format!("run {id} has no archive")))
         })
     })
     .await
@@ -380,7 +374,7 @@ async fn report(
     Path(id): Path<String>,
     Shown(token): Shown,
 ) -> Answer<Response> {
-    let (_, archive) = archive_of(Arc::clone(&site), id, token).await?;
+    let archive = archive_of(Arc::clone(&site), id, token).await?;
     let page = computing(site, move |board| board.program.report(&archive)).await?;
     Ok(page_of_program(page))
 }
@@ -405,8 +399,8 @@ async fn archive(
     Path(id): Path<String>,
     Shown(token): Shown,
 ) -> Answer<Response> {
-    let (run, archive) = archive_of(site, id, token).await?;
-    let name = format!("attachment; filename=\"{}.btu\"", run.id);
+    let name = format!("attachment; filename=\"{id}.btu\"");
+    let archive = archive_of(site, id, token).await?;
     let headers = [("content-type", "application/gzip"), ("content-disposition", name.as_str())];
     Ok((headers, Body::from(archive)).into_response())
 }
@@ -446,8 +440,8 @@ struct Pair {
 
 async fn compare(State(site): Shared, Query(pair): Query<Pair>) -> Answer<Response> {
     let open = |id: &str| archive_of(Arc::clone(&site), id.trim().to_owned(), String::new());
-    let (_, base) = open(&pair.base).await?;
-    let (_, other) = open(&pair.other).await?;
+    let base = open(&pair.base).await?;
+    let other = open(&pair.other).await?;
     let page = computing(site, move |board| board.program.comparison(&base, &other)).await?;
     Ok(page_of_program(page))
 }

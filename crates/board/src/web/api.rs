@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::upload::Refusal;
-use super::{RUNS_ON_A_PAGE, Shared, Site, bearer, blocking, visible};
+use super::{RUNS_ON_A_PAGE, Shared, Site, bearer, blocking, older, visible};
 use crate::runs::{self, Asked, Run};
 
 pub(super) fn routes() -> Router<Arc<Site>> {
@@ -38,8 +38,7 @@ async fn list(State(site): Shared, Query(wanted): Query<Wanted>) -> Result<Json<
         board.database.read(|connection| runs::listed(connection, &asked, RUNS_ON_A_PAGE))
     });
     let listed = listed.await?;
-    let is_full = listed.len() == RUNS_ON_A_PAGE;
-    let next = listed.last().filter(|_| is_full).map(|run| run.place);
+    let next = older(&listed, RUNS_ON_A_PAGE);
     Ok(Json(json!({"runs": listed.iter().map(run_json).collect::<Vec<_>>(), "next": next})))
 }
 

@@ -14,7 +14,7 @@ use maud::{PreEscaped, html};
 use serde::Deserialize;
 
 use super::api::Wanted;
-use super::{Answer, Shared, Site, blocking, chain_text, visible};
+use super::{Answer, Shared, Site, blocking, chain_text, older, visible};
 use crate::pages::rate_words;
 use crate::runs::{self, Asked, Run};
 
@@ -60,9 +60,8 @@ fn rows(site: Arc<Site>, asked: Asked) -> impl Stream<Item = Result<String, Infa
                     (None, String::new()),
                 ));
             };
-            let is_full = part.len() == ROWS_AT_ONCE;
-            let last = part.last().filter(|_| is_full).map(|run| run.place);
-            let rest = last.map(|place| Asked { before: Some(place), ..next });
+            let rest = older(&part, ROWS_AT_ONCE);
+            let rest = rest.map(|place| Asked { before: Some(place), ..next });
             let text = part.iter().fold(head, |text, run| text + &row(run));
             Some((Ok(text), (rest, String::new())))
         }
