@@ -21,18 +21,7 @@ use reader::Reader;
 
 #[test]
 fn the_pages_work_in_a_browser() {
-    // The result does not depend on root: scripts/test has run the test already.
-    if std::env::var_os("BTU_TESTED_AS").is_some() {
-        return;
-    }
-    let Some(browser) = Browser::start() else {
-        assert!(
-            std::env::var("BTU_LAB").as_deref() != Ok("required"),
-            "LAB REQUIRED but there is no chromium"
-        );
-        eprintln!("LAB SKIPPED: there is no chromium to look at the pages with");
-        return;
-    };
+    let Some(browser) = Browser::of_the_lab() else { return };
     let stored = directory();
     let server = stored.server();
     let reader = Reader::new(browser, &server);
