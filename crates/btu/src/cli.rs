@@ -62,6 +62,7 @@ pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use resume::Resuming;
+pub(crate) use secret::private;
 pub(crate) use sim::Sim;
 pub(crate) use study::{StudyOptions, TimeLimit, measuring_time, or_usual};
 pub(crate) use subject::{Subject, Subjects};

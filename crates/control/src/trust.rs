@@ -41,7 +41,7 @@ pub use bundle::{Bundle, BundleLimits, MOST_AGENTS};
 pub use card::{Card, Peer, day};
 pub use error::TrustError;
 pub use explain::explain;
-pub use files::default_directory;
+pub use files::{configuration, default_directory};
 pub use identity::Identity;
 pub use issue::DAY_S;
 pub use ledger::Issued;

@@ -47,7 +47,7 @@ impl Secret {
 }
 
 /// Opens a file that no other user can read, or a pipe that a shell has made.
-fn private(path: &Path) -> Result<BufReader<File>, String> {
+pub(crate) fn private(path: &Path) -> Result<BufReader<File>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let about = file.metadata().map_err(|error| error.to_string())?;
     if about.is_file() && about.permissions().mode() & 0o077 != 0 {

@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use btu_control::trust::configuration;
 use btu_publication::{KeyError, PublicKey, SigningKey};
 use btu_testbed::note;
 
+use crate::cli::private;
 use crate::exit::Refusal;
 use crate::files;
 
@@ -42,12 +44,7 @@ impl Publisher {
     fn read(file: &Path) -> Result<Self, Refusal> {
         let refused =
             |why: String| Refusal::Machine(format!("reading the key {}: {why}", file.display()));
-        let opened = File::open(file).map_err(|error| refused(error.to_string()))?;
-        let about = opened.metadata().map_err(|error| refused(error.to_string()))?;
-        if about.is_file() && about.permissions().mode() & 0o077 != 0 {
-            let name = btu_units::shell_word(&file.display().to_string());
-            return Err(refused(format!("others can read it; `chmod 600 {name}` keeps them out")));
-        }
+        let opened = private(file).map_err(refused)?;
         let mut text = String::new();
         let read = opened.take(LONGEST).read_to_string(&mut text);
         read.map_err(|error| refused(error.to_string()))?;
@@ -62,18 +59,13 @@ impl Publisher {
     }
 }
 
-/// `btu/publisher.key` in the user's configuration (XDG Base Directory Specification: an empty
-/// variable counts as unset, a relative one is ignored).
+/// `btu/publisher.key` in the user's configuration.
 fn usual_place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Refusal> {
-    let directory = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let configuration = directory("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
-    let configuration =
-        configuration.or_else(|| directory("HOME").map(|home| home.join(".config")));
     let none = || {
         let problem = "no place for the publisher's key: neither XDG_CONFIG_HOME nor HOME is set; set one of them";
         Refusal::Machine(problem.to_owned())
     };
-    Ok(configuration.ok_or_else(none)?.join("btu/publisher.key"))
+    Ok(configuration(variable).ok_or_else(none)?.join("btu/publisher.key"))
 }
 
 /// Makes a key and its public half next to it.
@@ -119,6 +111,8 @@ fn write_new(file: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

@@ -19,19 +19,22 @@ pub(super) const PRIVATE: u32 = 0o600;
 pub(super) const PUBLIC: u32 = 0o644;
 
 /// The default place of an authority, from the environment variables that `variable` looks up:
-/// `$BTU_KEYS`, else `btu/keys` in the user's configuration (XDG Base Directory Specification: an
-/// empty variable counts as unset, a relative one is ignored).
+/// `$BTU_KEYS`, else `btu/keys` in the user's [`configuration`]; an empty variable counts as unset.
 pub fn default_directory(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<PathBuf, TrustError> {
-    let directory = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(keys) = directory("BTU_KEYS") {
-        return Ok(keys);
+    if let Some(keys) = variable("BTU_KEYS").filter(|value| !value.is_empty()) {
+        return Ok(keys.into());
     }
-    let configuration = directory("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
-    let configuration =
-        configuration.or_else(|| directory("HOME").map(|home| home.join(".config")));
-    Ok(configuration.ok_or(TrustError::NoHome)?.join("btu/keys"))
+    Ok(configuration(variable).ok_or(TrustError::NoHome)?.join("btu/keys"))
+}
+
+/// The user's configuration, from the environment variables that `variable` looks up (XDG Base
+/// Directory Specification: an empty variable counts as unset, a relative one is ignored).
+pub fn configuration(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let directory = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let named = directory("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+    named.or_else(|| directory("HOME").map(|home| home.join(".config")))
 }
 
 /// Reads a file that holds a key; refuses it when other users could read it.
