@@ -165,8 +165,8 @@ pub(super) fn text(
     Ok(format!(
         "Published: {url}\n{number}, {} ({})\n\n\
          Your token for it: {token}\n\
-         With it you delete or withdraw the run, see a private one, and object to what the board\n\
-         says of it. It is shown only now; {} keeps it.",
+         With it you delete or withdraw the run, see a private one, answer objections, and object to\n\
+         runs of others. It is shown only now; {} keeps it.",
         plain(word),
         plain(state),
         tokens.path.display()
