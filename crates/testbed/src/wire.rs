@@ -27,6 +27,7 @@ mod emulated;
 mod epoll;
 mod error;
 mod forwarder;
+mod lingering;
 mod plan;
 mod port_queue;
 mod protocol;

@@ -23,6 +23,8 @@ pub(crate) struct Accounts {
     dropped_at: BTreeMap<String, BTreeMap<String, u64>>,
     /// The lateness of frames against their due times.
     lateness: Lateness,
+    /// For how long the emulator polled its ports without a frame.
+    polled_ns: u64,
     /// The busy times of the media.
     segments: Vec<SegmentUse>,
     /// The account of the capture, if there was one.
@@ -52,6 +54,7 @@ impl Accounts {
             dropped: by_cause(account.elements.iter()),
             dropped_at: dropped_at(&account.elements),
             lateness: Lateness::of(account),
+            polled_ns: account.polled.nanoseconds(),
             segments: account.segments.clone(),
             capture: account.capture.clone(),
         }
@@ -112,6 +115,13 @@ pub(crate) fn text(account: &WireAccount) -> String {
             [late.p50_ns, late.p99_ns, late.max_ns].map(Span::from_nanoseconds).map(round);
         let _ =
             writeln!(text, "  Frames left {p50} (p50), {p99} (p99), {max} (max) after their time.");
+    }
+    if account.polled > Span::ZERO {
+        let polled = round(account.polled);
+        let _ = writeln!(
+            text,
+            "  Between frames it polled for {polled}, on a processor that nothing else wanted."
+        );
     }
     if let Some(capture) = &account.capture {
         let _ = writeln!(text, "  Captured {} frames, missed {}.", capture.frames, capture.missed);

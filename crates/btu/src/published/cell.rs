@@ -102,11 +102,22 @@ fn of_wire(found: WireAccount) -> WireAccount {
         late,
         segments,
         superframes,
+        polled,
         capture,
     } = found;
     let capture = capture.map(|capture| {
         let CaptureAccount { frames, missed, failure } = capture;
         CaptureAccount { frames, missed, failure: failure.map(|_| WITHHELD.to_owned()) }
     });
-    WireAccount { elements, port_drops, lateness, late_after, late, segments, superframes, capture }
+    WireAccount {
+        elements,
+        port_drops,
+        lateness,
+        late_after,
+        late,
+        segments,
+        superframes,
+        polled,
+        capture,
+    }
 }

@@ -26,6 +26,10 @@ pub struct WireAccount {
     /// The wire carried superframes: counts, times and drops are per superframe of up to 64 kB.
     #[serde(default, skip_serializing_if = "is_default")]
     pub superframes: bool,
+    /// For how long the emulator polled its ports without a frame, on a processor that nothing else
+    /// wanted.
+    #[serde(rename = "polled_ns", default, skip_serializing_if = "is_default")]
+    pub polled: Span,
     /// The capture's account, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureAccount>,

@@ -57,17 +57,17 @@ impl Batch {
         &self.received
     }
 
-    /// Fills as many buffers as there are frames, without waiting. Frames begin after `header`
-    /// octets of the kernel's.
+    /// Fills as many buffers as there are frames, at most `most`, without waiting. Frames begin
+    /// after `header` octets of the kernel's.
     pub(super) fn receive(
         &mut self,
         socket: BorrowedFd<'_>,
         header: usize,
+        most: usize,
         buffers: &mut Buffers,
     ) -> io::Result<Took> {
         self.received.clear();
-        self.prepare_receive(buffers);
-        let room = self.waiting.len();
+        let room = self.prepare_receive(most, buffers);
         if room == 0 {
             return Ok(Took { more: true, misfits: 0 });
         }
@@ -93,14 +93,14 @@ impl Batch {
         }
     }
 
-    /// Points every header to a buffer that waits to be filled.
-    fn prepare_receive(&mut self, buffers: &mut Buffers) {
-        while self.waiting.len() < BATCH
+    /// Points at most `most` headers to buffers that wait to be filled; returns how many.
+    fn prepare_receive(&mut self, most: usize, buffers: &mut Buffers) -> usize {
+        while self.waiting.len() < most
             && let Some(buffer) = buffers.take()
         {
             self.waiting.push(buffer);
         }
-        for (place, &buffer) in self.waiting.iter().enumerate() {
+        for (place, &buffer) in self.waiting.iter().take(most).enumerate() {
             let space = buffers.space(buffer);
             self.vectors[place] =
                 libc::iovec { iov_base: space.as_mut_ptr().cast(), iov_len: space.len() };
@@ -113,6 +113,7 @@ impl Batch {
             header.msg_controllen = size_of::<Control>();
             header.msg_flags = 0;
         }
+        self.waiting.len().min(most)
     }
 
     /// Records the received frames; frees the buffers of frames that do not fit and returns their

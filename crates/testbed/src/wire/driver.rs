@@ -46,13 +46,13 @@ impl Wire {
     fn live(mut self) -> Result<(), WireError> {
         let mut busy_turns = 0;
         loop {
-            let Turn { received, wake } = self.carrier.turn()?;
-            busy_turns = if received { busy_turns + 1 } else { 0 };
-            if received && busy_turns < TURNS_BETWEEN_ORDERS {
+            let Turn { goes_on, wake } = self.carrier.turn()?;
+            busy_turns = if goes_on { busy_turns + 1 } else { 0 };
+            if goes_on && busy_turns < TURNS_BETWEEN_ORDERS {
                 continue;
             }
             busy_turns = 0;
-            self.wait(if received { Some(Time::ZERO) } else { wake })?;
+            self.wait(if goes_on { Some(Time::ZERO) } else { wake })?;
             if self.listen() {
                 self.carrier.close_capture();
                 return Ok(());

@@ -13,6 +13,7 @@ use super::accounts::{self, Lateness, PortView};
 use super::describe::describe;
 use super::emulated::EmulatedNetwork;
 use super::epoll::EpollSet;
+use super::lingering::Lingering;
 use super::plan::{Layout, WirePlan};
 use super::port_queue::{PortQueue, Shared};
 use super::protocol::{Reply, Request, VERSION};
@@ -37,6 +38,7 @@ pub(super) struct Forwarder {
     loaded: Vec<u32>,
     inputs: Vec<(HostName, Place)>,
     carriage: Carriage,
+    lingering: Lingering,
     /// The time of the last poll of the network: frames count as no older.
     asked: Time,
     /// When the accounts were reset.
@@ -54,8 +56,8 @@ struct Arrival {
 
 /// The result of a turn, and the time of the next one.
 pub(super) struct Turn {
-    /// Frames arrived; there may be more.
-    pub(super) received: bool,
+    /// The next one is to follow at once.
+    pub(super) goes_on: bool,
     /// The due time of the next frame.
     pub(super) wake: Option<Time>,
 }
@@ -95,6 +97,7 @@ impl Forwarder {
             loaded: Vec::new(),
             inputs,
             carriage: plan.carriage,
+            lingering: Lingering::new(),
             asked: Time::ZERO,
             opened: now(),
             stopping: false,
@@ -137,16 +140,17 @@ impl Forwarder {
     /// due ones.
     pub(super) fn turn(&mut self) -> Result<Turn, WireError> {
         let received = self.take_in()?;
-        if received {
-            // While frames arrive, the wire reads the ports directly, without asking first whether
-            // they have some.
-            self.stay_ready()?;
-        }
         let wake = self.carry()?;
         for port_queue in self.loaded.drain(..) {
             self.port_queues[port_queue as usize].send(&mut self.shared)?;
         }
-        Ok(Turn { received, wake: self.tend_capture(wake) })
+        let goes_on = self.lingering.goes_on(received, self.asked);
+        if goes_on {
+            // Then the wire reads the ports directly, without asking first whether they have
+            // frames.
+            self.stay_ready()?;
+        }
+        Ok(Turn { goes_on, wake: self.tend_capture(wake) })
     }
 
     /// Lets the capture hand over old chunks, and plans the next wake-up for it.
@@ -299,6 +303,7 @@ impl Forwarder {
         self.port_queues.iter_mut().try_for_each(PortQueue::reset)?;
         self.inside.reset();
         self.shared.lateness.reset();
+        self.lingering.reset();
         self.opened = now();
         Ok(())
     }
@@ -317,7 +322,8 @@ impl Forwarder {
         );
         let superframes = self.carriage == Carriage::Superframes;
         let capture = self.shared.capture.as_ref().map(Capture::account);
-        Ok(Box::new(WireAccount { superframes, capture, ..account }))
+        let polled = self.lingering.polled();
+        Ok(Box::new(WireAccount { superframes, capture, polled, ..account }))
     }
 
     /// Ends the capture's files with the kernel's drops at each port.
