@@ -1,10 +1,11 @@
 //! A whole network as data.
 
+use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::link::{Bridge, Link};
 use crate::segment::Segment;
-use crate::station::Station;
+use crate::station::{Attachment, Station};
 use crate::traffic::Flow;
 
 /// A network that was read and checked.
@@ -74,6 +75,16 @@ impl Drawing {
     /// The link at `id`; as [`Self::segment`].
     pub fn link(&self, id: LinkId) -> &Link {
         &self.links[id.0 as usize]
+    }
+
+    /// The time that a packet and its answer need at least between any two stations, by the fixed
+    /// delays of the stations' own links; zero as soon as a station is on a segment.
+    pub fn least_round_trip(&self) -> Span {
+        let own = self.stations.iter().map(|station| match station.attachment {
+            Attachment::Link(link) => self.link(link).least_round_trip(),
+            Attachment::Segment(..) => Span::ZERO,
+        });
+        own.min().unwrap_or(Span::ZERO)
     }
 
     /// The station called `name`.

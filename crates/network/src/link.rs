@@ -24,6 +24,18 @@ pub struct Link {
     pub changes: Vec<Change>,
 }
 
+impl Link {
+    /// The sum of both directions' fixed delays, each at its shortest during a run.
+    pub fn least_round_trip(&self) -> Span {
+        let least = |way: Way, direction: &Direction| {
+            let changes =
+                self.changes.iter().filter(|change| [way, Way::Both].contains(&change.way));
+            changes.filter_map(|change| change.delay).chain([direction.delay]).min()
+        };
+        [least(Way::Forth, &self.forth), least(Way::Back, &self.back)].into_iter().flatten().sum()
+    }
+}
+
 /// One end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

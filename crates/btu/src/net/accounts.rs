@@ -161,7 +161,7 @@ pub(crate) fn warn(account: &WireAccount, failures: Vec<String>) {
 }
 
 fn warnings(account: &WireAccount) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = account.faults().collect();
     if account.is_too_late() {
         warnings.push(format!(
             "{:.1} % of the frames left more than {} late (up to {:.0} % is usual): what was measured over this network is \

@@ -94,6 +94,27 @@ fn groups_are_linked_member_by_member_or_many_to_one_bridge() {
 }
 
 #[test]
+fn the_least_round_trip_is_that_of_the_shortest_links_at_their_shortest() {
+    let least = |more: &str| {
+        let stations = "[stations.a]\n[stations.b]\n[stations.c]\n[bridges.hub]\n";
+        let link = |name: &str, delay: &str| {
+            format!(
+                "[links.{name}]\nbetween = [\"{name}\", \"hub\"]\nrate = \"1 Mb/s\"\ndelay = \"{delay}\"\n"
+            )
+        };
+        let links =
+            [("a", "5 ms"), ("b", "3 ms"), ("c", "4 ms")].map(|(name, delay)| link(name, delay));
+        read(&(stations.to_owned() + &links.concat() + more)).least_round_trip()
+    };
+    assert_eq!(least(""), Span::from_milliseconds(6));
+    let shorter = "[[links.c.changes]]\nat = \"2 s\"\nway = \"back\"\ndelay = \"1 ms\"\n";
+    assert_eq!(least(shorter), Span::from_milliseconds(5));
+    let on_a_segment =
+        read("[segments.x]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"x\"\n");
+    assert_eq!(on_a_segment.least_round_trip(), Span::ZERO);
+}
+
+#[test]
 fn a_direction_has_its_own_and_the_link_s_properties() {
     let drawing = read(
         "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"1 Mb/s\"\ndelay = \"5 ms\"\nframing = \"serial\"\n\

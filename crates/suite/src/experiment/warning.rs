@@ -1,6 +1,5 @@
 //! Warnings that are common to all studies.
 
-use btu_stats::Histogram;
 use btu_units::Span;
 use serde::Serialize;
 
@@ -55,12 +54,9 @@ fn steal<C>(cells: &[Measured<C>]) -> Option<Warning> {
 }
 
 fn late<C>(cells: &[Measured<C>]) -> Option<Warning> {
-    let mut lateness = Histogram::new();
-    for cell in valid(cells) {
-        lateness.merge(&cell.seen.wire.lateness);
-    }
+    let lateness = WireAccount::harmful_lateness(valid(cells).map(|cell| &cell.seen.wire))?;
     let (p99_ns, max_ns) = (lateness.quantile(0.99)?, lateness.max()?);
-    (p99_ns > WireAccount::MOST_LATENESS.nanoseconds()).then(|| Warning {
+    Some(Warning {
         cause: "late frames",
         observed: format!(
             "one frame in a hundred left the emulator {} late or later, the latest {}",

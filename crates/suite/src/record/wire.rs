@@ -20,6 +20,9 @@ pub struct WireAccount {
     /// Frames that were released later than the bound.
     #[serde(default, skip_serializing_if = "is_default")]
     pub late: u64,
+    /// The time that a packet and its answer need at least between two stations, as it is drawn.
+    #[serde(rename = "round_trip_ns", default, skip_serializing_if = "is_default")]
+    pub round_trip: Span,
     /// The busy times of each segment of a drawn network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<SegmentUse>,
@@ -39,6 +42,9 @@ impl WireAccount {
     /// With a larger lateness, an added delay of 1 ms is wrong by more than a tenth.
     pub const MOST_LATENESS: Span = Span::from_microseconds(100);
 
+    /// Lateness up to one part in this number of a round trip does not matter.
+    const OF_A_ROUND_TRIP: u64 = 100;
+
     /// The share of late frames beyond which a measurement over the wire is unreliable: with the
     /// bound at `d`, 99 of 100 frames left within `d` of their time in every run that is not
     /// marked.
@@ -48,6 +54,23 @@ impl WireAccount {
     /// accounted for.
     pub fn faults(&self) -> impl Iterator<Item = String> {
         self.elements.iter().filter_map(ElementAccount::fault)
+    }
+
+    /// The lateness that does not matter on this network.
+    pub fn harmless_lateness(&self) -> Span {
+        let share = self.round_trip.nanoseconds() / Self::OF_A_ROUND_TRIP;
+        Self::MOST_LATENESS.max(Span::from_nanoseconds(share))
+    }
+
+    /// The lateness of all frames of these networks, if it matters: if one frame in a hundred was
+    /// later than is harmless on each of them.
+    pub fn harmful_lateness<'a>(accounts: impl Iterator<Item = &'a Self>) -> Option<Histogram> {
+        let (mut lateness, mut harmless) = (Histogram::new(), Self::MOST_LATENESS);
+        for account in accounts {
+            lateness.merge(&account.lateness);
+            harmless = harmless.max(account.harmless_lateness());
+        }
+        (lateness.quantile(0.99)? > harmless.nanoseconds()).then_some(lateness)
     }
 
     /// The frames that are inside its elements.
@@ -174,6 +197,25 @@ mod tests {
         assert!(!account(0, 0).is_too_late());
         assert!(!account(1000, 10).is_too_late());
         assert!(account(1000, 11).is_too_late());
+    }
+
+    #[test]
+    fn lateness_matters_by_the_round_trip_of_the_network() {
+        let late_by = |microseconds: u64, round_trip_ms: u64| {
+            let round_trip = Span::from_milliseconds(round_trip_ms);
+            let mut account = WireAccount { round_trip, ..WireAccount::default() };
+            (0..100).for_each(|_| account.lateness.record(microseconds * 1000));
+            account
+        };
+        let matters = |accounts: &[WireAccount]| {
+            WireAccount::harmful_lateness(accounts.iter()).map(|lateness| lateness.count())
+        };
+        assert_eq!(matters(&[late_by(90, 0)]), None);
+        assert_eq!(matters(&[late_by(150, 0)]), Some(100));
+        assert_eq!(matters(&[late_by(150, 10)]), Some(100));
+        assert_eq!(matters(&[late_by(150, 20)]), None);
+        assert_eq!(matters(&[late_by(300, 20), late_by(300, 20)]), Some(200));
+        assert_eq!(matters(&[]), None);
     }
 
     #[test]

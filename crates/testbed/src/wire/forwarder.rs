@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use btu_medium::{Event, Frame, Port as Place, Probability};
 use btu_suite::network::{HostName, Impairment, Impairments};
 use btu_suite::record::WireAccount;
-use btu_units::Time;
+use btu_units::{Span, Time};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::WireError;
@@ -39,6 +39,7 @@ pub(super) struct Forwarder {
     inputs: Vec<(HostName, Place)>,
     carriage: Carriage,
     lingering: Lingering,
+    round_trip: Span,
     /// The time of the last poll of the network: frames count as no older.
     asked: Time,
     /// When the accounts were reset.
@@ -98,6 +99,7 @@ impl Forwarder {
             inputs,
             carriage: plan.carriage,
             lingering: Lingering::new(),
+            round_trip: plan.drawing.least_round_trip(),
             asked: Time::ZERO,
             opened: now(),
             stopping: false,
@@ -322,8 +324,8 @@ impl Forwarder {
         );
         let superframes = self.carriage == Carriage::Superframes;
         let capture = self.shared.capture.as_ref().map(Capture::account);
-        let polled = self.lingering.polled();
-        Ok(Box::new(WireAccount { superframes, capture, polled, ..account }))
+        let (polled, round_trip) = (self.lingering.polled(), self.round_trip);
+        Ok(Box::new(WireAccount { superframes, capture, polled, round_trip, ..account }))
     }
 
     /// Ends the capture's files with the kernel's drops at each port.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use btu_medium::{Fabric, Port};
 use btu_network::{Contention, Drawing, HostName, Medium, StationId};
+use btu_suite::record::WireAccount;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
@@ -43,14 +44,17 @@ pub(super) struct Layout {
 }
 
 impl WirePlan {
-    /// Frames later than this are marked unless the plan says otherwise: five times the tolerance
-    /// of delays (0.2 ms), and about the 99th percentile of a wire that shares two processors with
-    /// busy stations.
+    /// Frames later than this are marked, unless the plan says otherwise or the network's round
+    /// trip is so long that more is harmless: five times the tolerance of delays (0.2 ms), and
+    /// about the 99th percentile of a wire that shares two processors with busy stations.
     pub(crate) const USUAL_BOUND: Span = Span::from_milliseconds(1);
 
     /// A plan with the default bound, for plain frames, without inputs and capture.
     pub fn new(seed: u64, drawing: Drawing, interfaces: Vec<String>) -> Self {
-        let (carriage, mark_late_after) = (Carriage::Frames, Self::USUAL_BOUND);
+        let carriage = Carriage::Frames;
+        let harmless =
+            WireAccount { round_trip: drawing.least_round_trip(), ..WireAccount::default() };
+        let mark_late_after = Self::USUAL_BOUND.max(harmless.harmless_lateness());
         Self {
             seed,
             drawing,

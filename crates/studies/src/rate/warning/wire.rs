@@ -1,6 +1,5 @@
 //! Warnings about the emulated network.
 
-use btu_stats::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::super::cells::Cells;
@@ -19,12 +18,8 @@ pub struct WireLate {
 
 impl WireLate {
     pub(super) fn check(cells: &Cells) -> Option<Self> {
-        let mut lateness = Histogram::new();
-        for record in cells.valid() {
-            lateness.merge(&record.wire.lateness);
-        }
-        let (p99_ns, max_ns) = (lateness.quantile(0.99)?, lateness.max()?);
-        (p99_ns > WireAccount::MOST_LATENESS.nanoseconds()).then_some(Self { p99_ns, max_ns })
+        let lateness = WireAccount::harmful_lateness(cells.valid().map(|record| &record.wire))?;
+        Some(Self { p99_ns: lateness.quantile(0.99)?, max_ns: lateness.max()? })
     }
 }
 
