@@ -55,7 +55,7 @@ pub(crate) use iperf3::Iperf3;
 pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
 pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::{By, Model};
-pub(crate) use model_check::{Answer, CheckOptions, Pictures};
+pub(crate) use model_check::{CheckOptions, ComparedAnswer, Pictures};
 pub(crate) use net::{Check, Net};
 pub(crate) use publish::Publish;
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};

@@ -10,10 +10,10 @@ use clap::{Command, ValueEnum as _};
 use super::ProfileName;
 
 /// A command and its purpose in a few words.
-type Line = (&'static str, &'static str);
+type CommandPurpose = (&'static str, &'static str);
 
 /// The commands as users look for them.
-const GROUPS: [(&str, &[Line]); 5] = [
+const GROUPS: [(&str, &[CommandPurpose]); 5] = [
     (
         "Measure",
         &[

@@ -14,7 +14,7 @@ pub(crate) struct CheckOptions {
     /// sim,net
     #[arg(long, value_enum, value_name = "ANSWER", value_delimiter = ',', groups = ["curves", "simulated"])]
     #[arg(conflicts_with_all = ["most", "transfer", "sizes"])]
-    pub(crate) check: Vec<Answer>,
+    pub(crate) check: Vec<ComparedAnswer>,
     /// Number of loads to check, from 5 % to 95 % of the busiest medium [default: 19, with net 7]
     #[arg(long, value_name = "NUMBER", requires = "check")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -37,13 +37,13 @@ pub(crate) struct CheckOptions {
 impl CheckOptions {
     /// The number of loads; fewer if each takes long.
     pub(crate) fn points(&self) -> u32 {
-        self.points.unwrap_or(if self.check.contains(&Answer::Net) { 7 } else { 19 })
+        self.points.unwrap_or(if self.check.contains(&ComparedAnswer::Net) { 7 } else { 19 })
     }
 }
 
 /// Another answer for comparison with the prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Answer {
+pub(crate) enum ComparedAnswer {
     /// The simulator, with the network as drawn
     Sim,
     /// The emulated network: real packets between namespaces, as with `btu net`

@@ -85,7 +85,7 @@ pub(crate) fn export(export: &Export, common: &Common) -> anyhow::Result<()> {
     if published.is_some() {
         runs.iter().try_for_each(|run| form::check(&store, *run))?;
     }
-    let source = Source {
+    let source = ExportedRuns {
         store: &store,
         runs: &runs,
         form: published.as_ref().map_or(&AsStored, |form| form),
@@ -106,20 +106,20 @@ pub(crate) fn export(export: &Export, common: &Common) -> anyhow::Result<()> {
 }
 
 /// Runs in the form in which they are exported.
-struct Source<'a> {
+struct ExportedRuns<'a> {
     store: &'a Store,
     runs: &'a [RunId],
     form: &'a dyn Rewrite,
 }
 
-impl Source<'_> {
+impl ExportedRuns<'_> {
     fn write<W: Write>(&self, file: W) -> Result<W, ArchiveError> {
         self.store.export_as(self.form, self.runs, file)
     }
 }
 
 /// Writes runs to standard output, which has to be a pipe or a file, unless the user named it.
-fn stream(source: &Source<'_>, is_asked: bool) -> anyhow::Result<()> {
+fn stream(source: &ExportedRuns<'_>, is_asked: bool) -> anyhow::Result<()> {
     let out = std::io::stdout().lock();
     if out.is_terminal() {
         let problem = if is_asked {
@@ -140,7 +140,7 @@ fn stream(source: &Source<'_>, is_asked: bool) -> anyhow::Result<()> {
 
 /// Writes a new file next to the requested one, and renames it when it is complete. Returns its
 /// size.
-fn write(source: &Source<'_>, path: &Path) -> anyhow::Result<u64> {
+fn write(source: &ExportedRuns<'_>, path: &Path) -> anyhow::Result<u64> {
     if path.exists() {
         let problem = format!("{} is there already; name another file", path.display());
         return Err(Refusal::Usage(problem).into());
@@ -161,7 +161,7 @@ fn write(source: &Source<'_>, path: &Path) -> anyhow::Result<u64> {
     })
 }
 
-fn write_part(source: &Source<'_>, part: &Path) -> Result<u64, ArchiveError> {
+fn write_part(source: &ExportedRuns<'_>, part: &Path) -> Result<u64, ArchiveError> {
     let file = source.write(BufWriter::new(files::create(part)?))?;
     let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.sync_all()?;
@@ -170,7 +170,7 @@ fn write_part(source: &Source<'_>, part: &Path) -> Result<u64, ArchiveError> {
 
 /// The `--json` output for an imported run.
 #[derive(Serialize)]
-struct Line<'a> {
+struct ImportedRun<'a> {
     run: RunId,
     uuid: &'a str,
     new: bool,
@@ -194,9 +194,9 @@ pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
         Content::Text(text) => vec![imports::store(&mut store, path, &text)?],
     };
     if common.json {
-        let lines: Vec<Line> = imported
+        let lines: Vec<ImportedRun> = imported
             .iter()
-            .map(|run| Line { run: run.run, uuid: &run.uuid, new: run.new })
+            .map(|run| ImportedRun { run: run.run, uuid: &run.uuid, new: run.new })
             .collect();
         return print_json(&lines);
     }

@@ -64,7 +64,7 @@ pub(crate) trait Compared {
 
 /// The data that `--json` prints.
 #[derive(Serialize)]
-struct Document<'a, R> {
+struct ComparisonDocument<'a, R> {
     comparison: &'a Comparison<R>,
     /// One for each of the others, with `--fail-if-slower`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,7 +134,7 @@ fn show<R: ComparedRow + Serialize>(
     deliver(output, |options| {
         Ok(match format {
             CompareFormat::Json => {
-                serde_json::to_string_pretty(&Document { comparison, gates })? + "\n"
+                serde_json::to_string_pretty(&ComparisonDocument { comparison, gates })? + "\n"
             }
             CompareFormat::Text if arguments.all => comparison_text(comparison, true, options),
             CompareFormat::Text => first_screen(&comparison_page(comparison, &again()), options),

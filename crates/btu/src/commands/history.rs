@@ -42,7 +42,7 @@ fn show<T: Serialize>(
 
 /// A study as `--json` lists it.
 #[derive(Serialize)]
-struct Listed {
+struct ListedStudy {
     study: Study,
     about: &'static str,
     citation: &'static str,
@@ -53,7 +53,7 @@ fn list(common: &Common) -> anyhow::Result<()> {
     if !common.json {
         return print(&studies_text(&text_options()));
     }
-    let listed = Study::ALL.map(|study| Listed {
+    let listed = Study::ALL.map(|study| ListedStudy {
         study,
         about: study.about(),
         citation: study.citation(),

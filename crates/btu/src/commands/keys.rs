@@ -180,7 +180,7 @@ fn is_live(issued: &Issued) -> bool {
 
 /// The output of `btu hosts keys show --json`.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ShownCard<'a> {
     #[serde(flatten)]
     card: &'a Card,
     authority: String,
@@ -191,7 +191,7 @@ fn show(file: &Path, common: &Common) -> anyhow::Result<()> {
     let identity = Identity::load_lapsed(file)?;
     let card = identity.card();
     if common.json {
-        return print_json(&Shown {
+        return print_json(&ShownCard {
             card,
             authority: identity.authority(),
             days_left: card.days_left(),

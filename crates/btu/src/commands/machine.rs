@@ -34,7 +34,7 @@ pub(crate) fn run(machine: &Machine, common: &Common) -> anyhow::Result<()> {
 
 /// The data that `--json` prints.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedMachines<'a> {
     this: &'a MachineKey,
     machines: &'a Cards,
 }
@@ -42,7 +42,7 @@ struct Listed<'a> {
 fn list(store: &Store, common: &Common) -> anyhow::Result<()> {
     let (cards, this) = known(store)?;
     if common.json {
-        return print_json(&Listed { this: &this, machines: &cards });
+        return print_json(&ListedMachines { this: &this, machines: &cards });
     }
     print(&machines_text(&cards, &this, &text_options()))
 }

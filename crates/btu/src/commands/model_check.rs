@@ -24,7 +24,7 @@ use points::{Turned, busiest, label, loaded, swept};
 
 pub(crate) use offering::offer;
 
-use crate::cli::{Answer, CheckOptions, Common, Model};
+use crate::cli::{CheckOptions, Common, ComparedAnswer, Model};
 use crate::commands::sim;
 use crate::exit::Refusal;
 use crate::start::progress::SimulationBar;
@@ -57,18 +57,21 @@ fn check(
     source: &str,
 ) -> anyhow::Result<ModelCheck> {
     let asked = |answer| options.check.contains(&answer);
-    let method = asked(Answer::Net).then(|| Method::new(options, source, points)).transpose()?;
+    let method =
+        asked(ComparedAnswer::Net).then(|| Method::new(options, source, points)).transpose()?;
     let bar = SimulationBar::new(options.quiet);
-    let all = [Answer::Sim, Answer::Ideal, Answer::Net].into_iter().filter(|answer| asked(*answer));
+    let all = [ComparedAnswer::Sim, ComparedAnswer::Ideal, ComparedAnswer::Net]
+        .into_iter()
+        .filter(|answer| asked(*answer));
     let (all, mut done) = (all.count() as f64, 0.0);
     let mut drawn = Case::of("", points);
     let mut ideal = Case::of("ideal contention", points);
     ideal.drawings.iter_mut().for_each(idealise);
-    if asked(Answer::Sim) {
+    if asked(ComparedAnswer::Sim) {
         drawn.simulate(options, |share| bar.show(share / all))?;
         done += 1.0;
     }
-    if asked(Answer::Ideal) {
+    if asked(ComparedAnswer::Ideal) {
         ideal.simulate(options, |share| bar.show((done + share) / all))?;
         done += 1.0;
     }
@@ -97,7 +100,7 @@ fn check(
 }
 
 fn how(options: &CheckOptions) -> String {
-    let measured = if options.check.contains(&Answer::Net) {
+    let measured = if options.check.contains(&ComparedAnswer::Net) {
         format!(", measured for {} in all", options.net_time)
     } else {
         String::new()
@@ -250,7 +253,7 @@ mod tests {
     use super::*;
 
     fn options(points: u32) -> CheckOptions {
-        let (check, net_time) = (vec![Answer::Sim], Span::from_seconds(10));
+        let (check, net_time) = (vec![ComparedAnswer::Sim], Span::from_seconds(10));
         CheckOptions {
             check,
             points: Some(points),

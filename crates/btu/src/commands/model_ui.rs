@@ -27,7 +27,7 @@ use nix::sys::signal::Signal;
 use crate::cli::{Common, Model};
 use crate::exit::Refusal;
 use crate::{files, terminal};
-use asking::{Ask, Basis, Changes, Told, work};
+use asking::{Ask, Basis, Changes, WorkerMessage, work};
 use screen::{Guard, Happening, Screen, watch_keys, watch_signals};
 use state::{State, TRANSFER, Wish};
 
@@ -51,7 +51,7 @@ pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
     let mut screen = Screen::open().context("taking over the terminal")?;
     watch_signals(signals, tell.clone());
     watch_keys(tell);
-    let left = Session { state: &mut state, basis: &basis, asks, told }.run(&mut screen);
+    let left = ViewSession { state: &mut state, basis: &basis, asks, told }.run(&mut screen);
     drop(screen);
     say_changes(&state, &basis);
     left
@@ -85,21 +85,21 @@ fn start(basis: &Basis, tell: &Sender<Happening>) -> Sender<Ask> {
     let (basis, tell) = (basis.clone(), tell.clone());
     thread::spawn(move || {
         let guard = Guard(tell.clone());
-        work(&basis, &asks, &|told: Told| tell.send(Happening::Told(told)).is_ok());
+        work(&basis, &asks, &|told: WorkerMessage| tell.send(Happening::Told(told)).is_ok());
         drop(guard);
     });
     ask
 }
 
 /// The view while it is open.
-struct Session<'a> {
+struct ViewSession<'a> {
     state: &'a mut State,
     basis: &'a Basis,
     asks: Sender<Ask>,
     told: Receiver<Happening>,
 }
 
-impl Session<'_> {
+impl ViewSession<'_> {
     /// Draws, waits, and processes all events since then, so that held keys make one request.
     fn run(mut self, screen: &mut Screen) -> anyhow::Result<()> {
         let palette = view::Palette { colour: terminal::colour() };

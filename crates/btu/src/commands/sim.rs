@@ -95,7 +95,7 @@ pub(crate) fn replicate_all(
     results.into_iter().collect::<Option<_>>().context("a replication is missing")
 }
 
-type Told = (u32, Result<Replication, SimulationError>);
+type ReplicationResult = (u32, Result<Replication, SimulationError>);
 
 /// Runs one replication after the other until there are no more, or until no receiver listens.
 fn work(
@@ -103,7 +103,7 @@ fn work(
     settings: &Settings,
     next: &AtomicU32,
     done: &AtomicU64,
-    tell: &mpsc::Sender<Told>,
+    tell: &mpsc::Sender<ReplicationResult>,
 ) {
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
@@ -123,7 +123,7 @@ fn work(
 
 /// Takes results until all workers have ended.
 fn collect(
-    told: &mpsc::Receiver<Told>,
+    told: &mpsc::Receiver<ReplicationResult>,
     results: &mut [Option<Replication>],
     report_progress: impl Fn(),
 ) -> Result<(), SimulationError> {

@@ -39,16 +39,16 @@ pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
     let mut left = watch.times;
     loop {
         match measure(watch, common, &command, &signals)? {
-            Measured::Stopped(code) => return Ok(code),
+            CommandOutcome::Stopped(code) => return Ok(code),
             // The same words will not do better the next time (exit codes of `btu --help`).
-            Measured::Failed(Ending::Exited(code @ (2 | 3))) if last.is_none() => {
+            CommandOutcome::Failed(Ending::Exited(code @ (2 | 3))) if last.is_none() => {
                 return Ok(ExitCode::from(code as u8));
             }
-            Measured::Failed(ending) => {
+            CommandOutcome::Failed(ending) => {
                 metrics.failed += 1;
                 note!("watch: {} {ending}", shown(&watch.command));
             }
-            Measured::Run(run) => {
+            CommandOutcome::Run(run) => {
                 metrics.complete += 1;
                 metrics.newest = runs::gauges_of(common, run)?;
                 if let Some(last) = last.replace(run) {
@@ -92,7 +92,7 @@ fn shown(command: &[OsString]) -> String {
 }
 
 /// How a command ended.
-enum Measured {
+enum CommandOutcome {
     /// With a complete run.
     Run(RunId),
     /// Without one.
@@ -107,7 +107,7 @@ fn measure(
     common: &Common,
     command: &str,
     signals: &Signals,
-) -> anyhow::Result<Measured> {
+) -> anyhow::Result<CommandOutcome> {
     let before = newest(common, command)?;
     let child = signals.start(&mut btu(common, &watch.command)?);
     let child = child.context("starting this program again")?;
@@ -117,17 +117,17 @@ fn measure(
     let asked = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].map(|signal| signal as i32);
     match ending {
         Ending::Exited(code @ (130 | 143)) => {
-            return Ok(Measured::Stopped(ExitCode::from(code as u8)));
+            return Ok(CommandOutcome::Stopped(ExitCode::from(code as u8)));
         }
         Ending::Killed(signal) if asked.contains(&signal) => {
-            return Ok(Measured::Stopped(ExitCode::from(128 + signal as u8)));
+            return Ok(CommandOutcome::Stopped(ExitCode::from(128 + signal as u8)));
         }
         _ => {}
     }
     let after = newest(common, command)?.filter(|run| Some(*run) != before);
     Ok(match (ending, after) {
-        (Ending::Exited(0), Some(run)) => Measured::Run(run),
-        (ending, _) => Measured::Failed(ending),
+        (Ending::Exited(0), Some(run)) => CommandOutcome::Run(run),
+        (ending, _) => CommandOutcome::Failed(ending),
     })
 }
 

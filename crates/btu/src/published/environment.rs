@@ -50,20 +50,20 @@ fn of_kernel(kernel: Kernel) -> Kernel {
 fn of_network(network: Network) -> Network {
     let Network { mut settings, interfaces } = network;
     settings.retain(|name, _| Network::SETTINGS.contains(&name.as_str()));
-    let kinds: BTreeSet<Kind> = interfaces.into_values().map(kind).collect();
+    let kinds: BTreeSet<InterfaceProperties> = interfaces.into_values().map(kind).collect();
     let named = (1..).map(|number: u32| format!("interface-{number:04}"));
     Network { settings, interfaces: named.zip(kinds.into_iter().map(interface)).collect() }
 }
 
 /// An interface in an order of its own: MTU, queueing discipline, kind, features.
-type Kind = (Option<u32>, Option<String>, Option<String>, BTreeSet<String>);
+type InterfaceProperties = (Option<u32>, Option<String>, Option<String>, BTreeSet<String>);
 
-fn kind(interface: Interface) -> Kind {
+fn kind(interface: Interface) -> InterfaceProperties {
     let Interface { mtu_bytes, queueing, kind, features } = interface;
     (mtu_bytes, queueing, kind, features)
 }
 
-fn interface((mtu_bytes, queueing, kind, features): Kind) -> Interface {
+fn interface((mtu_bytes, queueing, kind, features): InterfaceProperties) -> Interface {
     Interface { mtu_bytes, queueing, kind, features }
 }
 

@@ -22,7 +22,7 @@ use crate::terminal::print;
 pub(crate) struct Bar {
     drawn: ProgressBar,
     shown: bool,
-    watch: Watch,
+    watch: ProgressDisplay,
     /// The cell that is measured, and its block.
     cell: (String, u32),
     /// The line about it.
@@ -31,7 +31,7 @@ pub(crate) struct Bar {
 
 /// Where the progress of a cell is shown while it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Watch {
+pub(crate) enum ProgressDisplay {
     /// Progress is never shown.
     Never,
     /// The terminal: a line each second on standard error.
@@ -42,7 +42,7 @@ pub(crate) enum Watch {
     JsonLines,
 }
 
-impl Watch {
+impl ProgressDisplay {
     /// The form of the result.
     pub(crate) fn form(self, common: &Common) -> Form {
         if self == Self::JsonLines { Form::JsonLine } else { Form::of(common) }
@@ -74,7 +74,7 @@ struct IntervalLine<'a> {
 
 impl Bar {
     /// A bar, or nothing when `quiet` or when standard error is not a terminal.
-    pub(crate) fn new(quiet: bool, watch: Watch) -> Self {
+    pub(crate) fn new(quiet: bool, watch: ProgressDisplay) -> Self {
         let shown = !quiet && stderr().is_terminal();
         let target =
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -89,7 +89,7 @@ impl Bar {
     }
 
     /// Where the progress of a cell is shown.
-    pub(crate) fn watch(&self) -> Watch {
+    pub(crate) fn watch(&self) -> ProgressDisplay {
         self.watch
     }
 
@@ -154,9 +154,9 @@ impl Observer for Bar {
     fn every(&self) -> Option<Span> {
         match self.watch {
             // Reports draw them, whether or not a user sees them now.
-            Watch::JsonLines | Watch::Terminal => Some(EVERY),
-            Watch::Picture if self.shown => Some(PICTURE_EVERY),
-            Watch::Picture | Watch::Never => None,
+            ProgressDisplay::JsonLines | ProgressDisplay::Terminal => Some(EVERY),
+            ProgressDisplay::Picture if self.shown => Some(PICTURE_EVERY),
+            ProgressDisplay::Picture | ProgressDisplay::Never => None,
         }
     }
 
@@ -170,7 +170,7 @@ impl Observer for Bar {
 
     fn interval(&mut self, interval: &Interval) {
         let (cell, block) = (self.cell.0.as_str(), self.cell.1);
-        if self.watch == Watch::JsonLines {
+        if self.watch == ProgressDisplay::JsonLines {
             let line =
                 serde_json::to_string(&IntervalLine { kind: "interval", cell, block, interval });
             // A reader that is gone is detected when the result is printed.

@@ -20,7 +20,7 @@ use crate::cli::{Common, Naming, Reaching, StudyOptions, TimeLimit};
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::hosts::Family;
-use crate::start::progress::{Bar, Watch};
+use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::wall_clock;
 use crate::start::{company, hosts, preflight};
 use crate::stored::{resume, runs};
@@ -77,7 +77,7 @@ fn check_share(directory: &Path) -> Result<(), Refusal> {
 pub(crate) fn run<E: Experiment>(
     options: &StudyOptions,
     common: &Common,
-    watch: Watch,
+    watch: ProgressDisplay,
     plan: impl FnOnce() -> anyhow::Result<E>,
     scratch: impl FnOnce(&E) -> Bytes,
 ) -> anyhow::Result<(Store, RunId)> {
@@ -306,11 +306,11 @@ fn prepare<E: Experiment>(
 pub(crate) struct Chosen<'a> {
     /// All hosts there, in the order of the file or of the options.
     pub(crate) hosts: Vec<HostName>,
-    place: Place<'a>,
+    place: StudyPlace<'a>,
     family: Family,
 }
 
-enum Place<'a> {
+enum StudyPlace<'a> {
     /// A network file or a name of the library.
     Raised {
         /// The name of the network in results.
@@ -357,7 +357,7 @@ impl<'a> Chosen<'a> {
         }
         Ok(Self {
             hosts,
-            place: Place::Elsewhere { hosts: named, reaching: &options.real.reaching },
+            place: StudyPlace::Elsewhere { hosts: named, reaching: &options.real.reaching },
             family: Family::Either,
         })
     }
@@ -384,7 +384,7 @@ impl<'a> Chosen<'a> {
         let NetworkText { name, source, text, drawing } = network;
         let congestion_control = options.congestion.checked()?;
         let hosts = drawing.stations.iter().map(HostName::from).collect();
-        let place = Place::Raised { name, source, text, drawing, congestion_control };
+        let place = StudyPlace::Raised { name, source, text, drawing, congestion_control };
         Ok(Self { hosts, place, family: Family::Either })
     }
 
@@ -396,8 +396,8 @@ impl<'a> Chosen<'a> {
     /// The network as it is drawn; `None` for real hosts.
     pub(crate) fn drawing(&self) -> Option<&Drawing> {
         match &self.place {
-            Place::Raised { drawing, .. } => Some(drawing),
-            Place::Elsewhere { .. } => None,
+            StudyPlace::Raised { drawing, .. } => Some(drawing),
+            StudyPlace::Elsewhere { .. } => None,
         }
     }
 
@@ -417,8 +417,8 @@ impl<'a> Chosen<'a> {
         let place = || self.hosts.get(place?).cloned();
         found(role).or_else(place).ok_or_else(|| {
             let short = match &self.place {
-                Place::Raised { name, .. } => format!("{name} has not stations enough"),
-                Place::Elsewhere { .. } => "not hosts enough are named".to_owned(),
+                StudyPlace::Raised { name, .. } => format!("{name} has not stations enough"),
+                StudyPlace::Elsewhere { .. } => "not hosts enough are named".to_owned(),
             };
             Refusal::Usage(format!("{short}: there is none for --{role}"))
         })
@@ -431,8 +431,8 @@ impl<'a> Chosen<'a> {
 
     fn nobody_called(&self, name: &str) -> String {
         match &self.place {
-            Place::Raised { source, .. } => files::no_such_station(name, source),
-            Place::Elsewhere { .. } => {
+            StudyPlace::Raised { source, .. } => files::no_such_station(name, source),
+            StudyPlace::Elsewhere { .. } => {
                 let known: Vec<&str> = self.hosts.iter().map(HostName::as_str).collect();
                 format!("there is no host `{name}`; there are {}", known.join(", "))
             }
@@ -442,11 +442,11 @@ impl<'a> Chosen<'a> {
     /// This place with the hosts that take part.
     pub(crate) fn field(self, stations: Vec<HostName>) -> Result<Field, Refusal> {
         Ok(match self.place {
-            Place::Raised { name, text, congestion_control, .. } => {
+            StudyPlace::Raised { name, text, congestion_control, .. } => {
                 let ipv6 = self.family == Family::Ipv6;
                 Field::Drawing(Raised { name, text, stations, congestion_control, ipv6 })
             }
-            Place::Elsewhere { hosts, reaching } => {
+            StudyPlace::Elsewhere { hosts, reaching } => {
                 Field::Machines(hosts::taking_part(&hosts, stations, reaching, self.family)?)
             }
         })

@@ -34,14 +34,14 @@ pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
     }
     let lines: Vec<RunLine> = runs.iter().map(|run| line(&store, run)).collect();
     if common.json {
-        return print_json(&runs.iter().zip(&lines).map(Listed::of).collect::<Vec<_>>());
+        return print_json(&runs.iter().zip(&lines).map(ListedRun::of).collect::<Vec<_>>());
     }
     print(&runs_text(&lines, &line_options()))
 }
 
 /// A run as `--json` lists it: its row, and what the text says of it.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedRun<'a> {
     #[serde(flatten)]
     run: &'a RunSummary,
     command: &'a str,
@@ -51,7 +51,7 @@ struct Listed<'a> {
     unread: Option<&'a str>,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> ListedRun<'a> {
     fn of((run, line): (&'a RunSummary, &'a RunLine)) -> Self {
         let unread = line.unread.as_deref();
         let answer = unread.is_none().then_some(line.answer.as_str());

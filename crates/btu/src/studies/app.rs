@@ -19,7 +19,7 @@ use btu_units::{BitRate, Span};
 use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::files;
-use crate::start::progress::Watch;
+use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
 use crate::stored::runs;
 use crate::suites::{Measure, Studied, Suite};
@@ -52,7 +52,7 @@ fn run(app: &App, common: &Common) -> anyhow::Result<ExitCode> {
                        with --picture FILE";
         return Err(usage(problem.to_owned()).into());
     }
-    let watch = if app.watch { Watch::Picture } else { Watch::Never };
+    let watch = if app.watch { ProgressDisplay::Picture } else { ProgressDisplay::Never };
     let (store, run) = study::run(&app.study, common, watch, || plan(app), AppPlan::scratch)?;
     if let Some(path) = &app.picture {
         save_picture(app, path)?;
@@ -112,7 +112,8 @@ fn plan(app: &App) -> anyhow::Result<AppPlan> {
     let factors = factors(app)?;
     let carriers = carriers(app);
     let slowing = speed::slowing(app)?;
-    let Place { network, displays, relay, broadcaster } = place(app, &carriers, factors.as_ref())?;
+    let AppNetwork { network, displays, relay, broadcaster } =
+        place(app, &carriers, factors.as_ref())?;
     check_ssh(app, factors.as_ref())?;
     x11::check(app, &carriers)?;
     let (blocks, target, budget) = extent(app, factors.as_ref());
@@ -173,7 +174,7 @@ fn factors(app: &App) -> anyhow::Result<Option<Factors>> {
 }
 
 /// The place of the measurement.
-struct Place {
+struct AppNetwork {
     network: Field,
     /// The displays, where there are several.
     displays: Vec<HostName>,
@@ -183,7 +184,7 @@ struct Place {
     broadcaster: Option<HostName>,
 }
 
-fn place(app: &App, carriers: &[Carrier], factors: Option<&Factors>) -> anyhow::Result<Place> {
+fn place(app: &App, carriers: &[Carrier], factors: Option<&Factors>) -> anyhow::Result<AppNetwork> {
     let pollutes = pollutes(app, factors);
     if pollutes && is_elsewhere(app) {
         let problem = "--broadcasts is for networks that btu starts here: they would reach every host on the segment of \
@@ -229,11 +230,11 @@ fn place(app: &App, carriers: &[Carrier], factors: Option<&Factors>) -> anyhow::
         displays.clear();
     }
     let stations = others.into_iter().chain(broadcaster.clone()).collect();
-    Ok(Place { network: chosen.field(stations)?, displays, relay, broadcaster })
+    Ok(AppNetwork { network: chosen.field(stations)?, displays, relay, broadcaster })
 }
 
 /// Lines that are drawn for this run.
-fn on_lines(app: &App, lines: &Lines, pollutes: bool) -> anyhow::Result<Place> {
+fn on_lines(app: &App, lines: &Lines, pollutes: bool) -> anyhow::Result<AppNetwork> {
     let mut displays = lines.displays();
     let chosen = Chosen::written(&app.study, "lines", lines.text())?;
     let application = chosen.host(Lines::APPLICATION, None, Some(0))?;
@@ -243,7 +244,7 @@ fn on_lines(app: &App, lines: &Lines, pollutes: bool) -> anyhow::Result<Place> {
     if displays.len() == 1 {
         displays.clear();
     }
-    Ok(Place { network: chosen.field(stations)?, displays, relay: None, broadcaster })
+    Ok(AppNetwork { network: chosen.field(stations)?, displays, relay: None, broadcaster })
 }
 
 /// Whether broadcasts are sent in some cell.

@@ -12,7 +12,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
-use crate::start::progress::Watch;
+use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
 use crate::stored::runs;
 use crate::suites::{Measure, Studied, Suite};
@@ -37,7 +37,8 @@ impl Measure for Copy {
     const SUITE: &'static dyn Suite = &Studied::<CopyPlan>::new();
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
-        let (store, run) = study::run(&self.study, common, Watch::Never, || plan(&self), room)?;
+        let (store, run) =
+            study::run(&self.study, common, ProgressDisplay::Never, || plan(&self), room)?;
         runs::code(&store, run)
     }
 }

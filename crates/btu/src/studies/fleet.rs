@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, measuring_time};
 use crate::exit::Refusal;
-use crate::start::progress::Watch;
+use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
 use crate::stored::runs;
 use crate::suites::{Measure, Studied, Suite};
@@ -56,8 +56,13 @@ impl Measure for Fleet {
     const SUITE: &'static dyn Suite = &Studied::<FleetPlan>::new();
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
-        let (store, run) =
-            study::run(&self.study, common, Watch::Never, || self.plan(), |_| Bytes::ZERO)?;
+        let (store, run) = study::run(
+            &self.study,
+            common,
+            ProgressDisplay::Never,
+            || self.plan(),
+            |_| Bytes::ZERO,
+        )?;
         runs::code(&store, run)
     }
 }

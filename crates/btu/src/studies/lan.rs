@@ -15,7 +15,7 @@ use btu_units::{Bytes, Span};
 use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::files;
-use crate::start::progress::Watch;
+use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
 use crate::stored::runs;
 use crate::suites::{Measure, Studied, Suite};
@@ -49,7 +49,7 @@ impl Measure for Lan {
             study.settings.insert(0, ("stations.station.count".to_owned(), most.to_string()));
         }
         let (store, run) =
-            study::run(&self.study, common, Watch::Never, || plan(&self), LanPlan::room)?;
+            study::run(&self.study, common, ProgressDisplay::Never, || plan(&self), LanPlan::room)?;
         runs::code(&store, run)
     }
 }

@@ -20,7 +20,7 @@ use btu_units::Bytes;
 
 use crate::cli::Common;
 use crate::start::preflight;
-use crate::start::progress::{Bar, Watch};
+use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::study::Session;
 use crate::start::wall_clock;
 use crate::stored::runs;
@@ -30,7 +30,7 @@ pub(crate) use arguments::Pipe;
 pub(crate) use compare::compare;
 pub(crate) use show::{Outcome, outcome, plan, text};
 
-use ground::{Places, remote_of};
+use ground::{RunHosts, remote_of};
 use resume::Resumed;
 
 impl Measure for Pipe {
@@ -87,9 +87,9 @@ fn measure(
     let command = (!matches!(job, Job::Hint(_))).then_some("btu pipe");
     let (row, resumed) =
         resumed.map(|Resumed { lock, row, warning }| (row, (lock, warning))).unzip();
-    let bar = Bar::new(pipe.quiet, Watch::Never);
+    let bar = Bar::new(pipe.quiet, ProgressDisplay::Never);
     let mut session = Session::new(command, bar, store, resumed)?;
-    let Places { ground, ends, warning } =
+    let RunHosts { ground, ends, warning } =
         ground::prepare((job, network), pipe, &mut session, row.as_ref())?;
     let warnings = warning.into_iter().collect();
     let lock = session.open(warnings, |store| begin(store, pipe, job, network))?;

@@ -23,7 +23,7 @@ use crate::cli::Common;
 use crate::exit::Refusal;
 use crate::start::hosts::{self, Gathered};
 use crate::start::preflight;
-use crate::start::progress::{Bar, Watch};
+use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::study::{Prepared, Resumed, Session, seed};
 use crate::start::wall_clock;
 use crate::stored::runs::{Form, Shown};
@@ -83,8 +83,12 @@ fn carry_out(
     resumed: Option<Resumed>,
     common: &Common,
 ) -> anyhow::Result<ExitCode> {
-    let mut session =
-        Session::new(Some("btu rate"), Bar::new(rate.quiet, Watch::Never), store, resumed)?;
+    let mut session = Session::new(
+        Some("btu rate"),
+        Bar::new(rate.quiet, ProgressDisplay::Never),
+        store,
+        resumed,
+    )?;
     let Prepared { ground, scratch, warnings } = prepare(rate, &mut plan, &mut session)?;
     if let Some(board) = &rate.challenge {
         // Nothing is in the way any more: a number that does not come back is shown.

@@ -23,11 +23,11 @@ use crate::cli::{Common, ProfileName, needs_more};
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::hosts;
-use crate::start::progress::Watch;
+use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
 use crate::suites::{Measure, Studied, Suite};
 use crate::terminal::{line_options, print, print_json};
-use place::Places;
+use place::NetworkFinder;
 
 pub(crate) use arguments::RunStudy;
 
@@ -57,8 +57,13 @@ fn run(options: &RunStudy, common: &Common) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let (store, run) =
-        study::run(&options.study, common, Watch::Never, || plan(options), RunPlan::scratch)?;
+    let (store, run) = study::run(
+        &options.study,
+        common,
+        ProgressDisplay::Never,
+        || plan(options),
+        RunPlan::scratch,
+    )?;
     gate::answer(options, &store, run)
 }
 
@@ -118,7 +123,7 @@ fn plan(options: &RunStudy) -> anyhow::Result<RunPlan> {
         _ => hosts::named_hosts(&study.real)?,
     };
     let mut file = if named.is_empty() {
-        let places = Places::new(options, &text, &name, &directory);
+        let places = NetworkFinder::new(options, &text, &name, &directory);
         let find = |asked: &_| places.find(asked);
         let instead = if options.file.is_some() { study.network.as_deref() } else { None };
         let ground = Ground::Networks { find: &find, instead };

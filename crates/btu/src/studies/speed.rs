@@ -25,7 +25,7 @@ use nix::sys::signalfd::SignalFd;
 use crate::cli::{Common, ProfileName};
 use crate::exit::Refusal;
 use crate::start::hosts::{self, Family};
-use crate::start::progress::{Steps, Watch};
+use crate::start::progress::{ProgressDisplay, Steps};
 use crate::start::study::{self, Chosen};
 use crate::start::{preflight, wall_clock};
 use crate::stored::{resume, runs};
@@ -74,7 +74,8 @@ impl Measure for Speed {
         if let Some(server) = &self.iperf3 {
             return iperf3::measure(server, &self, common);
         }
-        let watch = if self.json_lines { Watch::JsonLines } else { Watch::Terminal };
+        let watch =
+            if self.json_lines { ProgressDisplay::JsonLines } else { ProgressDisplay::Terminal };
         let (store, run) = study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO)?;
         runs::code(&store, run)?;
         code(&store, run)

@@ -55,14 +55,14 @@ impl<E: Reported> Suite for Studied<E> {
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String> {
         let plan: E = resume::plan(row)?;
         let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
-        let columns = Columns::of(&plan, &cells);
+        let columns = OptionalColumns::of(&plan, &cells);
         lines(&cells, is_json, &columns.head(), |cell| columns.line(&plan, cell))
     }
 
     fn raw(&self, store: &Store, row: &RunRow) -> anyhow::Result<Vec<RawRow>> {
         let plan: E = resume::plan(row)?;
         let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
-        let columns = Columns::of(&plan, &cells);
+        let columns = OptionalColumns::of(&plan, &cells);
         cells.iter().map(|cell| columns.raw(&plan, row, cell)).collect()
     }
 
@@ -126,13 +126,13 @@ fn judged<E: Reported>(store: &Store, row: &RunRow) -> anyhow::Result<(E, E::Ver
 }
 
 /// The columns for what not every study has.
-struct Columns {
+struct OptionalColumns {
     durations: bool,
     round_trips: bool,
     both_ways: bool,
 }
 
-impl Columns {
+impl OptionalColumns {
     /// Those that a cell of the run has a value for.
     fn of<E: Reported>(plan: &E, cells: &[Measured<E::Cell>]) -> Self {
         let facts: Vec<Facts> =
@@ -237,9 +237,10 @@ mod tests {
     /// A study of round trips has no column of durations, and others none of round trips.
     #[test]
     fn columns_are_those_that_have_values() {
-        let of = |durations, round_trips| Columns { durations, round_trips, both_ways: false };
+        let of =
+            |durations, round_trips| OptionalColumns { durations, round_trips, both_ways: false };
         let facts = Facts { round_trip: Some(Span::from_milliseconds(1870)), ..Facts::default() };
-        let names = |columns: &Columns| -> Vec<&str> {
+        let names = |columns: &OptionalColumns| -> Vec<&str> {
             columns.times(&facts).into_iter().map(|(name, _)| name).collect()
         };
         assert_eq!(names(&of(false, true)), ["round trip"]);

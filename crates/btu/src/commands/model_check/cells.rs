@@ -16,7 +16,7 @@ use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use super::sending::unsendable;
-use super::words::{Order, Record};
+use super::words::{PointOrder, Record};
 
 /// How long a replication may take in addition to its own duration: for the last packets, for the
 /// start, and for a busy machine.
@@ -40,7 +40,7 @@ impl fmt::Display for Replication {
 pub(super) struct Replications {
     frame: Frame,
     /// What is measured at each point.
-    pub(super) orders: Vec<Order>,
+    pub(super) orders: Vec<PointOrder>,
     cells: Vec<Replication>,
     /// The runtime directory of the network that is up.
     runtime: PathBuf,
@@ -49,7 +49,7 @@ pub(super) struct Replications {
 impl Replications {
     /// So many replications at each point with packets that can be sent. Each network is raised with
     /// this runtime directory; `source` is their origin.
-    pub(super) fn new(orders: Vec<Order>, count: u32, source: &str, runtime: PathBuf) -> Self {
+    pub(super) fn new(orders: Vec<PointOrder>, count: u32, source: &str, runtime: PathBuf) -> Self {
         let mut cells = Vec::new();
         for (point, order) in orders.iter().enumerate() {
             if unsendable(&order.drawing, order.duration).is_empty() {
@@ -162,7 +162,7 @@ impl Experiment for Replications {
     }
 
     fn facts(&self, cell: &Replication, seen: &Observation) -> Facts {
-        let Order { duration, warm_up, .. } = self.orders[cell.point];
+        let PointOrder { duration, warm_up, .. } = self.orders[cell.point];
         let counted = duration.saturating_sub(warm_up).seconds();
         let octets = |record: Record| record.flows.iter().map(|flow| flow.octets).sum::<u64>();
         let goodput = record(seen).map(|record| octets(record) as f64 * 8.0 / counted);
@@ -196,7 +196,7 @@ mod tests {
                  [traffic.load]\nfrom = \"a\"\nto = \"b\"\nsize = {size}\nload = \"30 %\"\n"
             );
             let drawing = Drawing::read(&text, "line.toml").unwrap();
-            Order { drawing, seed: 1, duration: Span::from_seconds(1), warm_up: Span::ZERO }
+            PointOrder { drawing, seed: 1, duration: Span::from_seconds(1), warm_up: Span::ZERO }
         };
         let (small, large) = ("\"500 B\"", "\"1000 B\"");
         let no_packets = "{ exponential = \"500 B\" }";

@@ -16,11 +16,11 @@ use super::cells::{self, Replications};
 use super::points::Turned;
 use super::sending::{offerable, unsendable};
 use super::sum::sum;
-use super::words::{Order, warm_up};
+use super::words::{PointOrder, warm_up};
 use crate::cli::{CheckOptions, Naming};
 use crate::exit::Refusal;
 use crate::files;
-use crate::start::progress::{Bar, Watch};
+use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::wall_clock;
 use crate::start::{company, preflight, study};
 
@@ -28,7 +28,7 @@ use crate::start::{company, preflight, study};
 const SHORTEST: Span = Span::from_milliseconds(200);
 
 /// A replication as the runner stores it.
-type Cell = experiment::Measured<cells::Replication>;
+type ReplicationCell = experiment::Measured<cells::Replication>;
 
 /// The settings for measuring the points.
 pub(super) struct Method<'a> {
@@ -96,7 +96,7 @@ impl<'a> Method<'a> {
     }
 
     /// Every replication, by as many runs as there are networks: one after the other is up.
-    fn measure(&self) -> anyhow::Result<Vec<Cell>> {
+    fn measure(&self) -> anyhow::Result<Vec<ReplicationCell>> {
         let own = RuntimeDirectory::claim(&preflight::runtime_directory()?)?;
         // No command shows or resumes a check: its cells go with this directory.
         let mut store = Store::open(own.path().join("check.sqlite"))?;
@@ -113,9 +113,9 @@ impl<'a> Method<'a> {
             files::save(&file, &serde_json::to_vec(order)?)?;
         }
         let lock = study::begin(&mut store, &Naming::default(), &plan)?;
-        let mut bar = Bar::new(self.options.quiet, Watch::Never);
+        let mut bar = Bar::new(self.options.quiet, ProgressDisplay::Never);
         let mut scripted = Scripted { plan, scratch: own.path().to_owned() };
-        let mut cells: Vec<Cell> = Vec::new();
+        let mut cells: Vec<ReplicationCell> = Vec::new();
         while let Some(network) = scripted.plan.network_after(&cells) {
             let ground = Ground::Testbed(Box::new(self.testbed(network)));
             store.reopen(&lock)?;
@@ -133,9 +133,9 @@ impl<'a> Method<'a> {
         Ok(cells)
     }
 
-    fn order(&self, Turned { drawing, .. }: &Turned) -> Order {
+    fn order(&self, Turned { drawing, .. }: &Turned) -> PointOrder {
         let (seed, duration) = (self.options.seed, self.duration());
-        Order { drawing: drawing.clone(), seed, duration, warm_up: warm_up(duration) }
+        PointOrder { drawing: drawing.clone(), seed, duration, warm_up: warm_up(duration) }
     }
 
     /// The network with an agent in the first station, where the process is started.

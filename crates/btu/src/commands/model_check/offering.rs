@@ -17,7 +17,7 @@ use btu_traffic::probe::{self, AROUND_PAYLOAD, Log, PacketOutcome, ScheduledPack
 use btu_units::{Bytes, Span};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::words::{FlowRecord, Order, Record};
+use super::words::{FlowRecord, PointOrder, Record};
 use crate::terminal;
 
 /// A sender with this lateness gives up. The point is void long before.
@@ -40,7 +40,7 @@ const FURTHER_FILES: u64 = 64;
 /// number.
 pub(crate) fn offer(directory: &Path, order: &Path, number: u32) -> anyhow::Result<()> {
     let order = fs::read(order).context("reading the order")?;
-    let order: Order = serde_json::from_slice(&order).context("understanding the order")?;
+    let order: PointOrder = serde_json::from_slice(&order).context("understanding the order")?;
     let offers = offers(&order.drawing, order.seed, number, order.duration);
     let stations: Vec<StationId> = offers
         .iter()
@@ -100,7 +100,7 @@ fn parcel(offer: &Offer, stations: &[StationId]) -> ScheduledPacket {
     }
 }
 
-fn record(order: &Order, offers: &[Offer], log: &Log) -> Record {
+fn record(order: &PointOrder, offers: &[Offer], log: &Log) -> Record {
     let inside_at = |time: Span| {
         let both = offers.iter().zip(&log.outcomes);
         both.filter(|(offer, outcome)| {
@@ -126,7 +126,7 @@ fn record(order: &Order, offers: &[Offer], log: &Log) -> Record {
 }
 
 fn flow_record<'a>(
-    order: &Order,
+    order: &PointOrder,
     packets: impl Iterator<Item = (&'a Offer, &'a PacketOutcome)>,
 ) -> FlowRecord {
     let (mut delays, mut lateness) = (Welford::default(), Welford::default());
@@ -170,12 +170,12 @@ mod tests {
         (offers, Log { outcomes, ..Log::default() })
     }
 
-    fn order() -> Order {
+    fn order() -> PointOrder {
         let text = "[stations.a]\n[stations.b]\n[links.line]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mb/s\"\n\
                     [traffic.load]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\npackets_per_s = 10\n";
         let drawing = Drawing::read(text, "line.toml").unwrap();
         let (duration, warm_up) = (Span::from_milliseconds(100), Span::from_milliseconds(10));
-        Order { drawing, seed: 1, duration, warm_up }
+        PointOrder { drawing, seed: 1, duration, warm_up }
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn an_order_comes_over_as_it_was() {
         let text = serde_json::to_string(&order()).unwrap();
-        let heard: Order = serde_json::from_str(&text).unwrap();
+        let heard: PointOrder = serde_json::from_str(&text).unwrap();
         assert_eq!(heard.drawing, order().drawing);
     }
 }

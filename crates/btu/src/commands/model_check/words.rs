@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is measured at a point, in each replication.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct PointOrder {
     /// The network with its traffic.
     pub(super) drawing: Drawing,
     pub(super) seed: u64,
@@ -17,7 +17,7 @@ pub(super) struct Order {
     pub(super) warm_up: Span,
 }
 
-impl Order {
+impl PointOrder {
     /// The network that is raised: without its traffic.
     pub(super) fn network(&self) -> Drawing {
         Drawing { traffic: Vec::new(), ..self.drawing.clone() }

@@ -10,7 +10,7 @@ use btu_model::predict::{PacketSizes, Prediction, Question, Transfer, predict_wi
 use btu_network::{Drawing, Parameter, Quantity, ReadError};
 use btu_units::Bytes;
 
-use super::curve::{Axis, Curve, Point, values};
+use super::curve::{Axis, Curve, CurvePoint, values};
 use crate::cli::Model;
 use crate::commands::model_check::points::{busiest, scaled};
 use crate::files::Source;
@@ -48,7 +48,7 @@ pub(super) struct Ask {
 
 /// The answer to it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Answered {
+pub(super) struct ModelAnswer {
     pub(super) prediction: Prediction,
     pub(super) parameters: Vec<Parameter>,
     /// The data load of the busiest medium; `None` without a rate.
@@ -57,9 +57,9 @@ pub(super) struct Answered {
 
 /// A message of the thread.
 #[derive(Debug)]
-pub(super) enum Told {
+pub(super) enum WorkerMessage {
     /// The answer to the question with this number, or why there is none.
-    Answer(u64, Result<Box<Answered>, String>),
+    Answer(u64, Result<Box<ModelAnswer>, String>),
     /// Its curve, as far as it is known.
     Curve(u64, Curve),
 }
@@ -85,14 +85,14 @@ impl Basis {
         &self,
         changes: &Changes,
         transfer: Option<Bytes>,
-    ) -> Result<(Drawing, Answered), String> {
+    ) -> Result<(Drawing, ModelAnswer), String> {
         let (drawing, parameters) = self
             .source
             .read_parameters(&self.settings(changes))
             .map_err(|error| problem(&error))?;
         let prediction = self.predict(&drawing, transfer)?;
         let load = busiest(&prediction).filter(|load| *load > 0.0);
-        Ok((drawing, Answered { prediction, parameters, load }))
+        Ok((drawing, ModelAnswer { prediction, parameters, load }))
     }
 
     fn predict(&self, drawing: &Drawing, size: Option<Bytes>) -> Result<Prediction, String> {
@@ -114,13 +114,13 @@ fn problem(error: &ReadError) -> String {
 }
 
 /// Answers questions until no sender asks or no receiver listens any more.
-pub(super) fn work(basis: &Basis, asks: &Receiver<Ask>, tell: &dyn Fn(Told) -> bool) {
+pub(super) fn work(basis: &Basis, asks: &Receiver<Ask>, tell: &dyn Fn(WorkerMessage) -> bool) {
     let mut next = asks.recv().ok();
     while let Some(mut ask) = next.take() {
         while let Ok(newer) = asks.try_recv() {
             ask = newer;
         }
-        let mut worker = Worker { basis, asks, tell, newer: None };
+        let mut worker = PredictionWorker { basis, asks, tell, newer: None };
         if !worker.answer(&ask) {
             return;
         }
@@ -128,21 +128,21 @@ pub(super) fn work(basis: &Basis, asks: &Receiver<Ask>, tell: &dyn Fn(Told) -> b
     }
 }
 
-struct Worker<'a> {
+struct PredictionWorker<'a> {
     basis: &'a Basis,
     asks: &'a Receiver<Ask>,
-    tell: &'a dyn Fn(Told) -> bool,
+    tell: &'a dyn Fn(WorkerMessage) -> bool,
     newer: Option<Ask>,
 }
 
-impl Worker<'_> {
+impl PredictionWorker<'_> {
     /// The answer, then its curve; false when no receiver listens.
     fn answer(&mut self, ask: &Ask) -> bool {
         match self.basis.answer(&ask.changes, ask.transfer) {
-            Err(problem) => (self.tell)(Told::Answer(ask.number, Err(problem))),
+            Err(problem) => (self.tell)(WorkerMessage::Answer(ask.number, Err(problem))),
             Ok((drawing, answered)) => {
                 let load = answered.load;
-                (self.tell)(Told::Answer(ask.number, Ok(Box::new(answered))))
+                (self.tell)(WorkerMessage::Answer(ask.number, Ok(Box::new(answered))))
                     && self.curve(ask, &drawing, load)
             }
         }
@@ -163,7 +163,7 @@ impl Worker<'_> {
         };
         let mut curve = Curve { axis: ask.axis.clone(), range, points: Vec::new(), here };
         if here.is_none() {
-            return (self.tell)(Told::Curve(ask.number, curve));
+            return (self.tell)(WorkerMessage::Curve(ask.number, curve));
         }
         let mut shown = Instant::now();
         for value in values(range, is_whole) {
@@ -172,16 +172,16 @@ impl Worker<'_> {
             }
             if let Some(prediction) = self.at(ask, drawing, load, value) {
                 let place = curve.points.partition_point(|point| point.at < value);
-                curve.points.insert(place, Point::of(value, &prediction));
+                curve.points.insert(place, CurvePoint::of(value, &prediction));
             }
             if shown.elapsed() >= SHOW_EVERY {
                 shown = Instant::now();
-                if !(self.tell)(Told::Curve(ask.number, curve.clone())) {
+                if !(self.tell)(WorkerMessage::Curve(ask.number, curve.clone())) {
                     return false;
                 }
             }
         }
-        (self.tell)(Told::Curve(ask.number, curve))
+        (self.tell)(WorkerMessage::Curve(ask.number, curve))
     }
 
     /// The prediction at a point; `None` if the file does not accept the value.

@@ -82,7 +82,7 @@ pub(super) fn values([from, to]: [f64; 2], is_whole: bool) -> Vec<f64> {
 
 /// The values of a prediction for every curve, times in seconds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Point {
+pub(super) struct CurvePoint {
     /// Its place on the axis.
     pub(super) at: f64,
     pub(super) all: Answer,
@@ -92,7 +92,7 @@ pub(super) struct Point {
     pub(super) transfer: Vec<Answer>,
 }
 
-impl Point {
+impl CurvePoint {
     pub(super) fn of(at: f64, prediction: &Prediction) -> Self {
         let transfer = prediction.transfer.as_ref();
         Self {
@@ -120,7 +120,7 @@ fn times(transfer: &TransferPrediction) -> Vec<Answer> {
 pub(super) struct Curve {
     pub(super) axis: Axis,
     pub(super) range: [f64; 2],
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<CurvePoint>,
     /// The current point of the network.
     pub(super) here: Option<f64>,
 }

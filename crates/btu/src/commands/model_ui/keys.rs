@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use btu_units::Bytes;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::line::Line;
+use super::line::InputLine;
 use super::state::{Mode, NO_TRANSFER, Note, State, TRANSFER, Wish};
-use super::turning::Turn;
+use super::turning::ParameterStep;
 
 /// The number of values that a page key skips.
 const PAGE: isize = 10;
@@ -50,7 +50,7 @@ impl State {
 
     fn browse(&mut self, key: KeyEvent) {
         let shift = key.modifiers.contains(KeyModifiers::SHIFT);
-        let turn = |up, fine| Turn { up, fine };
+        let turn = |up, fine| ParameterStep { up, fine };
         match key.code {
             KeyCode::Up | KeyCode::Char('k') => self.go(-1),
             KeyCode::Down | KeyCode::Char('j') => self.go(1),
@@ -69,7 +69,7 @@ impl State {
             KeyCode::Char('R') => self.reset_all(),
             KeyCode::Char('/') => self.mode = Mode::Filter,
             KeyCode::Esc => {
-                self.filter = Line::default();
+                self.filter = InputLine::default();
                 self.filtered();
             }
             KeyCode::Tab | KeyCode::BackTab => self.toggle_axis(),
@@ -86,7 +86,7 @@ impl State {
         match key.code {
             KeyCode::Enter => self.mode = Mode::Browse,
             KeyCode::Esc => {
-                self.filter = Line::default();
+                self.filter = InputLine::default();
                 self.mode = Mode::Browse;
             }
             KeyCode::Up => self.go(-1),
@@ -99,12 +99,12 @@ impl State {
     fn edit(&mut self) {
         if let Some(parameter) = self.chosen_parameter() {
             let text = self.text(parameter);
-            let line = if text == NO_TRANSFER { Line::default() } else { Line::of(text) };
+            let line = if text == NO_TRANSFER { InputLine::default() } else { InputLine::of(text) };
             self.mode = Mode::Value { line, problem: None, is_checked: false };
         }
     }
 
-    fn value(&mut self, mut line: Line, is_checked: bool, key: KeyEvent) {
+    fn value(&mut self, mut line: InputLine, is_checked: bool, key: KeyEvent) {
         match key.code {
             KeyCode::Esc => {
                 if is_checked {
@@ -124,7 +124,7 @@ impl State {
     }
 
     /// Puts in the typed value; the prompt closes when the file has accepted it.
-    fn enter(&mut self, line: Line) {
+    fn enter(&mut self, line: InputLine) {
         let key = self.chosen.clone();
         let mut text = line.text().trim().to_owned();
         if key == TRANSFER {
@@ -149,16 +149,17 @@ impl State {
         self.mode = Mode::Value { line, problem: None, is_checked: true };
     }
 
-    fn mistyped(&mut self, line: Line, problem: &str) {
+    fn mistyped(&mut self, line: InputLine, problem: &str) {
         self.mode = Mode::Value { line, problem: Some(problem.to_owned()), is_checked: false };
     }
 
     fn begin_saving(&mut self) {
         let stem = &self.answer.prediction.network;
-        self.mode = Mode::Path { line: Line::of(&format!("{stem}-changed.toml")), problem: None };
+        self.mode =
+            Mode::Path { line: InputLine::of(&format!("{stem}-changed.toml")), problem: None };
     }
 
-    fn path(&mut self, mut line: Line, key: KeyEvent) {
+    fn path(&mut self, mut line: InputLine, key: KeyEvent) {
         match key.code {
             KeyCode::Esc => self.mode = Mode::Browse,
             KeyCode::Enter if line.text().trim().is_empty() => {
@@ -182,7 +183,7 @@ impl State {
             KeyCode::Char('y' | 'Y') => self.wish = Some(Wish::Save { path, over: true }),
             KeyCode::Char('n' | 'N') | KeyCode::Esc | KeyCode::Enter => {
                 let text = path.display().to_string();
-                self.mode = Mode::Path { line: Line::of(&text), problem: None };
+                self.mode = Mode::Path { line: InputLine::of(&text), problem: None };
             }
             _ => self.note = Some(Note { text: "y or n".to_owned(), is_problem: false }),
         }

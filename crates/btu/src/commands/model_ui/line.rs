@@ -7,13 +7,13 @@ const LONGEST: usize = 1000;
 
 /// Its text and where the next character goes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Line {
+pub(super) struct InputLine {
     text: String,
     /// Octets before the cursor; always between characters.
     cursor: usize,
 }
 
-impl Line {
+impl InputLine {
     /// A line with this text, and the cursor behind it.
     pub(super) fn of(text: &str) -> Self {
         Self { text: text.to_owned(), cursor: text.len() }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn typing_goes_where_the_cursor_is() {
-        let mut line = Line::of("10 Mb/s");
+        let mut line = InputLine::of("10 Mb/s");
         let codes = [
             KeyCode::Home,
             KeyCode::Delete,
@@ -93,6 +93,6 @@ mod tests {
         line.press(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
         line.press(KeyEvent::from(KeyCode::Delete));
         line.press(KeyEvent::from(KeyCode::Right));
-        assert_eq!(line, Line::default());
+        assert_eq!(line, InputLine::default());
     }
 }

@@ -9,7 +9,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use ratatui::crossterm::terminal::is_raw_mode_enabled;
 
-use super::asking::Told;
+use super::asking::WorkerMessage;
 
 /// An event of the view.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) enum Happening {
     Key(KeyEvent),
     /// The terminal has another size now, or should be drawn for another reason.
     Resized,
-    Told(Told),
+    Told(WorkerMessage),
     Asked(Signal),
     /// A part of this program ended unexpectedly.
     Broken(String),

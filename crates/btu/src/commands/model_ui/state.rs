@@ -10,9 +10,9 @@ use btu_units::Bytes;
 use ratatui::crossterm::event::KeyEvent;
 
 pub(super) use super::asking::TRANSFER;
-use super::asking::{Answered, Ask, Changes};
+use super::asking::{Ask, Changes, ModelAnswer};
 use super::curve::{Axis, Curve};
-use super::line::Line;
+use super::line::InputLine;
 
 /// The text without a transfer.
 pub(super) const NO_TRANSFER: &str = "none";
@@ -30,13 +30,13 @@ pub(super) struct State {
     accepted: Changes,
     /// The key of the chosen value.
     pub(super) chosen: String,
-    pub(super) filter: Line,
+    pub(super) filter: InputLine,
     pub(super) mode: Mode,
     /// Whether the curve goes along the load instead of the chosen key.
     pub(super) along_load: bool,
-    pub(super) figure: Figure,
+    pub(super) figure: ShownDelay,
     pub(super) note: Option<Note>,
-    pub(super) answer: Answered,
+    pub(super) answer: ModelAnswer,
     pub(super) curve: Option<Curve>,
     /// Number of the newest question.
     asked: u64,
@@ -57,13 +57,13 @@ pub(super) enum Mode {
     Filter,
     /// A value is typed.
     Value {
-        line: Line,
+        line: InputLine,
         problem: Option<String>,
         is_checked: bool,
     },
     /// A path is typed.
     Path {
-        line: Line,
+        line: InputLine,
         problem: Option<String>,
     },
     /// Whether to write over a file.
@@ -75,7 +75,7 @@ pub(super) enum Mode {
 
 /// The delay that the curve shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Figure {
+pub(super) enum ShownDelay {
     /// The delay of all frames.
     All,
     /// The delay of the flow with this index.
@@ -116,16 +116,16 @@ impl State {
     /// The view as it opens.
     pub(super) fn new(
         name: &str,
-        answer: Answered,
+        answer: ModelAnswer,
         transfer: Option<Bytes>,
         flow: Option<&str>,
     ) -> Self {
         let flow =
             flow.and_then(|name| answer.prediction.flows.iter().position(|flow| flow.name == name));
         let figure = match (transfer, flow) {
-            (Some(_), _) => Figure::Transfer,
-            (None, Some(flow)) => Figure::Flow(flow),
-            (None, None) => Figure::All,
+            (Some(_), _) => ShownDelay::Transfer,
+            (None, Some(flow)) => ShownDelay::Flow(flow),
+            (None, None) => ShownDelay::All,
         };
         let size = transfer.map_or_else(
             || NO_TRANSFER.to_owned(),
@@ -158,7 +158,7 @@ impl State {
             changes: Changes::new(),
             accepted: Changes::new(),
             chosen: chosen.unwrap_or_default(),
-            filter: Line::default(),
+            filter: InputLine::default(),
             mode: Mode::Browse,
             along_load: true,
             figure,

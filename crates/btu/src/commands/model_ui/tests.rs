@@ -5,7 +5,7 @@ use std::fs;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::save::{command_line, save};
-use super::state::{Figure, Mode, TRANSFER, Wish};
+use super::state::{Mode, ShownDelay, TRANSFER, Wish};
 use super::view::tests::Bench;
 
 fn value(bench: &Bench, key: &str) -> String {
@@ -154,7 +154,7 @@ fn a_transfer_comes_and_goes() {
     choose(&mut bench, "transfer");
     assert_eq!(bench.state.chosen, TRANSFER);
     bench.key(KeyCode::Right).settle();
-    assert_eq!(bench.state.figure, Figure::Transfer);
+    assert_eq!(bench.state.figure, ShownDelay::Transfer);
     type_value(&mut bench, "100 MB");
     let simple = bench
         .state
@@ -176,7 +176,7 @@ fn a_transfer_comes_and_goes() {
     );
     bench.key(KeyCode::Esc).keys("r").settle();
     assert_eq!(bench.state.answer.prediction.transfer, None);
-    assert_eq!(bench.state.figure, Figure::All);
+    assert_eq!(bench.state.figure, ShownDelay::All);
 }
 
 #[test]
@@ -212,7 +212,9 @@ fn an_answer_that_is_late_is_not_taken_back() {
     bench.key(KeyCode::Right);
     let first = bench.state.ask().unwrap();
     bench.key(KeyCode::Right);
-    bench.state.told(super::asking::Told::Answer(first.number, Err("too late".to_owned())));
+    bench
+        .state
+        .told(super::asking::WorkerMessage::Answer(first.number, Err("too late".to_owned())));
     assert_eq!(
         (value(&bench, "segments.ether.rate"), &bench.state.note),
         ("50 Mb/s".to_owned(), &None)

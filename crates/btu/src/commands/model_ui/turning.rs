@@ -4,14 +4,14 @@ use btu_network::Quantity;
 
 /// One press of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct ParameterStep {
     pub(super) up: bool,
     /// By about 5 % instead of to the next of 1, 2 and 5.
     pub(super) fine: bool,
 }
 
 /// The next value of this kind, as a network file has it; `None` if there is none.
-pub(super) fn turned(quantity: Quantity, text: &str, turn: Turn) -> Option<String> {
+pub(super) fn turned(quantity: Quantity, text: &str, turn: ParameterStep) -> Option<String> {
     let value = quantity.value(text)?;
     let next =
         if turn.fine { fine(quantity, value, turn.up) } else { ladder(quantity, value, turn.up) };
@@ -99,7 +99,7 @@ mod tests {
 
     fn path(quantity: Quantity, from: &str, up: bool, fine: bool) -> Vec<String> {
         let mut path = vec![from.to_owned()];
-        while let Some(next) = turned(quantity, &path[path.len() - 1], Turn { up, fine }) {
+        while let Some(next) = turned(quantity, &path[path.len() - 1], ParameterStep { up, fine }) {
             path.push(next);
             if path.len() == 6 {
                 break;
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn words_do_not_turn() {
-        assert_eq!(turned(Quantity::Words, "gated", Turn { up: true, fine: false }), None);
-        assert_eq!(turned(Quantity::Rate, "fast", Turn { up: true, fine: true }), None);
+        assert_eq!(turned(Quantity::Words, "gated", ParameterStep { up: true, fine: false }), None);
+        assert_eq!(turned(Quantity::Rate, "fast", ParameterStep { up: true, fine: true }), None);
     }
 
     proptest! {
@@ -165,7 +165,7 @@ mod tests {
             for quantity in [Quantity::Rate, Quantity::Time, Quantity::Size, Quantity::Length, Quantity::Load,
                              Quantity::Count, Quantity::Frames] {
                 let text = quantity.written(10f64.powf(exponent));
-                let (Some(value), Some(next)) = (quantity.value(&text), turned(quantity, &text, Turn { up, fine })) else {
+                let (Some(value), Some(next)) = (quantity.value(&text), turned(quantity, &text, ParameterStep { up, fine })) else {
                     continue;
                 };
                 let next = quantity.value(&next).unwrap();

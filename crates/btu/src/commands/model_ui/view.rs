@@ -14,7 +14,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line as Text, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
 
-use super::line::Line;
+use super::line::InputLine;
 use super::state::{Mode, State};
 
 /// The least size for the whole view.
@@ -153,7 +153,7 @@ fn prompt(
     frame: &mut Frame<'_>,
     area: Rect,
     label: &str,
-    line: &Line,
+    line: &InputLine,
     problem: Option<&str>,
     palette: Palette,
 ) {

@@ -79,7 +79,7 @@ impl Drop for Files {
 
 /// The board's answer to a publication.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct BoardAnswer {
     id: String,
     url: String,
     token: String,
@@ -90,7 +90,7 @@ pub(super) struct Answer {
 }
 
 /// Sends a publication.
-pub(super) fn send(board: &Board, publication: &Publication) -> anyhow::Result<Answer> {
+pub(super) fn send(board: &Board, publication: &Publication) -> anyhow::Result<BoardAnswer> {
     let Publication { archive, manifest, signature, key, .. } = publication;
     let text = manifest.text();
     let fields: [client::Field<'_>; 4] = [
@@ -100,8 +100,8 @@ pub(super) fn send(board: &Board, publication: &Publication) -> anyhow::Result<A
         ("archive", archive),
     ];
     let answer = client::post(board, "api/v1/runs", &fields)?;
-    let answer: Option<Answer> = serde_json::from_str(&answer).ok();
-    let answer = answer.filter(Answer::is_plain);
+    let answer: Option<BoardAnswer> = serde_json::from_str(&answer).ok();
+    let answer = answer.filter(BoardAnswer::is_plain);
     answer.with_context(|| {
         format!(
             "{board} answered with what is no publication: look there whether the run has arrived"
@@ -109,7 +109,7 @@ pub(super) fn send(board: &Board, publication: &Publication) -> anyhow::Result<A
     })
 }
 
-impl Answer {
+impl BoardAnswer {
     /// Whether its texts are words that can be shown and kept in a line.
     fn is_plain(&self) -> bool {
         let is_word = |text: &str| {
@@ -139,9 +139,9 @@ impl Tokens {
         &mut self,
         board: &Board,
         run: &str,
-        answer: &Answer,
+        answer: &BoardAnswer,
     ) -> Result<(), Refusal> {
-        let Answer { id, url, token, .. } = answer;
+        let BoardAnswer { id, url, token, .. } = answer;
         let written = writeln!(self.file, "{board} {run} {id} {url} {token}");
         written.and_then(|()| self.file.sync_all()).map_err(|error| {
             let path = self.path.display();
@@ -156,12 +156,12 @@ impl Tokens {
 pub(super) fn text(
     store: &Store,
     publication: &Publication,
-    answer: &Answer,
+    answer: &BoardAnswer,
     tokens: &Tokens,
 ) -> anyhow::Result<String> {
     let row = &publication.row;
     let number = suites::of(row)?.answer(store, row)?;
-    let Answer { url, token, word, state, .. } = answer;
+    let BoardAnswer { url, token, word, state, .. } = answer;
     Ok(format!(
         "Published: {url}\n{number}, {} ({})\n\n\
          Your token for it: {token}\n\

@@ -110,7 +110,7 @@ pub(crate) struct Pipe {
     #[command(flatten)]
     pub(crate) calls: Calls,
     #[command(flatten)]
-    pub(crate) memory: Memory,
+    pub(crate) memory: MessageMemory,
     /// Also time every single exchange
     #[arg(long)]
     pub(crate) each: bool,
@@ -220,7 +220,7 @@ pub(crate) enum EngineName {
 
 /// The memory that holds messages.
 #[derive(Debug, Args)]
-pub(crate) struct Memory {
+pub(crate) struct MessageMemory {
     /// Send from memory that is not in the processor's cache
     #[arg(long)]
     pub(crate) cold: bool,

@@ -18,7 +18,7 @@ use crate::terminal;
 
 /// The data that `--json` prints.
 #[derive(Serialize)]
-struct Document<'a> {
+struct PipeComparison<'a> {
     base: &'a str,
     others: Vec<Other<'a>>,
     /// Warnings about runs that were resumed on another machine or version, a sentence each.
@@ -156,5 +156,5 @@ fn json(signatures: &[StoredSignature], warnings: Vec<String>) -> serde_json::Re
     let other = |one: &'_ StoredSignature| cost_over(&one.verdict, &base.verdict);
     let others =
         signatures[1..].iter().map(|one| Other { run: &one.name, cost: other(one) }).collect();
-    Ok(serde_json::to_string_pretty(&Document { base: &base.name, others, warnings })? + "\n")
+    Ok(serde_json::to_string_pretty(&PipeComparison { base: &base.name, others, warnings })? + "\n")
 }

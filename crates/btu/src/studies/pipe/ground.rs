@@ -15,7 +15,7 @@ use crate::start::{hosts, preflight};
 use crate::stored::resume;
 
 /// Where a run is measured.
-pub(super) struct Places {
+pub(super) struct RunHosts {
     pub(super) ground: Ground,
     /// The hosts of the end that sends first and of the other one.
     pub(super) ends: [HostName; 2],
@@ -30,7 +30,7 @@ pub(super) fn prepare(
     pipe: &Pipe,
     session: &mut Session,
     row: Option<&RunRow>,
-) -> anyhow::Result<Places> {
+) -> anyhow::Result<RunHosts> {
     if let Some(stations) = stations(job)? {
         preflight::namespaces(&session.settings.executable, &[])?;
         return raised(job, network, stations, processors(job));
@@ -55,7 +55,7 @@ pub(super) fn prepare(
         }
         _ => None,
     };
-    Ok(Places { ground: Ground::Hosts(Box::new(hosts.using(processors))), ends, warning })
+    Ok(RunHosts { ground: Ground::Hosts(Box::new(hosts.using(processors))), ends, warning })
 }
 
 /// The stations of the ends, if the ends are in stations.
@@ -75,7 +75,7 @@ fn raised(
     network: &str,
     stations: Stations,
     processors: Processors,
-) -> anyhow::Result<Places> {
+) -> anyhow::Result<RunHosts> {
     let Stations { drawing, near, far } = stations;
     let find = |name: &str| {
         let id = drawing.station_called(name);
@@ -94,7 +94,7 @@ fn raised(
         congestion_control: job.plans().iter().find_map(control),
         ..Testbed::default()
     };
-    Ok(Places { ground: Ground::Testbed(Box::new(testbed)), ends, warning: None })
+    Ok(RunHosts { ground: Ground::Testbed(Box::new(testbed)), ends, warning: None })
 }
 
 /// The other machine of the run, if there is one.

@@ -44,7 +44,7 @@ rate = \"1 Gb/s\"
 ";
 
 /// The work.
-pub(super) struct Asked {
+pub(super) struct PlannedWork {
     /// One after the other.
     pub(super) jobs: Vec<Job>,
     /// The path between the ends, as the user would write it.
@@ -59,7 +59,7 @@ pub(super) struct Stations {
 }
 
 /// Reads the command line.
-pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
+pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<PlannedWork> {
     let (place, network) = place(pipe)?;
     if matches!(place, Place::Here | Place::Machines(_)) {
         pipe.calls.congestion.refused()?;
@@ -70,7 +70,7 @@ pub(super) fn asked(pipe: &Pipe) -> anyhow::Result<Asked> {
     };
     let jobs = jobs(pipe, seed, &place)?;
     refuse_files(pipe, &jobs)?;
-    Ok(Asked { jobs, network })
+    Ok(PlannedWork { jobs, network })
 }
 
 /// The profile's name in the list of runs.

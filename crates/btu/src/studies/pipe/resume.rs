@@ -5,7 +5,7 @@ use btu_store::{RunLock, RunRow, Store};
 use btu_suite::pipe::{self, Job, PipePlan, SetPlan};
 
 use super::ground::remote_of;
-use super::plan::Asked;
+use super::plan::PlannedWork;
 use crate::cli::Resuming;
 use crate::stored::resume;
 
@@ -18,7 +18,7 @@ pub(super) struct Resumed {
 }
 
 /// The request of this run.
-pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
+pub(super) fn asked(row: &RunRow) -> anyhow::Result<PlannedWork> {
     resume::made_by(row, "btu pipe")?;
     let job = if row.summary.suite == pipe::SUITE {
         Job::One(Box::new(resume::plan(row)?))
@@ -29,14 +29,14 @@ pub(super) fn asked(row: &RunRow) -> anyhow::Result<Asked> {
         resume::is_its_plan(row, (plan.version, PipePlan::VERSION), &job.hash())?;
     }
     let network = Job::network_in(&row.summary.network).to_owned();
-    Ok(Asked { jobs: vec![job], network })
+    Ok(PlannedWork { jobs: vec![job], network })
 }
 
 /// Resumes the run, if it is incomplete and this is still its machine.
 pub(super) fn take_up(
     store: &Store,
     row: RunRow,
-    asked: &Asked,
+    asked: &PlannedWork,
     resuming: &Resuming,
 ) -> anyhow::Result<Option<Resumed>> {
     let Some(lock) = resume::lock(store, &row)? else { return Ok(None) };

@@ -14,7 +14,7 @@ use crate::cli::congestion;
 use crate::start::study::NetworkText;
 
 /// Finds networks, each once.
-pub(super) struct Places<'a> {
+pub(super) struct NetworkFinder<'a> {
     delay: Option<Span>,
     text: &'a str,
     name: &'a str,
@@ -22,7 +22,7 @@ pub(super) struct Places<'a> {
     found: RefCell<BTreeMap<Asked, Result<Found, String>>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> NetworkFinder<'a> {
     /// For an experiment's file with this text, in this directory.
     pub(super) fn new(
         options: &RunStudy,

@@ -32,7 +32,7 @@ const IDLE: Duration = Duration::from_secs(3);
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A measurement of one phase.
-struct Measured {
+struct MeasuredPhase {
     phase: Phase,
     /// The part of its time that fills queues: round trips of it do not count.
     lead_seconds: f64,
@@ -54,7 +54,7 @@ fn phases_of(
     (blocks, time): (u32, Duration),
     speed: &Speed,
     steps: &Steps,
-) -> anyhow::Result<Vec<Measured>> {
+) -> anyhow::Result<Vec<MeasuredPhase>> {
     let mut measured = Vec::new();
     for block in 0..blocks {
         for phase in phases(speed) {
@@ -69,7 +69,7 @@ fn phases_of(
             let report = client.run(&Arc::default(), show);
             let report = report.map_err(|error| Refusal::Machine(error.to_string()))?;
             let lead_seconds = if phase == Phase::Idle { 0.0 } else { LEAD.seconds() };
-            measured.push(Measured { phase, lead_seconds, report });
+            measured.push(MeasuredPhase { phase, lead_seconds, report });
         }
     }
     Ok(measured)

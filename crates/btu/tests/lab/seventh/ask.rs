@@ -9,7 +9,7 @@ use btu_units::{Bytes, Span};
 use clap::Args;
 
 use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, or_usual, quantity};
-use crate::start::progress::Watch;
+use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
 use crate::suites::{Measure, Studied, Suite};
 use plan::AskPlan;
@@ -43,7 +43,7 @@ impl Measure for Ask {
     const SUITE: &'static dyn Suite = &Studied::<AskPlan>::new();
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
-        study::run(&self.study, common, Watch::Never, || self.plan(), |_| Bytes::ZERO)?;
+        study::run(&self.study, common, ProgressDisplay::Never, || self.plan(), |_| Bytes::ZERO)?;
         Ok(ExitCode::SUCCESS)
     }
 }

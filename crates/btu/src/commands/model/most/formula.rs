@@ -14,7 +14,8 @@ const SHARE: f64 = 1e-6;
 /// valid first, the answer ends there, and its result beyond is reported separately.
 pub(super) fn found(search: &Search<'_>) -> anyhow::Result<MostFound> {
     let bound = search.bound();
-    let is_within = |figure: &Figure| figure.answer.value.is_some_and(|seconds| seconds <= bound);
+    let is_within =
+        |figure: &BoundedFigure| figure.answer.value.is_some_and(|seconds| seconds <= bound);
     let within = |value| anyhow::Ok(is_within(&figure(search, value)?));
     let tried = search.ends(within)?;
     let found = last_that_holds(tried, search.turned.resolution(SHARE), within)?;
@@ -49,20 +50,20 @@ fn is_unreliable(warning: Warning, found: Found) -> bool {
 }
 
 /// The bounded figure at one value.
-struct Figure {
+struct BoundedFigure {
     /// In seconds; with a warning if any of the requested flows has one, because that might be the
     /// slowest.
     answer: Answer,
     warnings: Vec<PredictionWarning>,
 }
 
-fn figure(search: &Search<'_>, value: f64) -> anyhow::Result<Figure> {
+fn figure(search: &Search<'_>, value: f64) -> anyhow::Result<BoundedFigure> {
     let prediction = answer(search.model, &search.drawing(value)?)?;
     let answer = match &prediction.transfer {
         Some(transfer) if search.model.transfer_time.is_some() => transfer.bulk.seconds,
         _ => longest_delay(&prediction, search.model.flow.as_deref()),
     };
-    Ok(Figure { answer, warnings: prediction.warnings })
+    Ok(BoundedFigure { answer, warnings: prediction.warnings })
 }
 
 /// The longest mean delay of all flows, or that of one; the response time of those that wait for

@@ -1,14 +1,14 @@
 //! Applies what other threads report to the state: answers, curves, and the result of saving.
 
-use super::{Figure, Mode, Note, Saved, State};
-use crate::commands::model_ui::asking::Told;
-use crate::commands::model_ui::line::Line;
+use super::{Mode, Note, Saved, ShownDelay, State};
+use crate::commands::model_ui::asking::WorkerMessage;
+use crate::commands::model_ui::line::InputLine;
 
 impl State {
     /// Processes a message of the working thread.
-    pub(crate) fn told(&mut self, told: Told) {
+    pub(crate) fn told(&mut self, told: WorkerMessage) {
         match told {
-            Told::Answer(number, Ok(answer)) => {
+            WorkerMessage::Answer(number, Ok(answer)) => {
                 let transfer = self.parameters.iter().take(1).cloned();
                 self.parameters = transfer.chain(answer.parameters.iter().cloned()).collect();
                 self.answer = *answer;
@@ -22,11 +22,13 @@ impl State {
                 }
             }
             // The next request may succeed or be refused, too.
-            Told::Answer(number, Err(problem)) if number == self.asked && !self.is_stale => {
+            WorkerMessage::Answer(number, Err(problem))
+                if number == self.asked && !self.is_stale =>
+            {
                 self.refused(&problem);
             }
-            Told::Curve(number, curve) if number == self.asked => self.curve = Some(curve),
-            Told::Answer(..) | Told::Curve(..) => {}
+            WorkerMessage::Curve(number, curve) if number == self.asked => self.curve = Some(curve),
+            WorkerMessage::Answer(..) | WorkerMessage::Curve(..) => {}
         }
     }
 
@@ -42,8 +44,8 @@ impl State {
             Saved::Failed(problem) => {
                 let line = match &self.mode {
                     Mode::Path { line, .. } => line.clone(),
-                    Mode::Overwrite(path) => Line::of(&path.display().to_string()),
-                    _ => Line::default(),
+                    Mode::Overwrite(path) => InputLine::of(&path.display().to_string()),
+                    _ => InputLine::default(),
                 };
                 self.mode = Mode::Path { line, problem: Some(problem) };
             }
@@ -74,12 +76,12 @@ impl State {
     fn mind_figure(&mut self) {
         let prediction = &self.answer.prediction;
         let is_there = match self.figure {
-            Figure::All => true,
-            Figure::Flow(place) => place < prediction.flows.len(),
-            Figure::Transfer => prediction.transfer.is_some(),
+            ShownDelay::All => true,
+            ShownDelay::Flow(place) => place < prediction.flows.len(),
+            ShownDelay::Transfer => prediction.transfer.is_some(),
         };
         if !is_there {
-            self.figure = Figure::All;
+            self.figure = ShownDelay::All;
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use btu_network::Quantity;
 
-use super::{Figure, NO_TRANSFER, Note, State, TRANSFER};
-use crate::commands::model_ui::turning::{Turn, turned};
+use super::{NO_TRANSFER, Note, ShownDelay, State, TRANSFER};
+use crate::commands::model_ui::turning::{ParameterStep, turned};
 
 /// The first size of a transfer.
 const FIRST_TRANSFER: &str = "1 MB";
@@ -26,7 +26,7 @@ impl State {
         self.go(0);
     }
 
-    pub(crate) fn turn(&mut self, turn: Turn) {
+    pub(crate) fn turn(&mut self, turn: ParameterStep) {
         let Some(parameter) = self.chosen_parameter() else { return };
         let (key, quantity, text) =
             (parameter.key.clone(), parameter.quantity, self.text(parameter).to_owned());
@@ -53,7 +53,8 @@ impl State {
             self.changes.insert(key.to_owned(), text);
         }
         if key == TRANSFER {
-            self.figure = if self.transfer().is_some() { Figure::Transfer } else { self.figure };
+            self.figure =
+                if self.transfer().is_some() { ShownDelay::Transfer } else { self.figure };
         }
         self.is_stale = true;
     }
@@ -95,12 +96,12 @@ impl State {
     pub(crate) fn next_figure(&mut self) {
         let flows = self.answer.prediction.flows.len();
         self.figure = match self.figure {
-            Figure::All if flows > 1 => Figure::Flow(0),
-            Figure::Flow(place) if place + 1 < flows => Figure::Flow(place + 1),
-            Figure::All | Figure::Flow(_) if self.answer.prediction.transfer.is_some() => {
-                Figure::Transfer
+            ShownDelay::All if flows > 1 => ShownDelay::Flow(0),
+            ShownDelay::Flow(place) if place + 1 < flows => ShownDelay::Flow(place + 1),
+            ShownDelay::All | ShownDelay::Flow(_) if self.answer.prediction.transfer.is_some() => {
+                ShownDelay::Transfer
             }
-            _ => Figure::All,
+            _ => ShownDelay::All,
         };
     }
 }

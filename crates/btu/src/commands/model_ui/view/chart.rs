@@ -9,11 +9,11 @@ use ratatui::text::{Line as Text, Span};
 use ratatui::widgets::{Axis as ChartAxis, Chart, Dataset, GraphType, Paragraph, Wrap};
 
 use super::{Palette, TITLE, clipped, width_of};
-use crate::commands::model_ui::curve::{Axis, Curve, Point};
-use crate::commands::model_ui::state::{Figure, State};
+use crate::commands::model_ui::curve::{Axis, Curve, CurvePoint};
+use crate::commands::model_ui::state::{ShownDelay, State};
 
 /// The points of a line, as far as they have a value.
-type Line = Vec<(f64, f64)>;
+type LineCoordinates = Vec<(f64, f64)>;
 
 /// Draws the curve in the space that the tables leave.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
@@ -47,8 +47,8 @@ fn styles(palette: Palette) -> [Style; 2] {
 fn title(state: &State, width: usize, palette: Palette) -> Text<'static> {
     let [first, second] = styles(palette);
     let names = match state.figure {
-        Figure::All => vec![Span::styled("Mean delay of all frames", TITLE)],
-        Figure::Flow(place) => {
+        ShownDelay::All => vec![Span::styled("Mean delay of all frames", TITLE)],
+        ShownDelay::Flow(place) => {
             let flow = state.answer.prediction.flows.get(place);
             let what = flow.map_or("", |flow| {
                 if flow.response_seconds.is_some() { "Response time" } else { "Mean delay" }
@@ -56,8 +56,8 @@ fn title(state: &State, width: usize, palette: Palette) -> Text<'static> {
             let name = flow.map(|flow| flow.name.as_str()).unwrap_or_default();
             vec![Span::styled(format!("{what} of {name}"), TITLE)]
         }
-        Figure::Transfer if !is_paced(state) => vec![Span::styled("Transfer by TCP", TITLE)],
-        Figure::Transfer => vec![
+        ShownDelay::Transfer if !is_paced(state) => vec![Span::styled("Transfer by TCP", TITLE)],
+        ShownDelay::Transfer => vec![
             Span::styled("Simple", first),
             Span::styled(" and ", TITLE),
             Span::styled("aggregate", second),
@@ -81,7 +81,7 @@ fn is_paced(state: &State) -> bool {
 }
 
 /// Why there is no curve.
-fn emptiness(curve: &Curve, drawn: &[Line]) -> Option<&'static str> {
+fn emptiness(curve: &Curve, drawn: &[LineCoordinates]) -> Option<&'static str> {
     match curve.axis {
         Axis::None => Some("The chosen value cannot be turned along a curve. Tab: along the load."),
         Axis::Load if curve.here.is_none() => {
@@ -93,21 +93,27 @@ fn emptiness(curve: &Curve, drawn: &[Line]) -> Option<&'static str> {
     }
 }
 
-fn drawn(curve: &Curve, figure: Figure) -> Vec<Line> {
-    let line = |value: &dyn Fn(&Point) -> Option<f64>| {
+fn drawn(curve: &Curve, figure: ShownDelay) -> Vec<LineCoordinates> {
+    let line = |value: &dyn Fn(&CurvePoint) -> Option<f64>| {
         curve.points.iter().filter_map(|point| Some((point.at, value(point)?))).collect()
     };
     match figure {
-        Figure::All => vec![line(&|point| point.all.value)],
-        Figure::Flow(place) => vec![line(&|point| point.flows.get(place)?.value)],
-        Figure::Transfer => {
+        ShownDelay::All => vec![line(&|point| point.all.value)],
+        ShownDelay::Flow(place) => vec![line(&|point| point.flows.get(place)?.value)],
+        ShownDelay::Transfer => {
             let lines = curve.points.first().map_or(0, |point| point.transfer.len());
             (0..lines).map(|place| line(&|point| point.transfer.get(place)?.value)).collect()
         }
     }
 }
 
-fn plot(frame: &mut Frame<'_>, area: Rect, curve: &Curve, drawn: &[Line], palette: Palette) {
+fn plot(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    curve: &Curve,
+    drawn: &[LineCoordinates],
+    palette: Palette,
+) {
     let [from, to] = curve.range;
     let top = top(drawn);
     let here: Vec<(f64, f64)> = curve
@@ -139,11 +145,17 @@ fn plot(frame: &mut Frame<'_>, area: Rect, curve: &Curve, drawn: &[Line], palett
 }
 
 /// Shows where the curve ends because means do not exist beyond.
-fn saturation(frame: &mut Frame<'_>, area: Rect, curve: &Curve, drawn: &[Line], palette: Palette) {
+fn saturation(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    curve: &Curve,
+    drawn: &[LineCoordinates],
+    palette: Palette,
+) {
     let Some(line) = drawn.last() else { return };
     let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) else { return };
     // These are copies of the same numbers, not computed again, so an exact comparison is right.
-    let is_drawn = |point: &Point| line.iter().any(|(at, _)| at.total_cmp(&point.at).is_eq());
+    let is_drawn = |point: &CurvePoint| line.iter().any(|(at, _)| at.total_cmp(&point.at).is_eq());
     let side = |place: Option<&(f64, f64)>| {
         place.map(|(at, _)| shortened(&curve.axis, *at, 4)).unwrap_or_default()
     };
@@ -172,7 +184,7 @@ fn shortened(axis: &Axis, value: f64, digits: i32) -> String {
 
 /// The top of the picture: the greatest value, but not so great that all others lie flat at the
 /// bottom, as the last points before saturation would require.
-fn top(drawn: &[Line]) -> f64 {
+fn top(drawn: &[LineCoordinates]) -> f64 {
     let mut values: Vec<f64> =
         drawn.iter().flat_map(|line| line.iter().map(|(_, value)| *value)).collect();
     values.sort_by(f64::total_cmp);

@@ -6,7 +6,7 @@ use ratatui::text::{Line as Text, Span};
 use super::{Palette, TITLE, clipped, width_of};
 
 /// One column of numbers.
-pub(super) struct Column {
+pub(super) struct TableColumn {
     pub(super) head: &'static str,
     pub(super) width: usize,
     /// The smaller, the longer it stays.
@@ -15,7 +15,7 @@ pub(super) struct Column {
     pub(super) cells: Vec<String>,
 }
 
-impl Column {
+impl TableColumn {
     /// A column that is as wide as its head and its cells.
     pub(super) fn new(head: &'static str, rank: usize, cells: Vec<String>) -> Self {
         let width = cells.iter().map(|cell| width_of(cell)).chain([head.len()]).max().unwrap_or(0);
@@ -30,7 +30,7 @@ const NAME: usize = 10;
 pub(super) fn lines(
     title: &str,
     names: &[String],
-    columns: &[Column],
+    columns: &[TableColumn],
     width: usize,
     palette: Palette,
 ) -> Vec<Text<'static>> {
@@ -59,7 +59,7 @@ pub(super) fn lines(
 }
 
 /// The most important columns that fit, in their own order.
-fn kept(columns: &[Column], room: usize) -> Vec<&Column> {
+fn kept(columns: &[TableColumn], room: usize) -> Vec<&TableColumn> {
     let taken = |rank: usize| -> usize {
         columns.iter().filter(|column| column.rank <= rank).map(|column| column.width + 2).sum()
     };

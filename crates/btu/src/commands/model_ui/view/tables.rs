@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line as Text;
 use ratatui::widgets::Paragraph;
 
-use super::table::{self, Column};
+use super::table::{self, TableColumn};
 use super::{Palette, TITLE, clipped};
 use crate::commands::model_ui::state::State;
 
@@ -132,11 +132,11 @@ fn media_table(
     let cells = |place: usize| shown.iter().map(|medium| medium.cells[place].clone()).collect();
     let packets = shown.iter().map(|medium| rate(medium.packets)).collect();
     let columns = [
-        Column::new("packets/s", 4, packets),
-        Column::new("data", 1, cells(0)),
-        Column::new("used", 2, cells(1)),
-        Column::new("wait", 5, cells(2)),
-        Column::new("delay", 0, cells(3)),
+        TableColumn::new("packets/s", 4, packets),
+        TableColumn::new("data", 1, cells(0)),
+        TableColumn::new("used", 2, cells(1)),
+        TableColumn::new("wait", 5, cells(2)),
+        TableColumn::new("delay", 0, cells(3)),
     ];
     let mut lines = table::lines("Media", &names, &columns, width, palette);
     if is_cut {
@@ -162,32 +162,36 @@ fn flow_table(
     let shown = &flows[..if flows.len() > most { most.saturating_sub(1) } else { flows.len() }];
     let names: Vec<String> = shown.iter().map(|flow| flow.name.clone()).collect();
     let mut columns = vec![
-        Column::new("senders", 4, shown.iter().map(|flow| flow.senders.to_string()).collect()),
-        Column::new(
+        TableColumn::new("senders", 4, shown.iter().map(|flow| flow.senders.to_string()).collect()),
+        TableColumn::new(
             "each /s",
             2,
             shown.iter().map(|flow| short(flow.packets_per_second_each, rate)).collect(),
         ),
-        Column::new(
+        TableColumn::new(
             "bits",
             6,
             shown.iter().map(|flow| whole_or(flow.mean_packet_bits, 6)).collect(),
         ),
-        Column::new(
+        TableColumn::new(
             "Mb/s",
             3,
             shown.iter().map(|flow| short(flow.carried_bits_per_second, megabits)).collect(),
         ),
-        Column::new("delay", 0, shown.iter().map(|flow| short(flow.delay_seconds, time)).collect()),
+        TableColumn::new(
+            "delay",
+            0,
+            shown.iter().map(|flow| short(flow.delay_seconds, time)).collect(),
+        ),
     ];
     if flows.iter().any(|flow| flow.response_seconds.is_some()) {
         let response = shown
             .iter()
             .map(|flow| flow.response_seconds.map_or_else(String::new, |at| short(at, time)));
-        columns.push(Column::new("response", 1, response.collect()));
+        columns.push(TableColumn::new("response", 1, response.collect()));
     }
     if flows.iter().any(|flow| flow.arriving_share < 1.0) {
-        columns.push(Column::new(
+        columns.push(TableColumn::new(
             "arrives",
             5,
             shown.iter().map(|flow| percent(flow.arriving_share)).collect(),

@@ -8,13 +8,13 @@ use btu_stats::{Estimate, Level, difference, quantile};
 use btu_studies::speed::{Bloat, Phase, Wait};
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 
-use super::{Measured, name};
+use super::{MeasuredPhase, name};
 
 /// The phases of a run, each with all its repetitions.
-struct Phases<'a>(&'a [Measured]);
+struct Phases<'a>(&'a [MeasuredPhase]);
 
 /// The run.
-pub(super) fn run(server: &str, address: SocketAddr, measured: &[Measured]) -> ForeignRun {
+pub(super) fn run(server: &str, address: SocketAddr, measured: &[MeasuredPhase]) -> ForeignRun {
     let phases = Phases(measured);
     let quantities = quantities(&phases);
     ForeignRun {
@@ -41,7 +41,7 @@ impl Phases<'_> {
         each
     }
 
-    fn of(&self, phase: Phase) -> impl Iterator<Item = &Measured> {
+    fn of(&self, phase: Phase) -> impl Iterator<Item = &MeasuredPhase> {
         self.0.iter().filter(move |one| one.phase == phase)
     }
 
@@ -66,7 +66,7 @@ impl Phases<'_> {
 }
 
 /// Those of full queues that were answered, in seconds.
-fn round_trips(one: &Measured) -> impl Iterator<Item = f64> {
+fn round_trips(one: &MeasuredPhase) -> impl Iterator<Item = f64> {
     let counts = move |handshake: &&Handshake| handshake.at_seconds >= one.lead_seconds;
     one.report.handshakes.iter().filter(counts).filter_map(|one| one.round_trip_seconds)
 }
@@ -174,7 +174,7 @@ fn quantity(
 }
 
 /// The course of a phase's first repetition.
-fn courses(one: &Measured) -> Vec<ForeignCourse> {
+fn courses(one: &MeasuredPhase) -> Vec<ForeignCourse> {
     let phase = name(one.phase);
     let rates = |of: fn(&btu_iperf3::Second) -> Option<u64>| -> Vec<[f64; 2]> {
         let seconds = one.report.course.iter();
@@ -204,7 +204,7 @@ fn courses(one: &Measured) -> Vec<ForeignCourse> {
 }
 
 /// How it was measured, and the accounts of each phase.
-fn remarks(measured: &[Measured]) -> Vec<String> {
+fn remarks(measured: &[MeasuredPhase]) -> Vec<String> {
     let how = "Round trips are those of TCP handshakes with the server's port at random moments, five a second \
                on average; those of the first seconds of a phase, in which queues fill, do not count."
         .to_owned();
@@ -213,7 +213,7 @@ fn remarks(measured: &[Measured]) -> Vec<String> {
     [how, idle].into_iter().chain(measured.iter().flat_map(accounts)).collect()
 }
 
-fn accounts(one: &Measured) -> Vec<String> {
+fn accounts(one: &MeasuredPhase) -> Vec<String> {
     let report = &one.report;
     let unanswered = report.handshakes.iter().filter(|trip| trip.round_trip_seconds.is_none());
     let trips = format!(
@@ -242,7 +242,7 @@ fn accounts(one: &Measured) -> Vec<String> {
 }
 
 /// Accounts that do not balance, or nothing that arrived.
-fn fault(one: &Measured) -> Option<String> {
+fn fault(one: &MeasuredPhase) -> Option<String> {
     let phase = name(one.phase);
     if one.report.is_balanced() == Some(false) {
         return Some(format!(
