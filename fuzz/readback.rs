@@ -12,7 +12,7 @@ use btu_studies::fleet::FleetPlan;
 use btu_studies::lan::LanPlan;
 use btu_studies::pipe::judge_set;
 use btu_studies::rate::{Context, judge, rating_of};
-use btu_studies::run::{Asked, Found, Ground, RunPlan};
+use btu_studies::run::{ExperimentNetwork, Found, Ground, RunPlan};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::{
     Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work,
@@ -222,7 +222,7 @@ fn stream() -> Script {
 /// An experiment file, on networks of the library and on hosts.
 pub(super) fn experiment_file(octets: &[u8]) {
     let text = String::from_utf8_lossy(octets);
-    let find = |asked: &Asked| {
+    let find = |asked: &ExperimentNetwork| {
         let name = asked.name.as_deref().unwrap_or("path");
         let text = btu_network::library_text(name).ok_or("there is no such network")?;
         let settings: Vec<(&str, &str)> =

@@ -2,7 +2,7 @@
 
 use btu_publication::Visibility;
 use btu_stats::{Estimate, Interval};
-use btu_studies::rank::Entry;
+use btu_studies::rank::RatedRun;
 use btu_suite::price::Price;
 
 use crate::database::{Connection, Row, Value};
@@ -338,7 +338,7 @@ pub type Machine = (String, String);
 pub fn entries(
     connection: &mut dyn Connection,
     plan: &str,
-) -> Result<Vec<Entry<Machine>>, BoardError> {
+) -> Result<Vec<RatedRun<Machine>>, BoardError> {
     let sql = format!(
         "SELECT publisher, machine, id, rate_bits_per_second, low_bits_per_second, high_bits_per_second, is_low_confidence,
          cpu_rounds_per_second FROM runs WHERE plan_hash = $1 AND {LISTED} AND why_not_ranked IS NULL AND withdrawn IS NULL
@@ -347,7 +347,7 @@ pub fn entries(
     let rows = connection.query(&sql, &[plan.into()])?;
     let entries = rows.into_iter().filter_map(|mut row| {
         let (publisher, machine, run) = (row.text(), row.text(), row.text());
-        Some(Entry {
+        Some(RatedRun {
             machine: (publisher, machine),
             run,
             rating: estimate(row.real(), row.real(), row.real())?,

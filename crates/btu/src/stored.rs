@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use btu_control::environment::{self, Environment, differences, settings};
 use btu_report::{Origin, RunHead, StoredRun};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
-use btu_studies::compare::Run;
+use btu_studies::compare::RunReadings;
 use btu_studies::rate::{Context, HostClocks, Obstacle, Rating, Verdict, judge, rating_of};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::Receiving;
@@ -251,9 +251,9 @@ fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
 }
 
 /// A run of the BTU benchmark for a comparison.
-pub(crate) fn compared(store: &Store, row: &RunRow) -> anyhow::Result<Run> {
+pub(crate) fn compared(store: &Store, row: &RunRow) -> anyhow::Result<RunReadings> {
     let run = row.summary.id;
-    Ok(Run { name: run.to_string(), readings: store.readings(run)? })
+    Ok(RunReadings { name: run.to_string(), readings: store.readings(run)? })
 }
 
 /// The real hosts of a run, a line for each.

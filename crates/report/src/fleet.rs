@@ -257,13 +257,13 @@ fn pairs(verdict: &FleetVerdict) -> Option<Section> {
 
 #[cfg(test)]
 mod tests {
-    use btu_studies::fleet::{AtOnce, Part, SlowPair};
+    use btu_studies::fleet::{AtOnce, HostSpeed, SlowPair};
 
     use super::*;
 
     /// Eight hosts, these of which are slow senders, and these of which are behind a slow link.
     fn verdict(slow: &[usize], behind: &[usize], slow_pairs: Vec<SlowPair>) -> FleetVerdict {
-        let part = |is_slow: bool, host: usize| Part {
+        let part = |is_slow: bool, host: usize| HostSpeed {
             share: if is_slow { 0.3 + host as f64 / 100.0 } else { 1.0 },
             score: if is_slow { -20.0 } else { 0.1 },
             is_slow,

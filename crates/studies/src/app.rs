@@ -19,7 +19,7 @@ pub use backwards::{Bandwidth, MostTrips, Questions, Trips};
 pub use cell::AppCell;
 pub use effects::{FactorRow, FactorShares, PairRow};
 pub use expected::{TimeShares, Ways, Work};
-pub use factors::{Factor, FactorError, Factors, FactorsError, Line, Lines};
+pub use factors::{DisplayLine, DisplayLines, Factor, FactorError, Factors, FactorsError};
 pub use paper::{PaperCell, PaperLine, PaperTable};
 pub use plan::{AppPlan, DEADLINE};
 pub use verdict::{AppRow, AppVerdict, Memory, PictureDigest, Pollution, ProtocolShares};

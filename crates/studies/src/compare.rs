@@ -36,13 +36,13 @@ pub(crate) use finding::find;
 pub use finding::{Finding, Gate, Matter};
 pub use guard::{Aspect, PlanDifference, asks_the_same, plan_differences};
 pub use row::{ComparedRow, StudyRow};
-pub use side::{Group, Run};
+pub use side::{Group, RunReadings};
 pub use studied::{study_differences, study_readings};
 
 use btu_suite::cell::Row;
 use btu_suite::reading::Unit;
 use logs::Logs;
-use spread::{Difference, Measured};
+use spread::{Difference, SideMean};
 
 /// The input of a comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,7 +193,7 @@ fn compare_side<R: ComparedRow>(
     let logs = Logs::of_group(other);
     let (common, left_out) = logs::common_rows(base, &logs);
     let difference = |rows: &[R]| {
-        let [base, other] = [base, &logs].map(|side| Measured::of(side, rows));
+        let [base, other] = [base, &logs].map(|side| SideMean::of(side, rows));
         spread::difference(&base?, &other?, question.level)
     };
     let overall = R::overall(&common).and_then(|(over, rows)| {

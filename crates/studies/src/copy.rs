@@ -19,7 +19,7 @@ mod warning;
 pub use background::{Background, BackgroundError, BackgroundUse};
 pub use breakdown::CopyBreakdown;
 pub use cell::{CopyCell, way};
-pub use chain::{Chain, Displacement, Link};
+pub use chain::{Chain, ChainFactor, Displacement};
 pub use effects::{CopyChain, Fit, StorageEffect};
 pub use modelled::Modelled;
 pub use order::{Plot, plots};

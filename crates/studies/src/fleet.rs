@@ -3,5 +3,5 @@
 mod model;
 mod plan;
 
-pub use model::{Apart, FALSE_MARKS, Fleet, Part, SlowPair};
+pub use model::{Apart, FALSE_MARKS, Fleet, HostSpeed, SlowPair};
 pub use plan::{AtOnce, BrokenPair, FleetCell, FleetPlan, FleetVerdict, MOST_HOSTS, PairResult};

@@ -45,7 +45,7 @@ pub enum Began {
 
 /// A program whose files can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Program {
+enum ImportedProgram {
     Iperf3,
     Flent,
     Hyperfine,
@@ -53,7 +53,7 @@ enum Program {
 
 /// The names by which a document is recognised.
 #[derive(Deserialize)]
-struct Shape {
+struct DocumentKeys {
     start: Option<IgnoredAny>,
     intervals: Option<IgnoredAny>,
     end: Option<IgnoredAny>,
@@ -68,20 +68,20 @@ struct Shape {
 /// # Errors
 /// A sentence that says what is wrong, and where.
 pub fn read(text: &str) -> Result<Imported, String> {
-    let (name, read) = match Program::of(text)? {
-        Program::Iperf3 => ("iperf3", iperf3::read(text)),
-        Program::Flent => ("Flent", flent::read(text)),
-        Program::Hyperfine => ("hyperfine", hyperfine::read(text)),
+    let (name, read) = match ImportedProgram::of(text)? {
+        ImportedProgram::Iperf3 => ("iperf3", iperf3::read(text)),
+        ImportedProgram::Flent => ("Flent", flent::read(text)),
+        ImportedProgram::Hyperfine => ("hyperfine", hyperfine::read(text)),
     };
     read.map_err(|why| format!("this is a file of {name}, but {why}"))
 }
 
-impl Program {
+impl ImportedProgram {
     fn of(text: &str) -> Result<Self, String> {
         if !text.trim_start().starts_with('{') {
             return Err(unknown());
         }
-        let shape: Shape = parse::document(text)?;
+        let shape: DocumentKeys = parse::document(text)?;
         if shape.start.is_some()
             && (shape.end.is_some() || shape.intervals.is_some() || shape.error.is_some())
         {

@@ -81,7 +81,7 @@ pub struct List {
 
 /// A rating to be ranked, of the machine `M`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry<M> {
+pub struct RatedRun<M> {
     /// The machine: equal ones are ranked as one.
     pub machine: M,
     /// The name of the run.
@@ -197,7 +197,7 @@ fn obstacle(candidate: &Candidate) -> Option<String> {
 fn list(plan_hash: String, runs: &[&Candidate]) -> List {
     let entries = runs.iter().filter_map(|run| {
         let rating = run.rating.as_ref()?;
-        Some(Entry {
+        Some(RatedRun {
             machine: run.machine.clone(),
             run: run.run.clone(),
             rating: rating.btu_bits_per_second,
@@ -228,8 +228,8 @@ fn particulars(plan: &Plan) -> Vec<String> {
 }
 
 /// The machines of these runs of one plan, the fastest first.
-pub fn places<M: Ord + Clone>(runs: Vec<Entry<M>>) -> Vec<Place<M>> {
-    let mut machines: Vec<Vec<Entry<M>>> = Vec::new();
+pub fn places<M: Ord + Clone>(runs: Vec<RatedRun<M>>) -> Vec<Place<M>> {
+    let mut machines: Vec<Vec<RatedRun<M>>> = Vec::new();
     let mut known: BTreeMap<M, usize> = BTreeMap::new();
     for run in runs {
         let index = *known.entry(run.machine.clone()).or_insert(machines.len());
@@ -245,7 +245,7 @@ pub fn places<M: Ord + Clone>(runs: Vec<Entry<M>>) -> Vec<Place<M>> {
 }
 
 /// The place of one machine by all its runs.
-fn place<M: Clone>(runs: &[Entry<M>]) -> Option<Place<M>> {
+fn place<M: Clone>(runs: &[RatedRun<M>]) -> Option<Place<M>> {
     let ratings: Vec<Estimate> = runs.iter().map(|run| run.rating).collect();
     let scores: Vec<f64> = runs.iter().filter_map(|run| run.cpu_rounds_per_second).collect();
     let (btu_bits_per_second, basis) = together(&ratings)?;

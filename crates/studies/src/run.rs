@@ -13,10 +13,11 @@ mod value;
 mod verdict;
 
 pub use doing::{ActivityStep, Doing};
-pub use effects::{Alias, FactorEffects, Fraction, Pair};
+pub use effects::{Alias, FactorEffects, FactorPair, Fraction};
 pub use examples::{EXAMPLES, Example};
 pub use file::{
-    Asked, ExperimentFile, Found, Ground, Networks, Order, inline_network, inventory_of, read,
+    ExperimentFile, ExperimentNetwork, Found, Ground, Networks, Order, inline_network,
+    inventory_of, read,
 };
 pub use pattern::Pattern;
 pub use plan::{Factor, RunCell, RunPlan};

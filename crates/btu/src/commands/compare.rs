@@ -14,7 +14,8 @@ use btu_report::{
 use btu_stats::Level;
 use btu_store::{RunRow, Store};
 use btu_studies::compare::{
-    ComparedRow, ComparedSide, Comparison, Gate, Group, PlanDifference, Question, Run, compare,
+    ComparedRow, ComparedSide, Comparison, Gate, Group, PlanDifference, Question, RunReadings,
+    compare,
 };
 use btu_testbed::note;
 use serde::Serialize;
@@ -55,8 +56,12 @@ pub(crate) trait Compared {
     fn differences(&self, base: &Self::Plan, other: &Self::Plan) -> Vec<PlanDifference>;
 
     /// A run with the speeds of its valid cells.
-    fn run(&self, store: &Store, row: &RunRow, plan: &Self::Plan)
-    -> anyhow::Result<Run<Self::Row>>;
+    fn run(
+        &self,
+        store: &Store,
+        row: &RunRow,
+        plan: &Self::Plan,
+    ) -> anyhow::Result<RunReadings<Self::Row>>;
 
     /// Whether a row means an equal measurement in both plans, although they differ.
     fn asks_the_same(&self, base: &Self::Plan, other: &Self::Plan, row: &Self::Row) -> bool;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use btu_studies::app::{
-    AppCell, AppPlan, DEADLINE, Factor, Factors, FactorsError, Lines, Questions,
+    AppCell, AppPlan, DEADLINE, DisplayLines, Factor, Factors, FactorsError, Questions,
 };
 use btu_suite::app::{Broadcasts, Carrier, HEIGHT, Niceness, Protocol, WIDTH, Workload};
 use btu_suite::experiment::{Field, LeftOut};
@@ -234,11 +234,12 @@ fn place(app: &App, carriers: &[Carrier], factors: Option<&Factors>) -> anyhow::
 }
 
 /// Lines that are drawn for this run.
-fn on_lines(app: &App, lines: &Lines, pollutes: bool) -> anyhow::Result<AppNetwork> {
+fn on_lines(app: &App, lines: &DisplayLines, pollutes: bool) -> anyhow::Result<AppNetwork> {
     let mut displays = lines.displays();
     let chosen = Chosen::written(&app.study, "lines", lines.text())?;
-    let application = chosen.host(Lines::APPLICATION, None, Some(0))?;
-    let broadcaster = pollutes.then(|| chosen.host(Lines::BROADCASTER, None, None)).transpose()?;
+    let application = chosen.host(DisplayLines::APPLICATION, None, Some(0))?;
+    let broadcaster =
+        pollutes.then(|| chosen.host(DisplayLines::BROADCASTER, None, None)).transpose()?;
     let ends = std::iter::once(application).chain(displays.iter().cloned());
     let stations = ends.chain(broadcaster.clone()).collect();
     if displays.len() == 1 {
@@ -257,7 +258,7 @@ fn pollutes(app: &App, factors: Option<&Factors>) -> bool {
 /// The station that sends broadcasts.
 fn broadcaster(app: &App, chosen: &Chosen, others: &[HostName]) -> Result<HostName, Refusal> {
     let is_other = "--broadcaster is a station other than --application, --display and --relay";
-    third(chosen, Lines::BROADCASTER, app.broadcaster.as_deref(), others, is_other)
+    third(chosen, DisplayLines::BROADCASTER, app.broadcaster.as_deref(), others, is_other)
 }
 
 /// A host with a task of its own: the one that the option names, else the one called `name`, else the
@@ -307,7 +308,11 @@ fn check_ssh(app: &App, factors: Option<&Factors>) -> Result<(), Refusal> {
 
 /// The lines that the factors rate and delay ask for; the other of the two is that of the line
 /// which is named, or the usual. Broadcasts over a line need a third station, and so one is drawn.
-fn lines(app: &App, factors: Option<&Factors>, pollutes: bool) -> anyhow::Result<Option<Lines>> {
+fn lines(
+    app: &App,
+    factors: Option<&Factors>,
+    pollutes: bool,
+) -> anyhow::Result<Option<DisplayLines>> {
     let asked = app.study.network.as_deref().unwrap_or(USUAL_RATE);
     let rate = asked.parse::<BitRate>();
     let usual_delay = if app.study.network.is_some() { Span::ZERO } else { USUAL_DELAY };
@@ -322,7 +327,7 @@ fn lines(app: &App, factors: Option<&Factors>, pollutes: bool) -> anyhow::Result
                        network, stations or hosts (--factors display,application,protocol,transport)";
         return Err(usage(problem.to_owned()).into());
     }
-    let one = || if pollutes && !is_named { Lines::one(line, delay) } else { None };
+    let one = || if pollutes && !is_named { DisplayLines::one(line, delay) } else { None };
     Ok(lines.or_else(one).map(|lines| lines.with_broadcasts(pollutes)))
 }
 

@@ -7,7 +7,7 @@ use anyhow::Context;
 use btu_report::html::Page;
 use btu_report::{RawRow, TextOptions, foreign_page, page_text};
 use btu_store::{RunId, RunRow, Store};
-use btu_studies::compare::{ComparedRow, Over, PlanDifference, Run};
+use btu_studies::compare::{ComparedRow, Over, PlanDifference, RunReadings};
 use btu_studies::papers::Study;
 use btu_suite::foreign::{ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy, SUITE};
 use btu_suite::reading::{Reading, Unit};
@@ -212,7 +212,12 @@ impl Compared for Foreign {
         Vec::new()
     }
 
-    fn run(&self, store: &Store, row: &RunRow, _: &Value) -> anyhow::Result<Run<ForeignRow>> {
+    fn run(
+        &self,
+        store: &Store,
+        row: &RunRow,
+        _: &Value,
+    ) -> anyhow::Result<RunReadings<ForeignRow>> {
         let record = record(store, row)?;
         let readings = record.quantities.iter().flat_map(|quantity| {
             let row = ForeignRow { name: quantity.name.clone(), unit: quantity.unit };
@@ -222,7 +227,7 @@ impl Compared for Foreign {
             })
         });
         let readings = readings.filter(|reading| reading.counts() && record.faults.is_empty());
-        Ok(Run { name: row.summary.id.to_string(), readings: readings.collect() })
+        Ok(RunReadings { name: row.summary.id.to_string(), readings: readings.collect() })
     }
 
     fn asks_the_same(&self, _: &Value, _: &Value, _: &ForeignRow) -> bool {

@@ -6,7 +6,7 @@ use btu_control::environment::settings;
 use btu_report::html::Page;
 use btu_report::{RawRow, RunReport, TextOptions, rate_text, rating_words, run_page};
 use btu_store::{RunRow, Store};
-use btu_studies::compare::{PlanDifference, Run, asks_the_same, plan_differences};
+use btu_studies::compare::{PlanDifference, RunReadings, asks_the_same, plan_differences};
 use btu_studies::papers::Study;
 use btu_studies::rate::Title;
 use btu_suite::cell::Row;
@@ -109,7 +109,7 @@ impl Compared for Rating {
         plan_differences(base, other)
     }
 
-    fn run(&self, store: &Store, row: &RunRow, _: &Plan) -> anyhow::Result<Run> {
+    fn run(&self, store: &Store, row: &RunRow, _: &Plan) -> anyhow::Result<RunReadings> {
         compared(store, row)
     }
 

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use btu_report::html::Page;
 use btu_report::{RawRow, Reported, TextOptions, page_text};
 use btu_store::{RunRow, Store};
-use btu_studies::compare::{PlanDifference, Run, StudyRow, study_differences, study_readings};
+use btu_studies::compare::{
+    PlanDifference, RunReadings, StudyRow, study_differences, study_readings,
+};
 use btu_studies::papers::Study;
 use btu_suite::experiment::{AnyExperiment, Facts, Measured, any};
 use btu_units::{Span, written_rate};
@@ -108,10 +110,10 @@ impl<E: Reported> Compared for Studied<E> {
         study_differences(base, other)
     }
 
-    fn run(&self, store: &Store, row: &RunRow, plan: &E) -> anyhow::Result<Run<StudyRow>> {
+    fn run(&self, store: &Store, row: &RunRow, plan: &E) -> anyhow::Result<RunReadings<StudyRow>> {
         let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
         let readings = cells.iter().flat_map(|cell| study_readings(plan, cell)).collect();
-        Ok(Run { name: row.summary.id.to_string(), readings })
+        Ok(RunReadings { name: row.summary.id.to_string(), readings })
     }
 
     fn asks_the_same(&self, _: &E, _: &E, _: &StudyRow) -> bool {

@@ -1,7 +1,7 @@
 //! The parts of copies' times: the chain of factors, the fixed part and the rate, storage against
 //! program.
 
-use btu_studies::copy::{Chain, CopyChain, CopyVerdict, Link, way};
+use btu_studies::copy::{Chain, ChainFactor, CopyChain, CopyVerdict, way};
 
 use super::{KILO, MEGA, MILLI, PERCENT, names};
 use crate::html::{Block, Cell, Figure, Layout, Panel, Role, Section, Table};
@@ -24,8 +24,8 @@ pub(super) fn chains(verdict: &CopyVerdict) -> Option<Section> {
     let mut table = Table::new("Factors", &head, 4);
     for one in &verdict.chains {
         let Chain { raw, hardware, software, contention, .. } = one.chain;
-        let ratio = |link: Link| Cell::number(Some(link.ratio));
-        let share = |link: Link| {
+        let ratio = |link: ChainFactor| Cell::number(Some(link.ratio));
+        let share = |link: ChainFactor| {
             link.share.map_or(NOTHING.to_owned(), |share| format!("{:.0}", share * PERCENT))
         };
         let cells = [

@@ -1,8 +1,8 @@
 //! The 1995 BTU paper: ratings, order, misprints, penalties.
 
 use btu_studies::papers::btu95::{
-    Half, History, MESSAGE_BYTES, MachineHistory, MeanCheck, MeanKind, OverLoads, PenaltyCheck,
-    Ranking, Rating95, RowSource, Side,
+    Btu95History, Half, MESSAGE_BYTES, MachineHistory, MeanCheck, MeanKind, OverLoads,
+    PenaltyCheck, Ranking, Rating95, RowSource, Side,
 };
 
 use super::parts::{paragraph, words};
@@ -11,7 +11,7 @@ use crate::paint::Paint;
 use crate::sheet::Sheet;
 
 /// The whole recomputation; with `every_mean` also the means and penalties that do follow.
-pub fn btu95_text(history: &History, every_mean: bool, options: &TextOptions) -> String {
+pub fn btu95_text(history: &Btu95History, every_mean: bool, options: &TextOptions) -> String {
     let paint = Paint(options.colour);
     let mut lines = vec![paint.title("BTU 1995: published and recomputed"), String::new()];
     lines.extend(paragraph(
@@ -41,7 +41,7 @@ fn over_loads(mean: OverLoads) -> &'static str {
     }
 }
 
-fn ratings(history: &History, paint: Paint) -> Vec<String> {
+fn ratings(history: &Btu95History, paint: Paint) -> Vec<String> {
     let mut sheet = Sheet::new(
         words(&["machine", "rule", "AM", "GM", "HM", "100", "1024", "1250", "4096", "65536"]),
         2,
@@ -82,7 +82,7 @@ fn reproduces(machine: &MachineHistory, rating: &Rating95) -> bool {
         .all(|kind| (kind.of(published) - kind.of(&rating.megabits_per_second)).abs() <= 0.005)
 }
 
-fn ranking(history: &History, paint: Paint, options: &TextOptions) -> Vec<String> {
+fn ranking(history: &Btu95History, paint: Paint, options: &TextOptions) -> Vec<String> {
     let mut sheet = Sheet::new(words(&["rule", "over sizes", "order"]), 3);
     for ranking in &history.rankings {
         sheet.row(vec![
@@ -128,7 +128,12 @@ fn component_interval(machine: &MachineHistory) -> Option<String> {
 }
 
 /// The means that do not follow from their rows.
-fn slips(history: &History, every_mean: bool, paint: Paint, options: &TextOptions) -> Vec<String> {
+fn slips(
+    history: &Btu95History,
+    every_mean: bool,
+    paint: Paint,
+    options: &TextOptions,
+) -> Vec<String> {
     let all = history
         .machines
         .iter()
@@ -173,7 +178,7 @@ fn table_number(check: &MeanCheck) -> u32 {
 }
 
 fn penalties(
-    history: &History,
+    history: &Btu95History,
     every_cell: bool,
     paint: Paint,
     options: &TextOptions,
@@ -203,7 +208,7 @@ fn penalties(
     lines
 }
 
-fn every_penalty(history: &History) -> Vec<String> {
+fn every_penalty(history: &Btu95History) -> Vec<String> {
     let mut sheet =
         Sheet::new(words(&["machine", "who pays", "bytes", "printed", "rows give", "signed"]), 2);
     for machine in &history.machines {

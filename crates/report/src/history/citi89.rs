@@ -1,6 +1,6 @@
 //! CITI report 89-4.
 
-use btu_studies::papers::citi89::{Case, History, Transfer};
+use btu_studies::papers::citi89::{Case, Citi89History, Transfer};
 
 use super::parts::{claims, opening, paragraph, words};
 use crate::head::TextOptions;
@@ -9,7 +9,7 @@ use crate::sheet::{Sheet, page, section};
 
 /// Both cases of the model, Figure 11, and the values that the scan hides; with `all` also the
 /// sentences that hold.
-pub fn citi89_text(history: &History, all: bool, options: &TextOptions) -> String {
+pub fn citi89_text(history: &Citi89History, all: bool, options: &TextOptions) -> String {
     let about = "A workstation sends a file over one Ethernet: 60 packets of 11,680 bits a second and 10 answers of 1104 \
                  bits, with background packets of 8376 bits. The scan is damaged; what is called printed are the digits \
                  that fit all others. Recomputed: mean delay on a shared cable of 10 Mb/s and 5.12 us for packets of the \

@@ -1,8 +1,8 @@
 //! Lantz, Nowicki and Theimer 1985.
 
 use btu_studies::papers::lantz85::{
-    Bounds, Ceiling, Conclusion, Division, Factor, History, Judgement, Line, Sensitivity,
-    StructureTransfer, Table,
+    Bounds, Ceiling, Conclusion, Division, Factor, Judgement, Lantz85History, PrintedRow,
+    PrintedTable, Sensitivity, StructureTransfer,
 };
 
 use super::parts::{claims, opening, paragraph, words};
@@ -12,7 +12,7 @@ use crate::paint::Paint;
 use crate::sheet::{Sheet, page, section};
 
 /// Every table, then what follows from them; with `all` also the sentences that hold.
-pub fn lantz85_text(history: &History, all: bool, options: &TextOptions) -> String {
+pub fn lantz85_text(history: &Lantz85History, all: bool, options: &TextOptions) -> String {
     let about = "A graphics application and the workstation that shows its pictures, on one machine or two. Row names are \
                  workstation (MHz), VAX, rate. The authors rounded to two digits and asked for these numbers to be taken as \
                  orders of magnitude; tables were measured with different versions of the software.";
@@ -35,7 +35,7 @@ pub fn lantz85_text(history: &History, all: bool, options: &TextOptions) -> Stri
     page(std::iter::once(first).chain(tables).chain(recomputed).collect())
 }
 
-fn printed(table: &Table, options: &TextOptions) -> Vec<String> {
+fn printed(table: &PrintedTable, options: &TextOptions) -> Vec<String> {
     let one_unit = table.lines.iter().all(|line| line.unit == table.lines[0].unit);
     let unit = (!one_unit).then_some("unit");
     let labels = ["row"].into_iter().chain(unit);
@@ -51,7 +51,7 @@ fn printed(table: &Table, options: &TextOptions) -> Vec<String> {
     section(&format!("Table {}", table.number), note, sheet.lines(), options)
 }
 
-fn cells<'a>(table: &'a Table, line: &'a Line) -> impl Iterator<Item = String> + 'a {
+fn cells<'a>(table: &'a PrintedTable, line: &'a PrintedRow) -> impl Iterator<Item = String> + 'a {
     let value = |column: &str| table.value(line.name, column);
     table.columns.iter().map(move |column| {
         value(column).map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
@@ -218,7 +218,7 @@ fn structure(structure: &StructureTransfer, options: &TextOptions) -> Vec<String
     section("Recomputed: what the structured picture moves", "", paragraph(&text, options), options)
 }
 
-fn repeated(history: &History, options: &TextOptions) -> Vec<String> {
+fn repeated(history: &Lantz85History, options: &TextOptions) -> Vec<String> {
     let mut sheet =
         Sheet::new(words(&["row", "configuration", "unit", "table: rate", "spread"]), 4);
     for one in &history.repeated {

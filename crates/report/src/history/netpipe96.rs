@@ -1,6 +1,6 @@
 //! The page of the study `NetPIPE` of 1996.
 
-use btu_studies::papers::netpipe96::{Curve, History, LayerCost};
+use btu_studies::papers::netpipe96::{Curve, LayerCost, Netpipe96History};
 
 use super::parts::{claims, opening, paragraph, words};
 use crate::head::TextOptions;
@@ -9,7 +9,7 @@ use crate::sheet::{Sheet, page, section};
 
 /// The curves, the cost of a second layer, and a check of the text by the figures; with `all` also
 /// every point, and the sentences that hold.
-pub fn netpipe96_text(history: &History, all: bool, options: &TextOptions) -> String {
+pub fn netpipe96_text(history: &Netpipe96History, all: bool, options: &TextOptions) -> String {
     let about = "Two identical workstations and a link of their own; a message goes there and back, and half of that is its \
                  time. The paper has no tables: these points were read off its figures. Mb/s of 10^6 bits; the figures' own \
                  have 2^20.";

@@ -1,6 +1,6 @@
 //! The page of the study of Press, 1988.
 
-use btu_studies::papers::press88::{History, Pause, Prediction, Service, Task};
+use btu_studies::papers::press88::{Pause, Prediction, Press88History, Service, Task};
 
 use super::parts::{claims, opening, words};
 use crate::head::TextOptions;
@@ -9,7 +9,7 @@ use crate::sheet::{Sheet, page, section};
 
 /// Figure 3, the effect of the load alone, and the load programs; with `all` also the sentences
 /// that hold.
-pub fn press88_text(history: &History, all: bool, options: &TextOptions) -> String {
+pub fn press88_text(history: &Press88History, all: bool, options: &TextOptions) -> String {
     let about = "Seven tasks on one workstation with a file server while up to ten others made load, against the same \
                  tasks on a stand-alone IBM PC-XT with its own disk.";
     page(vec![

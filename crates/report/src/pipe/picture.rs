@@ -96,7 +96,7 @@ fn measured(run: &NamedSignature) -> Source {
 /// A curve of 1996: the points with a known size and time.
 fn reference(curve: &netpipe96::Curve) -> Option<Source> {
     let only = |value| Estimate { value, interval: None };
-    let sample = |point: &netpipe96::Point| {
+    let sample = |point: &netpipe96::FigurePoint| {
         let (bytes, seconds) = point.bytes.zip(point.seconds)?;
         Some(Sample { bytes, seconds: only(seconds), bits_per_second: only(bytes * 8.0 / seconds) })
     };

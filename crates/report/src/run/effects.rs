@@ -1,7 +1,7 @@
 //! The effects of factors: a ranking, a picture for each factor, and two factors together.
 
 use btu_stats::{Estimate, Term};
-use btu_studies::run::{Factor, FactorEffects, Fraction, Pair, RunPlan, ValueVerdict};
+use btu_studies::run::{Factor, FactorEffects, FactorPair, Fraction, RunPlan, ValueVerdict};
 
 use super::unit_of;
 use crate::html::{
@@ -184,13 +184,13 @@ fn picture(plan: &RunPlan, value: &ValueVerdict, found: &FactorEffects, factor: 
 }
 
 /// The names of both factors of a pair.
-fn names<'a>(plan: &'a RunPlan, pair: &Pair) -> [&'a str; 2] {
+fn names<'a>(plan: &'a RunPlan, pair: &FactorPair) -> [&'a str; 2] {
     pair.factors.map(|factor| plan.factors[factor].short_name())
 }
 
 /// The first factor's levels along the axis, a line for each of the second: parallel lines do not
 /// interact.
-fn interaction(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Figure {
+fn interaction(plan: &RunPlan, value: &ValueVerdict, pair: &FactorPair) -> Figure {
     let (unit, size) = unit_of(value);
     let [one, other] = names(plan, pair);
     let [firsts, seconds] = pair.factors.map(|factor| &plan.factors[factor].levels);
@@ -234,7 +234,7 @@ fn interaction(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Figure {
 }
 
 /// Like `interaction`, with backgrounds that show the size of a value.
-fn heat_map(plan: &RunPlan, value: &ValueVerdict, pair: &Pair) -> Table {
+fn heat_map(plan: &RunPlan, value: &ValueVerdict, pair: &FactorPair) -> Table {
     let (unit, size) = unit_of(value);
     let [one, other] = names(plan, pair);
     let [firsts, seconds] = pair.factors.map(|factor| &plan.factors[factor].levels);

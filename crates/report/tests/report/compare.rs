@@ -6,7 +6,7 @@ use btu_report::{
 };
 use btu_stats::Level;
 use btu_studies::compare::{
-    Aspect, Comparison, Group, Matter, PlanDifference, Question, Run, StudyRow, compare,
+    Aspect, Comparison, Group, Matter, PlanDifference, Question, RunReadings, StudyRow, compare,
 };
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::reading::{Quantity, Reading};
@@ -29,7 +29,7 @@ fn rows() -> Vec<Row> {
 
 /// A run with speeds of `factor` times 100 Mb/s, 20,000 requests/s, 3000 rounds/s, with some tenths
 /// of a per cent between blocks.
-fn run(name: &str, factor: f64, rows: &[Row]) -> Run {
+fn run(name: &str, factor: f64, rows: &[Row]) -> RunReadings {
     let base = |row: &Row| match row {
         Row::Host { .. } => 3000.0,
         Row::Network { component: Component::InteractiveTcp, .. } => 20_000.0,
@@ -42,10 +42,10 @@ fn run(name: &str, factor: f64, rows: &[Row]) -> Run {
     };
     let readings =
         (0..3).flat_map(|block| rows.iter().map(move |row| reading(block, row))).collect();
-    Run { name: name.to_owned(), readings }
+    RunReadings { name: name.to_owned(), readings }
 }
 
-fn group(name: &str, runs: Vec<Run>) -> Group {
+fn group(name: &str, runs: Vec<RunReadings>) -> Group {
     Group { name: name.to_owned(), network: "veth".to_owned(), runs }
 }
 
@@ -123,7 +123,7 @@ fn speed(name: &str, runs: &[[f64; 3]]) -> Group<StudyRow> {
     let runs = runs.iter().map(|values| {
         let speeds = speeds(*values).into_iter().zip(rows.clone());
         let readings = speeds.map(|(per_second, row)| Reading { row, block: 0, per_second });
-        Run { name: name.to_owned(), readings: readings.collect() }
+        RunReadings { name: name.to_owned(), readings: readings.collect() }
     });
     Group { name: name.to_owned(), network: "a home".to_owned(), runs: runs.collect() }
 }
@@ -218,7 +218,7 @@ fn cells_of_one_unit_have_a_mean() {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    let names: Vec<Run> =
+    let names: Vec<RunReadings> =
         (1..=30).map(|n| run(&format!("r{n}"), 1.0 + f64::from(n) * 1e-3, &rows())).collect();
     let long =
         group(&names.iter().map(|run| run.name.clone()).collect::<Vec<_>>().join(","), names);

@@ -12,7 +12,7 @@ use btu_report::{
     model_page, sim_page,
 };
 use btu_stats::Level;
-use btu_studies::compare::{Comparison, Group, Matter, Question as Asked, Run, compare};
+use btu_studies::compare::{Comparison, Group, Matter, Question as Asked, RunReadings, compare};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::reading::Reading;
 use btu_units::{Bytes, Span};
@@ -164,7 +164,7 @@ fn group(name: &str, runs: u32, factor: f64) -> Group {
         block,
         per_second: 1e8 * factor * (1.0 + 1e-3 * f64::from((block * 3 + run) % 5)),
     };
-    let run = |run: u32| Run {
+    let run = |run: u32| RunReadings {
         name: format!("{name}{run}"),
         readings: (0..3)
             .flat_map(|block| rows.iter().map(move |row| reading(run, block, row)))

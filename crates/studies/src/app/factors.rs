@@ -356,7 +356,7 @@ impl Factors {
     /// Displays behind lines with every combination of the factors' rates and delays, and the
     /// network file that has them; `None` if neither is a factor. A line has `rate` and `delay` if
     /// they are not factors.
-    pub fn lines(&self, rate: BitRate, delay: Span) -> Option<Lines> {
+    pub fn lines(&self, rate: BitRate, delay: Span) -> Option<DisplayLines> {
         let rates = self.0.iter().find_map(|factor| match *factor {
             Factor::Rate { low, high } => Some(vec![(Some(0), low), (Some(1), high)]),
             _ => None,
@@ -372,9 +372,9 @@ impl Factors {
             (rates.unwrap_or(vec![(None, rate)]), delays.unwrap_or(vec![(None, delay)]));
         let pairs = rates.iter().flat_map(|rate| delays.iter().map(move |delay| (rate, delay)));
         let lines = pairs.filter_map(|(rate, delay)| {
-            Some(Line { display: line_name(rate.0, delay.0)?, rate: rate.1, delay: delay.1 })
+            Some(DisplayLine { display: line_name(rate.0, delay.0)?, rate: rate.1, delay: delay.1 })
         });
-        Some(Lines { lines: lines.collect(), broadcasts: false })
+        Some(DisplayLines { lines: lines.collect(), broadcasts: false })
     }
 
     /// Every transport with every protocol that it is combined with.
@@ -426,15 +426,15 @@ fn line_name(rate: Option<usize>, delay: Option<usize>) -> Option<HostName> {
 
 /// Lines from one application, each to a display of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lines {
-    lines: Vec<Line>,
+pub struct DisplayLines {
+    lines: Vec<DisplayLine>,
     /// Whether a further station at the switch sends broadcasts.
     broadcasts: bool,
 }
 
 /// A line with the display at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct DisplayLine {
     /// The station on which the display runs.
     pub display: HostName,
     /// The rate of the line.
@@ -443,7 +443,7 @@ pub struct Line {
     pub delay: Span,
 }
 
-impl Lines {
+impl DisplayLines {
     /// The station that draws.
     pub const APPLICATION: &'static str = "application";
 
@@ -453,7 +453,7 @@ impl Lines {
     /// A single line to a display of that name.
     pub fn one(rate: BitRate, delay: Span) -> Option<Self> {
         let display = HostName::try_from("display").ok()?;
-        Some(Self { lines: vec![Line { display, rate, delay }], broadcasts: false })
+        Some(Self { lines: vec![DisplayLine { display, rate, delay }], broadcasts: false })
     }
 
     /// With a further station at the switch if that is to send broadcasts.
@@ -476,7 +476,7 @@ impl Lines {
             self.lines.len(),
             application = Self::APPLICATION
         );
-        let lines = self.lines.iter().map(|Line { display, rate, delay }| {
+        let lines = self.lines.iter().map(|DisplayLine { display, rate, delay }| {
             let (bits, nanoseconds) = (rate.bits_per_second(), delay.nanoseconds());
             format!(
                 "\n[stations.{display}]\n[links.to-{display}]\nbetween = [\"switch\", \"{display}\"]\n\
@@ -517,7 +517,7 @@ mod tests {
         let text = factors.lines(BitRate::from_megabits_per_second(1), Span::ZERO).unwrap().text();
         let drawing = Reader::new("lines").read(&text).unwrap();
         assert_eq!(drawing.stations.len(), 5, "{text}");
-        let polluted = Lines::one(BitRate::from_megabits_per_second(1), Span::ZERO).unwrap();
+        let polluted = DisplayLines::one(BitRate::from_megabits_per_second(1), Span::ZERO).unwrap();
         let text = polluted.with_broadcasts(true).text();
         assert_eq!(Reader::new("lines").read(&text).unwrap().stations.len(), 3, "{text}");
         assert!(

@@ -4,16 +4,16 @@ use btu_stats::Estimate;
 use serde::Serialize;
 
 use super::{AppCell, AppPlan, AppRow, Carrier, Protocol, Speed, Speeds, Workload};
-use crate::papers::lantz85::{self, Table};
+use crate::papers::lantz85::{self, PrintedTable};
 use btu_suite::network::HostName;
 
 /// A row of the study's tables that can be repeated, by table and name.
-type Line = (&'static str, &'static str, Workload, Protocol);
+type RepeatableRow = (&'static str, &'static str, Workload, Protocol);
 
 /// All such rows. "Incremental" of Tables 3-1 and 4-3 waits for no answer, as its rates show: each
 /// is what Table 5-1 calls pipelined. Rows with other machines than a VAX-750 or 780 are left out,
 /// as are Tables 6-1 and 6-2: the priority of a network server, and the inter-kernel protocol.
-const LINES: [Line; 24] = [
+const LINES: [RepeatableRow; 24] = [
     ("3-1", "10,display", Workload::Vectors, Protocol::Redraw),
     ("3-1", "10,750,construction", Workload::Vectors, Protocol::Construction),
     ("3-1", "10,750,batch", Workload::Vectors, Protocol::Batched),
@@ -103,14 +103,17 @@ fn speeds(line: &str) -> Speeds {
 }
 
 /// The cell that repeats a number, if one does.
-fn cell(&(_, line, workload, protocol): &Line, column: &str) -> Option<AppCell> {
+fn cell(&(_, line, workload, protocol): &RepeatableRow, column: &str) -> Option<AppCell> {
     let (carrier, station) = place(column)?;
     let display = HostName::try_from(station.as_str()).ok();
     Some(AppCell { display, speeds: speeds(line), ..AppCell::new(workload, protocol, carrier) })
 }
 
 /// The printed values of a row, by column.
-fn printed<'a>(tables: &'a [Table], line: &Line) -> Option<&'a lantz85::Line> {
+fn printed<'a>(
+    tables: &'a [PrintedTable],
+    line: &RepeatableRow,
+) -> Option<&'a lantz85::PrintedRow> {
     let table = tables.iter().find(|table| table.number == line.0)?;
     table.lines.iter().find(|one| one.name == line.1)
 }
@@ -155,8 +158,8 @@ pub(super) fn tables(rows: &[AppRow]) -> Vec<PaperTable> {
     tables
 }
 
-fn paper_line(line: &Line, printed: &lantz85::Line, rows: &[AppRow]) -> PaperLine {
-    let one = |value: &lantz85::Cell| {
+fn paper_line(line: &RepeatableRow, printed: &lantz85::PrintedRow, rows: &[AppRow]) -> PaperLine {
+    let one = |value: &lantz85::PrintedCell| {
         let cell = cell(line, value.column)?;
         let row = rows.iter().find(|row| row.cell == cell)?;
         let measured = row.items_per_second.map(|rate| rate.scaled(line.2.units_of_an_item()));

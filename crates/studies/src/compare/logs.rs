@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::row::ComparedRow;
-use super::side::{Group, Run};
+use super::side::{Group, RunReadings};
 
 /// The logarithms of a run's speeds. Ordered, so that sums do not depend on the order of the cells.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ impl<R: ComparedRow> Logs<R> {
         group.runs.iter().map(Self::of).collect()
     }
 
-    fn of(run: &Run<R>) -> Self {
+    fn of(run: &RunReadings<R>) -> Self {
         let mut rows: BTreeMap<R, BTreeMap<u32, f64>> = BTreeMap::new();
         for reading in run.readings.iter().filter(|reading| reading.counts()) {
             rows.entry(reading.row.clone())

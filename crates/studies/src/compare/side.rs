@@ -7,7 +7,7 @@ use super::Side;
 
 /// A run as its readings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run<R = Row> {
+pub struct RunReadings<R = Row> {
     /// The name of the run.
     pub name: String,
     /// Its valid cells, in any order.
@@ -22,11 +22,11 @@ pub struct Group<R = Row> {
     /// The network they were made on.
     pub network: String,
     /// The runs of the group, which repeat one another.
-    pub runs: Vec<Run<R>>,
+    pub runs: Vec<RunReadings<R>>,
 }
 
 // By hand, since no row needs a default for it.
-impl<R> Default for Run<R> {
+impl<R> Default for RunReadings<R> {
     fn default() -> Self {
         Self { name: String::new(), readings: Vec::new() }
     }

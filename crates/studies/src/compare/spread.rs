@@ -44,13 +44,13 @@ impl Scatter {
 
 /// One side in logarithms, over certain rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct SideMean {
     mean: f64,
     runs: f64,
     between_runs: Scatter,
 }
 
-impl Measured {
+impl SideMean {
     /// `None` unless every run has every row.
     pub(super) fn of<R: ComparedRow>(runs: &[Logs<R>], rows: &[R]) -> Option<Self> {
         let means: Vec<f64> = runs.iter().map(|run| run.mean(rows)).collect::<Option<_>>()?;
@@ -101,7 +101,7 @@ impl Error {
 }
 
 /// The difference of `other` from `base`, with its interval where the runs show their spread.
-pub(super) fn difference(base: &Measured, other: &Measured, level: Level) -> Option<Difference> {
+pub(super) fn difference(base: &SideMean, other: &SideMean, level: Level) -> Option<Difference> {
     let error = error(base, other, level);
     let distance = other.mean - base.mean;
     let ends = error.map(|error| Interval::around(distance, error.half_width(level)).map(f64::exp));
@@ -131,7 +131,7 @@ fn students_t(distance: f64, variance: f64) -> f64 {
 /// (1947; degrees of freedom by Satterthwaite 1946), each in its own way. The first is too narrow
 /// when the side with fewer repetitions scatters more; the second when it has very few and scatters
 /// little by chance. A side that was not repeated borrows the other's spread.
-fn error(base: &Measured, other: &Measured, level: Level) -> Option<Error> {
+fn error(base: &SideMean, other: &SideMean, level: Level) -> Option<Error> {
     let sides = [base, other];
     let pool = Scatter::sum(sides.iter().map(|side| side.between_runs));
     if pool.degrees < FEWEST_DEGREES {
@@ -143,7 +143,7 @@ fn error(base: &Measured, other: &Measured, level: Level) -> Option<Error> {
 }
 
 /// `None` where a side was not repeated, or nothing varies.
-fn welch(sides: [&Measured; 2]) -> Option<Error> {
+fn welch(sides: [&SideMean; 2]) -> Option<Error> {
     let repeated = sides.iter().all(|side| side.between_runs.degrees > 0.0);
     let [base, other] = sides.map(|side| side.between_runs.error(1.0 / side.runs));
     (repeated && base.variance + other.variance > 0.0).then(|| base.and(other))

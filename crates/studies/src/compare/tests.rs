@@ -25,17 +25,22 @@ fn rows(count: usize) -> Vec<Row> {
 }
 
 /// A run with cells of `log(row index, block)` in logarithms.
-fn run(name: &str, rows: &[Row], blocks: u32, mut log: impl FnMut(usize, u32) -> f64) -> Run {
+fn run(
+    name: &str,
+    rows: &[Row],
+    blocks: u32,
+    mut log: impl FnMut(usize, u32) -> f64,
+) -> RunReadings {
     let mut readings = Vec::new();
     for block in 0..blocks {
         for (index, &row) in rows.iter().enumerate() {
             readings.push(Reading { row, block, per_second: log(index, block).exp() });
         }
     }
-    Run { name: name.to_owned(), readings }
+    RunReadings { name: name.to_owned(), readings }
 }
 
-fn group(name: &str, runs: Vec<Run>) -> Group {
+fn group(name: &str, runs: Vec<RunReadings>) -> Group {
     Group { name: name.to_owned(), network: "veth".to_owned(), runs }
 }
 

@@ -10,20 +10,20 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Chain {
     /// The file's bits at the network's rate, without any header: the paper's "raw Ethernet".
-    pub raw: Link,
+    pub raw: ChainFactor,
     /// Hardware: what disks and line allow together.
-    pub hardware: Link,
+    pub hardware: ChainFactor,
     /// Software: what the program adds on a quiet network.
-    pub software: Link,
+    pub software: ChainFactor,
     /// Contention: what other traffic adds.
-    pub contention: Link,
+    pub contention: ChainFactor,
     /// Time of a local copy over the raw time: the paper's own "hardware" (4 to 8 there).
     pub local_over_raw: f64,
 }
 
 /// One factor of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Link {
+pub struct ChainFactor {
     /// Time with it over that without it; 1 for the raw time itself.
     pub ratio: f64,
     /// Seconds up to and including it.
@@ -48,14 +48,14 @@ impl Chain {
             return None;
         }
         let whole = (contended / raw).ln();
-        let factor = |before: f64, seconds: f64| Link {
+        let factor = |before: f64, seconds: f64| ChainFactor {
             ratio: seconds / before,
             seconds,
             added_seconds: seconds - before,
             share: (whole != 0.0).then(|| (seconds / before).ln() / whole),
         };
         Some(Self {
-            raw: Link { added_seconds: raw, ..factor(raw, raw) },
+            raw: ChainFactor { added_seconds: raw, ..factor(raw, raw) },
             hardware: factor(raw, reach),
             software: factor(reach, quiet),
             contention: factor(quiet, contended),

@@ -35,9 +35,9 @@ pub struct Fleet {
     /// The usual rate of a pair, in bits per second.
     pub usual_bits_per_second: f64,
     /// What each host has of it as a sender.
-    pub senders: Vec<Part>,
+    pub senders: Vec<HostSpeed>,
     /// What each host has of it as a receiver.
-    pub receivers: Vec<Part>,
+    pub receivers: Vec<HostSpeed>,
     /// Pairs that are slower than their two hosts explain.
     pub slow_pairs: Vec<SlowPair>,
     /// Hosts that are slow to all others and not among themselves: what they share is slow.
@@ -58,7 +58,7 @@ pub struct Apart {
 
 /// A host as a sender, or as a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Part {
+pub struct HostSpeed {
     /// Its share of the usual rate.
     pub share: f64,
     /// How many deviations of the others it lies above them.
@@ -220,13 +220,13 @@ fn spread(distances: &[f64]) -> f64 {
 }
 
 /// The hosts' effects; they are known to `least` at best.
-fn parts(effects: &[f64], least: f64) -> Vec<Part> {
+fn parts(effects: &[f64], least: f64) -> Vec<HostSpeed> {
     let middle = median(effects).unwrap_or_default();
     let distances: Vec<f64> = effects.iter().map(|effect| (effect - middle).abs()).collect();
     let spread = spread(&distances).max(least);
     let scores = effects.iter().map(|effect| (effect - middle) / spread);
     let bound = bound(effects.len(), effects.len() - 1);
-    let part = |(effect, score): (&f64, f64)| Part {
+    let part = |(effect, score): (&f64, f64)| HostSpeed {
         share: effect.exp(),
         score,
         is_slow: is_slow(*effect, score, bound),
@@ -268,8 +268,8 @@ fn is_slow(effect: f64, score: f64, bound: f64) -> bool {
 fn groups(
     table: &[Vec<Option<f64>>],
     overall: f64,
-    senders: &[Part],
-    receivers: &[Part],
+    senders: &[HostSpeed],
+    receivers: &[HostSpeed],
 ) -> Vec<Vec<usize>> {
     let mut slow: Vec<usize> = (0..table.len())
         .filter(|host| senders[*host].is_slow || receivers[*host].is_slow)

@@ -142,14 +142,14 @@ pub struct AtOnce {
 }
 
 /// One stream of a cell: the places of its hosts.
-struct Flow<'a> {
+struct FleetStream<'a> {
     from: usize,
     to: usize,
     sent: &'a Sent,
     received: &'a Received,
 }
 
-impl Flow<'_> {
+impl FleetStream<'_> {
     fn bits_per_second(&self) -> f64 {
         self.received.bytes.bits() / self.received.last_byte.seconds()
     }
@@ -205,14 +205,14 @@ impl FleetPlan {
     }
 
     /// The streams of a cell; a receiver and its sender follow each other in the script.
-    fn flows<'a>(&self, cell: &FleetCell, seen: &'a Observation) -> Vec<Flow<'a>> {
+    fn flows<'a>(&self, cell: &FleetCell, seen: &'a Observation) -> Vec<FleetStream<'a>> {
         let outcome = |place: usize| Some(&seen.reports.get(place)?.result.as_ref().ok()?.outcome);
         let flow = |(number, [from, to]): (usize, [usize; 2])| match (
             outcome(2 * number)?,
             outcome(2 * number + 1)?,
         ) {
             (Outcome::Received(received), Outcome::Sent(sent)) => {
-                Some(Flow { from, to, sent, received })
+                Some(FleetStream { from, to, sent, received })
             }
             _ => None,
         };
@@ -220,7 +220,11 @@ impl FleetPlan {
     }
 
     /// The streams of each cell that counts and is of this kind.
-    fn by_cell<'a>(&self, cells: &'a [Measured<FleetCell>], is_round: bool) -> Vec<Vec<Flow<'a>>> {
+    fn by_cell<'a>(
+        &self,
+        cells: &'a [Measured<FleetCell>],
+        is_round: bool,
+    ) -> Vec<Vec<FleetStream<'a>>> {
         let own = cells.iter().filter(|one| one.is_valid() && one.cell.is_round() == is_round);
         own.map(|one| self.flows(&one.cell, &one.seen)).collect()
     }
@@ -230,12 +234,12 @@ impl FleetPlan {
     fn sorted<'a>(
         &self,
         cells: impl Iterator<Item = &'a Measured<FleetCell>>,
-    ) -> (Vec<Flow<'a>>, Vec<([usize; 2], String)>) {
+    ) -> (Vec<FleetStream<'a>>, Vec<([usize; 2], String)>) {
         let (mut good, mut failed) = (Vec::new(), Vec::new());
         for one in cells {
             let why = self.faults_by_pair(one);
             let is_good =
-                |flow: &Flow<'_>| !why.iter().any(|(pair, _)| *pair == [flow.from, flow.to]);
+                |flow: &FleetStream<'_>| !why.iter().any(|(pair, _)| *pair == [flow.from, flow.to]);
             good.extend(self.flows(&one.cell, &one.seen).into_iter().filter(is_good));
             failed.extend(why);
         }
@@ -271,7 +275,11 @@ impl FleetPlan {
     }
 
     /// The pairs that failed whenever they were measured, each with its first reason.
-    fn broken(&self, good: &[Flow<'_>], failed: Vec<([usize; 2], String)>) -> Vec<BrokenPair> {
+    fn broken(
+        &self,
+        good: &[FleetStream<'_>],
+        failed: Vec<([usize; 2], String)>,
+    ) -> Vec<BrokenPair> {
         let mut broken: Vec<BrokenPair> = Vec::new();
         let hosts = self.hosts();
         for ([from, to], why) in failed {
@@ -286,7 +294,7 @@ impl FleetPlan {
         broken
     }
 
-    fn pair(&self, flows: &[&Flow<'_>], [from, to]: [usize; 2]) -> PairResult {
+    fn pair(&self, flows: &[&FleetStream<'_>], [from, to]: [usize; 2]) -> PairResult {
         let hosts = self.hosts();
         let rates: Vec<f64> = flows.iter().map(|flow| flow.bits_per_second()).collect();
         let sent: u64 = flows.iter().map(|flow| flow.sent.tcp.bytes_sent).sum();
@@ -318,8 +326,12 @@ impl FleetPlan {
     }
 
     /// All pairs of a round together, next to the same pairs alone.
-    fn at_once(&self, rounds: &[Vec<Flow<'_>>], alone: &[Vec<Option<f64>>]) -> Option<AtOnce> {
-        let sums = |of: &dyn Fn(&Flow<'_>) -> Option<f64>| -> Option<Vec<f64>> {
+    fn at_once(
+        &self,
+        rounds: &[Vec<FleetStream<'_>>],
+        alone: &[Vec<Option<f64>>],
+    ) -> Option<AtOnce> {
+        let sums = |of: &dyn Fn(&FleetStream<'_>) -> Option<f64>| -> Option<Vec<f64>> {
             rounds.iter().map(|flows| flows.iter().map(of).sum::<Option<f64>>()).collect()
         };
         let alone = self.each_alone.then(|| sums(&|flow| alone[flow.from][flow.to])).flatten();
@@ -331,7 +343,7 @@ impl FleetPlan {
 }
 
 /// What happened once may have had another cause.
-fn seen_once(model: &Fleet, by_pair: &[Vec<Vec<&Flow<'_>>>]) -> Option<Warning> {
+fn seen_once(model: &Fleet, by_pair: &[Vec<Vec<&FleetStream<'_>>>]) -> Option<Warning> {
     let is_seldom = |pair: &&SlowPair| by_pair[pair.from][pair.to].len() < LEAST_MEASUREMENTS;
     let slow = model.slow_pairs.iter().filter(is_seldom).count();
     (slow > 0).then(|| Warning {
@@ -428,7 +440,7 @@ impl Experiment for FleetPlan {
 
     fn facts(&self, cell: &FleetCell, seen: &Observation) -> Facts {
         let flows = self.flows(cell, seen);
-        let sum = flows.iter().map(Flow::bits_per_second).reduce(|sum, rate| sum + rate);
+        let sum = flows.iter().map(FleetStream::bits_per_second).reduce(|sum, rate| sum + rate);
         Facts { message: MESSAGE, goodput_bits_per_second: sum, ..Facts::default() }
     }
 
@@ -437,12 +449,12 @@ impl Experiment for FleetPlan {
         let rounds = self.by_cell(cells, true);
         let (flows, failed) =
             self.sorted(cells.iter().filter(|one| one.cell.is_round() != self.each_alone));
-        let mut by_pair: Vec<Vec<Vec<&Flow<'_>>>> =
+        let mut by_pair: Vec<Vec<Vec<&FleetStream<'_>>>> =
             vec![vec![Vec::new(); hosts.len()]; hosts.len()];
         for flow in &flows {
             by_pair[flow.from][flow.to].push(flow);
         }
-        let typical = |flows: &Vec<&Flow<'_>>| {
+        let typical = |flows: &Vec<&FleetStream<'_>>| {
             median(&flows.iter().map(|flow| flow.bits_per_second()).collect::<Vec<_>>())
         };
         let rates: Vec<Vec<Option<f64>>> =

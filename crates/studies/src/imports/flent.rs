@@ -7,7 +7,7 @@ mod series;
 use btu_suite::foreign::{ForeignRun, MeasuredBy};
 use btu_units::Span;
 
-use self::document::{Document, Metadata};
+use self::document::{FlentDocument, Metadata};
 use self::series::{Series, series};
 use super::parse::{document, shown};
 use super::{Began, Imported};
@@ -17,7 +17,7 @@ use super::{Began, Imported};
 /// # Errors
 /// A sentence that names the field that is wrong or missing.
 pub fn read(text: &str) -> Result<Imported, String> {
-    let document: Document = document(text)?;
+    let document: FlentDocument = document(text)?;
     check(&document)?;
     let metadata = &document.metadata;
     let mut series: Vec<Series<'_>> = document
@@ -42,7 +42,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
 }
 
 /// Each series lies on the common grid.
-fn check(document: &Document) -> Result<(), String> {
+fn check(document: &FlentDocument) -> Result<(), String> {
     let grid = document.x_values.0.len();
     if !document.x_values.0.is_sorted() {
         return Err("its `x_values` do not ascend".to_owned());
@@ -73,7 +73,7 @@ fn answer(series: &[Series<'_>]) -> String {
     if known.is_empty() { format!("{} series", series.len()) } else { known.join(", ") }
 }
 
-fn remarks(document: &Document, series: &[Series<'_>]) -> Vec<String> {
+fn remarks(document: &FlentDocument, series: &[Series<'_>]) -> Vec<String> {
     let metadata = &document.metadata;
     let given = |what: &str, text: &Option<String>| {
         let text = text.as_ref().filter(|text| !text.trim().is_empty())?;

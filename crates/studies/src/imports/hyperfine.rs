@@ -8,11 +8,11 @@ use btu_units::Span;
 use serde::Deserialize;
 
 use super::Imported;
-use super::parse::{List, Table, document, shown};
+use super::parse::{BoundedList, BoundedMap, document, shown};
 
 #[derive(Deserialize)]
-struct Document {
-    results: List<Measured>,
+struct HyperfineDocument {
+    results: BoundedList<Measured>,
 }
 
 /// A command and its runs.
@@ -24,11 +24,11 @@ struct Measured {
     stddev: Option<f64>,
     user: f64,
     system: f64,
-    times: List<f64>,
+    times: BoundedList<f64>,
     #[serde(default)]
-    exit_codes: List<Option<i64>>,
+    exit_codes: BoundedList<Option<i64>>,
     #[serde(default)]
-    parameters: Table<String>,
+    parameters: BoundedMap<String>,
 }
 
 /// Reads hyperfine's results.
@@ -36,7 +36,7 @@ struct Measured {
 /// # Errors
 /// A sentence that names the field that is wrong or missing.
 pub fn read(text: &str) -> Result<Imported, String> {
-    let List(measured) = document::<Document>(text)?.results;
+    let BoundedList(measured) = document::<HyperfineDocument>(text)?.results;
     if let Some(empty) = measured.iter().find(|one| one.times.0.is_empty()) {
         return Err(format!("its `times` of `{}` are empty", shown(&empty.command)));
     }

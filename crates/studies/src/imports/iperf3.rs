@@ -10,7 +10,7 @@ mod words;
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::Span;
 
-use self::document::{Document, Sum};
+use self::document::{Iperf3Document, Sum};
 use super::parse::document;
 use super::{Began, Imported};
 
@@ -20,7 +20,7 @@ use super::{Began, Imported};
 /// A sentence that names the field that is wrong or missing, or the error of iperf3 where it measured
 /// nothing.
 pub fn read(text: &str) -> Result<Imported, String> {
-    let document: Document = document(text)?;
+    let document: Iperf3Document = document(text)?;
     let ways = ways(&document);
     if ways.iter().all(|way| way.sent.is_none() && way.received.is_none()) {
         return Err(words::nothing(&document));
@@ -42,7 +42,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
 }
 
 /// A direction in which data went, with the counts of those ends that the file knows.
-struct Way<'a> {
+struct DataDirection<'a> {
     /// `up` is from the client to the server.
     name: &'static str,
     /// Whether the file is of the end that sent.
@@ -51,14 +51,14 @@ struct Way<'a> {
     received: Option<&'a Sum>,
 }
 
-impl Way<'_> {
+impl DataDirection<'_> {
     /// What the end counted that wrote the file.
     fn own(&self) -> Option<&Sum> {
         if self.is_sender { self.sent } else { self.received }
     }
 }
 
-fn ways(document: &Document) -> Vec<Way<'_>> {
+fn ways(document: &Iperf3Document) -> Vec<DataDirection<'_>> {
     let end = &document.end;
     // Versions before 3.11 have only one sum of datagrams: its rate is that of the sender.
     let sent = end.sum_sent.as_ref().or(end.sum.as_ref());
@@ -70,15 +70,15 @@ fn ways(document: &Document) -> Vec<Way<'_>> {
 }
 
 fn way<'a>(
-    document: &Document,
+    document: &Iperf3Document,
     is_up: bool,
     sent: Option<&'a Sum>,
     received: Option<&'a Sum>,
-) -> Way<'a> {
+) -> DataDirection<'a> {
     let is_sender = is_up == document.is_client();
     // The end that did not finish has not heard from the other one.
     let hears = document.is_client() && document.error.is_none();
-    Way {
+    DataDirection {
         name: if is_up { "up" } else { "down" },
         is_sender,
         sent: sent.filter(|_| is_sender || hears),
@@ -86,8 +86,8 @@ fn way<'a>(
     }
 }
 
-fn quantities(document: &Document, ways: &[Way<'_>]) -> Vec<ForeignQuantity> {
-    let of = |one: fn(&Way<'_>) -> Option<ForeignQuantity>| ways.iter().filter_map(one);
+fn quantities(document: &Iperf3Document, ways: &[DataDirection<'_>]) -> Vec<ForeignQuantity> {
+    let of = |one: fn(&DataDirection<'_>) -> Option<ForeignQuantity>| ways.iter().filter_map(one);
     of(goodput)
         .chain(of(lost_share))
         .chain(of(jitter))
@@ -99,56 +99,56 @@ fn quantities(document: &Document, ways: &[Way<'_>]) -> Vec<ForeignQuantity> {
         .collect()
 }
 
-fn quantity(what: &str, way: &Way<'_>, unit: ForeignUnit, value: f64) -> ForeignQuantity {
+fn quantity(what: &str, way: &DataDirection<'_>, unit: ForeignUnit, value: f64) -> ForeignQuantity {
     ForeignQuantity::once(&format!("{what} {}", way.name), unit, value)
 }
 
-fn goodput(way: &Way<'_>) -> Option<ForeignQuantity> {
+fn goodput(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
     let rate = way.received?.bits_per_second;
     let goodput = quantity("goodput", way, ForeignUnit::BitsPerSecond, rate);
     Some(goodput.noted("what the receiver counted"))
 }
 
-fn sent(way: &Way<'_>) -> Option<ForeignQuantity> {
+fn sent(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
     let rate = way.sent?.bits_per_second;
     let sent = quantity("sent", way, ForeignUnit::BitsPerSecond, rate);
     Some(sent.noted("what the sender handed to its system"))
 }
 
-fn sent_again(way: &Way<'_>) -> Option<ForeignQuantity> {
+fn sent_again(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
     // A sender that cannot count them says -1.
     let count = way.sent?.retransmits.filter(|count| *count >= 0.0)?;
     Some(quantity("segments sent again", way, ForeignUnit::Count, count))
 }
 
 /// The sum with the counts of datagrams. Versions before 3.11 have one without a receiver of its own.
-fn datagrams_of<'a>(way: &Way<'a>) -> Option<&'a Sum> {
+fn datagrams_of<'a>(way: &DataDirection<'a>) -> Option<&'a Sum> {
     way.received.or(way.sent).filter(|sum| sum.jitter_ms.is_some())
 }
 
-fn lost_share(way: &Way<'_>) -> Option<ForeignQuantity> {
+fn lost_share(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
     let percent = datagrams_of(way)?.lost_percent?;
     Some(quantity("lost datagrams", way, ForeignUnit::Share, percent / 100.0))
 }
 
-fn jitter(way: &Way<'_>) -> Option<ForeignQuantity> {
+fn jitter(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
     let milliseconds = datagrams_of(way)?.jitter_ms?;
     let jitter = quantity("jitter", way, ForeignUnit::Seconds, milliseconds / 1000.0);
     Some(jitter.noted("RFC 3550, at the end of the test"))
 }
 
-fn lost(way: &Way<'_>) -> Option<ForeignQuantity> {
+fn lost(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
     let count = datagrams_of(way)?.lost_packets?;
     Some(quantity("number of lost datagrams", way, ForeignUnit::Count, count))
 }
 
-fn datagrams(way: &Way<'_>) -> Option<ForeignQuantity> {
+fn datagrams(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
     let count = datagrams_of(way)?.packets?;
     Some(quantity("number of datagrams", way, ForeignUnit::Count, count))
 }
 
 /// TCP's own round trip at the end that wrote the file, where it sent.
-fn round_trip(document: &Document) -> Option<ForeignQuantity> {
+fn round_trip(document: &Iperf3Document) -> Option<ForeignQuantity> {
     let senders = document.end.streams.0.iter().filter_map(|stream| stream.sender.as_ref());
     // An old version does not say whose numbers these are; zero stands for no measurement.
     let own = senders.filter(|sender| sender.sender == Some(true));
@@ -163,7 +163,7 @@ fn round_trip(document: &Document) -> Option<ForeignQuantity> {
 }
 
 /// What the end that wrote the file counted in each interval; omitted ones are left out.
-fn course(document: &Document, way: &Way<'_>) -> Option<ForeignCourse> {
+fn course(document: &Iperf3Document, way: &DataDirection<'_>) -> Option<ForeignCourse> {
     let is_second = way.name == "down" && !document.is_reverse();
     let mut points: Vec<[f64; 2]> = Vec::new();
     for interval in &document.intervals.0 {

@@ -19,15 +19,15 @@ const LONGEST: usize = 200;
 
 /// A list that ends at [`MOST_ENTRIES`] while it is read, before it fills the memory.
 #[derive(Debug, Clone)]
-pub(super) struct List<T>(pub(super) Vec<T>);
+pub(super) struct BoundedList<T>(pub(super) Vec<T>);
 
-impl<T> Default for List<T> {
+impl<T> Default for BoundedList<T> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for BoundedList<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_seq(Entries(PhantomData)).map(Self)
     }
@@ -35,15 +35,15 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
 
 /// Values by their names, of which [`MOST_NAMES`] are read.
 #[derive(Debug, Clone)]
-pub(super) struct Table<T>(pub(super) BTreeMap<String, T>);
+pub(super) struct BoundedMap<T>(pub(super) BTreeMap<String, T>);
 
-impl<T> Default for Table<T> {
+impl<T> Default for BoundedMap<T> {
     fn default() -> Self {
         Self(BTreeMap::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for BoundedMap<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_map(Names(PhantomData)).map(Self)
     }

@@ -58,7 +58,7 @@ pub struct UsersFit {
 
 /// The means of a level.
 #[derive(Debug, Clone, Copy)]
-struct Point {
+struct LevelMeans {
     stations: u32,
     mean: f64,
     /// The 95th percentile over the mean.
@@ -120,22 +120,22 @@ fn fit(limit: Span, all: &[LevelStations], blocks: &[Vec<LevelStations>]) -> Opt
 }
 
 /// Levels with the data for the curve, in ascending order.
-fn points(levels: &[LevelStations]) -> Vec<Point> {
+fn points(levels: &[LevelStations]) -> Vec<LevelMeans> {
     let point = |level: &LevelStations| {
         let (mean, p95) = (level.mean_seconds?, level.p95_seconds?);
         let cycle = f64::from(level.count) / level.per_second?;
         let is_usable = mean > 0.0 && mean.is_finite() && cycle.is_finite() && p95 > 0.0;
         let pause = (cycle - mean).max(0.0);
-        is_usable.then(|| Point { stations: level.count, mean, spread: p95 / mean, pause })
+        is_usable.then(|| LevelMeans { stations: level.count, mean, spread: p95 / mean, pause })
     };
-    let mut points: Vec<Point> = levels.iter().filter_map(point).collect();
+    let mut points: Vec<LevelMeans> = levels.iter().filter_map(point).collect();
     points.sort_by_key(|point| point.stations);
     points
 }
 
 impl Curve {
     /// `None` for fewer than two points.
-    fn through(points: &[Point]) -> Option<Self> {
+    fn through(points: &[LevelMeans]) -> Option<Self> {
         let longest = points.iter().map(|point| point.mean).fold(0.0, f64::max);
         let shortest = points.iter().map(|point| point.mean).fold(f64::INFINITY, f64::min);
         if points.len() < 2 {
@@ -162,7 +162,7 @@ impl Curve {
 
     /// The point at which the 95th percentile crosses the limit, linear between two numbers of
     /// stations; `None` up to `most`.
-    fn crossing(&self, points: &[Point], limit: f64, most: u32) -> Option<f64> {
+    fn crossing(&self, points: &[LevelMeans], limit: f64, most: u32) -> Option<f64> {
         let p95 = |stations: u32| {
             Some(
                 mean_at(stations, self.server, self.delay, self.pause)?
@@ -191,7 +191,7 @@ fn mean_at(stations: u32, server: f64, delay: f64, pause: f64) -> Option<f64> {
 }
 
 /// The 95th percentile over the mean: linear between the points, and as at the nearest beyond them.
-fn spread_at(points: &[Point], stations: u32) -> f64 {
+fn spread_at(points: &[LevelMeans], stations: u32) -> f64 {
     let after = points.iter().position(|point| point.stations >= stations);
     match after {
         None => points.last().map_or(1.0, |last| last.spread),

@@ -25,7 +25,7 @@ pub use rows::{Activity, MESSAGE_BYTES, Machine};
 
 /// Everything about the four machines.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct History {
+pub struct Btu95History {
     /// The machines, in the order of the published geometric means.
     pub machines: Vec<MachineHistory>,
     /// The order of the machines by each rule.
@@ -80,7 +80,7 @@ pub struct Ranking {
 }
 
 /// Recomputes all numbers of the 1995 paper from its printed rows.
-pub fn history() -> History {
+pub fn history() -> Btu95History {
     let mut machines: Vec<MachineHistory> = Machine::ALL.into_iter().map(of_machine).collect();
     machines.sort_by(|a, b| {
         b.published_megabits_per_second
@@ -88,7 +88,7 @@ pub fn history() -> History {
             .total_cmp(&a.published_megabits_per_second.geometric)
     });
     let rankings = rankings(&machines);
-    History { machines, rankings }
+    Btu95History { machines, rankings }
 }
 
 fn of_machine(machine: Machine) -> MachineHistory {

@@ -24,7 +24,7 @@ const FIGURE_11: [f64; 7] = [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0, 1034.0];
 
 /// Everything about the report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct History {
+pub struct Citi89History {
     /// Figures 9 and 10.
     pub cases: Vec<Case>,
     /// Figure 11: a file of 20 megabytes.
@@ -80,7 +80,7 @@ pub struct Transfer {
 
 /// Packets per second and bits of a kind of station.
 #[derive(Debug, Clone, Copy)]
-struct Flow {
+struct StationTraffic {
     packets_per_second: f64,
     bits: f64,
 }
@@ -88,9 +88,9 @@ struct Flow {
 /// One line of the report's model.
 struct Printed {
     name: &'static str,
-    sender: Flow,
-    receiver: Flow,
-    background: Flow,
+    sender: StationTraffic,
+    receiver: StationTraffic,
+    background: StationTraffic,
     rate: f64,
     delay: f64,
     utilization: f64,
@@ -100,18 +100,18 @@ struct Printed {
 const MODEL: [Printed; 2] = [
     Printed {
         name: "contention-free",
-        sender: Flow { packets_per_second: 60.0, bits: 11_680.0 },
-        receiver: Flow { packets_per_second: 10.0, bits: 1104.0 },
-        background: Flow { packets_per_second: 0.0, bits: 8376.0 },
+        sender: StationTraffic { packets_per_second: 60.0, bits: 11_680.0 },
+        receiver: StationTraffic { packets_per_second: 10.0, bits: 1104.0 },
+        background: StationTraffic { packets_per_second: 0.0, bits: 8376.0 },
         rate: 1e7,
         delay: 0.001_066_715_84,
         utilization: 0.0712,
     },
     Printed {
         name: "heavy contention",
-        sender: Flow { packets_per_second: 60.0, bits: 11_680.0 },
-        receiver: Flow { packets_per_second: 10.0, bits: 1104.0 },
-        background: Flow { packets_per_second: 1034.0, bits: 8376.0 },
+        sender: StationTraffic { packets_per_second: 60.0, bits: 11_680.0 },
+        receiver: StationTraffic { packets_per_second: 10.0, bits: 1104.0 },
+        background: StationTraffic { packets_per_second: 1034.0, bits: 8376.0 },
         rate: 1e7,
         delay: 0.017_112,
         utilization: 0.9373,
@@ -124,7 +124,7 @@ impl Printed {
         let flows = [
             self.sender,
             self.receiver,
-            Flow { packets_per_second: background, ..self.background },
+            StationTraffic { packets_per_second: background, ..self.background },
         ];
         let packets: f64 = flows.iter().map(|flow| flow.packets_per_second).sum();
         let bits: f64 = flows.iter().map(|flow| flow.packets_per_second * flow.bits).sum();
@@ -183,7 +183,7 @@ impl Printed {
 }
 
 /// Recomputes all numbers of the report's model (Figures 9 to 11).
-pub fn history() -> History {
+pub fn history() -> Citi89History {
     let cases: Vec<Case> = MODEL.iter().map(Printed::case).collect();
     let crossing = MODEL[1].crossing();
     let transfer = |background| Transfer {
@@ -192,7 +192,7 @@ pub fn history() -> History {
         simple_seconds: MODEL[1].simple(20.0),
     };
     let claims = claims::all(&MODEL[1], &cases, crossing);
-    History {
+    Citi89History {
         transfers: FIGURE_11.map(transfer).to_vec(),
         crossing_packets_per_second: crossing,
         claims,

@@ -27,7 +27,7 @@ pub use conclusions::{Conclusion, Judgement};
 pub use factors::{Bounds, Factor};
 pub use repeated::Repeated;
 pub use sensitivity::Sensitivity;
-pub use tables::{Cell, Line, Table};
+pub use tables::{PrintedCell, PrintedRow, PrintedTable};
 pub use variance::Division;
 pub use workload::Workload;
 
@@ -36,9 +36,9 @@ pub(super) const ITEM_BYTES: f64 = 20.0;
 
 /// Everything about the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct History {
+pub struct Lantz85History {
     /// Every table of rates and sizes, as printed.
-    pub tables: Vec<Table>,
+    pub tables: Vec<PrintedTable>,
     /// The vector benchmark's picture, drawn again.
     pub workload: Workload,
     /// The effect of a faster part.
@@ -60,11 +60,11 @@ pub struct History {
 }
 
 /// Recomputes all comparisons from the paper's tables.
-pub fn history() -> History {
+pub fn history() -> Lantz85History {
     let tables = tables::read();
     let (sensitivities, variances) = (sensitivity::all(&tables), variance::all(&tables));
     let factors = factors::all(&sensitivities, &variances);
-    History {
+    Lantz85History {
         workload: workload::draw(),
         conclusions: conclusions::all(&tables, &sensitivities, &factors),
         factors,
@@ -79,7 +79,7 @@ pub fn history() -> History {
 }
 
 /// Every table as printed.
-pub fn tables() -> Vec<Table> {
+pub fn tables() -> Vec<PrintedTable> {
     tables::read()
 }
 

@@ -64,7 +64,7 @@ const ETHERNET_CROSSES_FDDI_BYTES: f64 = 163.0;
 
 /// Everything about the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct History {
+pub struct Netpipe96History {
     /// The curves of the paper's figures.
     pub curves: Vec<Curve>,
     /// The cost of a second layer on hosts and fibre of one kind (Figure 8).
@@ -81,7 +81,7 @@ pub struct Curve {
     /// The figure that shows it.
     pub figure: &'static str,
     /// The points of the curve that were read off.
-    pub points: Vec<Point>,
+    pub points: Vec<FigurePoint>,
     /// Time of the first point: the paper's latency.
     pub latency_seconds: Option<f64>,
     /// The rate of the highest point, in bits per second.
@@ -93,7 +93,7 @@ pub struct Curve {
 
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Point {
+pub struct FigurePoint {
     /// Figure it was read off.
     pub figure: &'static str,
     /// `first`, `maximum`, `last` or `further`.
@@ -109,7 +109,7 @@ pub struct Point {
     pub bits_per_second: Option<f64>,
 }
 
-impl Point {
+impl FigurePoint {
     /// The rate as the figure has it, else recomputed.
     pub fn rate(&self) -> Option<f64> {
         self.printed_bits_per_second.or(self.bits_per_second)
@@ -128,7 +128,7 @@ pub struct LayerCost {
 }
 
 /// Recomputes all numbers of the 1996 paper from the points of its figures.
-pub fn history() -> History {
+pub fn history() -> Netpipe96History {
     let curves = curves();
     let [tcp, mpi] = ["TCP over ATM", "MPI over ATM"].map(|name| curve(&curves, name));
     let (with, without) = (latency(mpi), latency(tcp));
@@ -137,7 +137,7 @@ pub fn history() -> History {
         latency_ratio: with / without,
         maximum_ratio: mpi.maximum_bits_per_second / tcp.maximum_bits_per_second,
     };
-    History { claims: claims(&curves), layer, curves }
+    Netpipe96History { claims: claims(&curves), layer, curves }
 }
 
 /// Times by size, then rates by size and as levels.
@@ -147,12 +147,12 @@ pub(super) fn reference_points() -> Vec<ReferencePoint> {
 
 fn times(curve: &Curve) -> Vec<ReferencePoint> {
     let point =
-        |point: &Point| Some(reference(curve, Some(point.bytes?), point.seconds?, "seconds"));
+        |point: &FigurePoint| Some(reference(curve, Some(point.bytes?), point.seconds?, "seconds"));
     curve.points.iter().filter_map(point).collect()
 }
 
 fn rates(curve: &Curve) -> Vec<ReferencePoint> {
-    let (sized, level): (Vec<&Point>, Vec<&Point>) =
+    let (sized, level): (Vec<&FigurePoint>, Vec<&FigurePoint>) =
         curve.points.iter().partition(|point| point.bytes.is_some());
     let level = level.into_iter().filter(|point| point.kind == "maximum");
     sized
@@ -168,7 +168,7 @@ fn reference(curve: &Curve, x: Option<f64>, y: f64, unit: &'static str) -> Refer
 }
 
 fn curves() -> Vec<Curve> {
-    let mut curves: Vec<(&str, Vec<Point>)> = Vec::new();
+    let mut curves: Vec<(&str, Vec<FigurePoint>)> = Vec::new();
     for &(figure, name, kind, bytes, seconds, rate) in &POINTS {
         let point = point(figure, kind, [bytes, seconds, rate]);
         match curves.last_mut() {
@@ -179,9 +179,9 @@ fn curves() -> Vec<Curve> {
     curves.into_iter().map(|(name, points)| whole(name, points)).collect()
 }
 
-fn point(figure: &'static str, kind: &'static str, known: [Option<f64>; 3]) -> Point {
+fn point(figure: &'static str, kind: &'static str, known: [Option<f64>; 3]) -> FigurePoint {
     let [bytes, seconds, rate] = known;
-    Point {
+    FigurePoint {
         figure,
         kind,
         bytes,
@@ -191,10 +191,10 @@ fn point(figure: &'static str, kind: &'static str, known: [Option<f64>; 3]) -> P
     }
 }
 
-fn whole(name: &'static str, points: Vec<Point>) -> Curve {
+fn whole(name: &'static str, points: Vec<FigurePoint>) -> Curve {
     let of = |kind: &str| points.iter().find(|point| point.kind == kind);
     let latency_seconds = of("first").and_then(|point| point.seconds);
-    let maximum = of("maximum").and_then(Point::rate);
+    let maximum = of("maximum").and_then(FigurePoint::rate);
     let last = of("last").and_then(|point| point.bits_per_second);
     Curve {
         name,

@@ -32,7 +32,7 @@ const FIGURE_3: [(&str, [f64; 5]); 7] = [
 
 /// Everything about the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct History {
+pub struct Press88History {
     /// Figure 3, with its analysis.
     pub tasks: Vec<Task>,
     /// The figure by closed queueing networks.
@@ -81,12 +81,12 @@ pub struct Pause {
 }
 
 /// Recomputes all numbers of the 1988 paper: Figure 3, and the pauses of NORM.BAS.
-pub fn history() -> History {
+pub fn history() -> Press88History {
     let tasks = tasks();
     let pauses = [(1.0, 0.25), (1.0, 0.5), (1.0, 1.0), (2.0, 3.0)]
         .map(|(mean, deviation)| pause(mean, deviation));
     let claims = claims(&tasks);
-    History { predictions: prediction::all(&tasks), tasks, pauses: pauses.to_vec(), claims }
+    Press88History { predictions: prediction::all(&tasks), tasks, pauses: pauses.to_vec(), claims }
 }
 
 /// The lines of Figure 3.

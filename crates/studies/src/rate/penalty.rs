@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::cells::Cells;
 use super::context::Context;
 use btu_suite::cell::{Component, Load};
-use pairs::{Pair, Pairs, slowdown};
+use pairs::{ActivityPair, Pairs, slowdown};
 
 /// All penalties of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -179,21 +179,22 @@ fn total(table: &[Penalty], message: Bytes) -> Option<TotalPenalty> {
     })
 }
 
-fn side(pairs: &[Pair]) -> Option<Side> {
-    let mean =
-        |of: &dyn Fn(&Pair) -> f64| arithmetic_mean(&pairs.iter().map(of).collect::<Vec<_>>());
-    let difference = |pair: &Pair| pair.loaded_seconds() - pair.base_seconds();
+fn side(pairs: &[ActivityPair]) -> Option<Side> {
+    let mean = |of: &dyn Fn(&ActivityPair) -> f64| {
+        arithmetic_mean(&pairs.iter().map(of).collect::<Vec<_>>())
+    };
+    let difference = |pair: &ActivityPair| pair.loaded_seconds() - pair.base_seconds();
     Some(Side {
         components: pairs.len(),
-        base_seconds: mean(&Pair::base_seconds)?,
-        loaded_seconds: mean(&Pair::loaded_seconds)?,
+        base_seconds: mean(&ActivityPair::base_seconds)?,
+        loaded_seconds: mean(&ActivityPair::loaded_seconds)?,
         clipped_seconds: mean(&|pair| difference(pair).max(0.0))?,
         signed_seconds: mean(&difference)?,
         slowdown: slowdown(pairs)?,
     })
 }
 
-fn times(pairs: &[Pair]) -> Option<Times> {
+fn times(pairs: &[ActivityPair]) -> Option<Times> {
     let pair = pairs.first()?;
     Some(Times {
         base_seconds: pair.base_seconds(),

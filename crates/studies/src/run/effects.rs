@@ -25,7 +25,7 @@ pub struct FactorEffects {
     /// interval (95 %).
     pub levels: Vec<Vec<Option<Estimate>>>,
     /// The two factors with the largest interaction.
-    pub pair: Option<Pair>,
+    pub pair: Option<FactorPair>,
     /// What the rows cannot tell apart, where they are a fraction of the combinations.
     pub fraction: Option<Fraction>,
 }
@@ -53,7 +53,7 @@ pub struct Alias {
 
 /// The means over two factors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pair {
+pub struct FactorPair {
     /// The two factors, by their places in the plan.
     pub factors: [usize; 2],
     /// The geometric mean over all rows that have a level of the first and one of the second.
@@ -133,7 +133,7 @@ pub(super) fn effects(
             (0..plan.factors[other].levels.len()).map(|second| of_cell(first, second)).collect()
         };
         let means = (0..plan.factors[one].levels.len()).map(line).collect();
-        Pair { factors: [one, other], means }
+        FactorPair { factors: [one, other], means }
     });
     let fraction = fraction(&design, &effects);
     Some(FactorEffects { effects, blocks: blocks.len(), levels, pair, fraction })

@@ -44,7 +44,7 @@ const CONGESTION: &str = "congestion_control";
 
 /// A network of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Asked {
+pub struct ExperimentNetwork {
     /// A name of the library, or a file; `None` if the experiment draws its own.
     pub name: Option<String>,
     /// Values that are put in the place of its file's.
@@ -63,7 +63,7 @@ pub struct Found {
 }
 
 /// Finds networks; an error has the mistakes of one.
-pub type Networks<'a> = &'a dyn Fn(&Asked) -> Result<Found, String>;
+pub type Networks<'a> = &'a dyn Fn(&ExperimentNetwork) -> Result<Found, String>;
 
 /// The place of an experiment.
 #[derive(Clone, Copy)]
@@ -214,13 +214,13 @@ fn hosts_of(rows: &[RunRow]) -> Vec<HostName> {
 /// The networks of rows, each once.
 #[derive(Default)]
 struct Gathered {
-    asked: Vec<Asked>,
+    asked: Vec<ExperimentNetwork>,
     found: Vec<Found>,
 }
 
 impl Gathered {
     /// The index of a network; `None` if there would be too many.
-    fn place(&mut self, asked: Asked, found: Found) -> Option<usize> {
+    fn place(&mut self, asked: ExperimentNetwork, found: Found) -> Option<usize> {
         if let Some(place) = self.asked.iter().position(|one| *one == asked) {
             return Some(place);
         }
@@ -288,7 +288,8 @@ impl Reader<'_> {
         document: &Document<'_>,
         fields: &Fields<'_>,
         settings: Vec<(String, String)>,
-    ) -> Option<(BTreeMap<HostName, Option<IpAddr>>, Option<Asked>, Option<Found>)> {
+    ) -> Option<(BTreeMap<HostName, Option<IpAddr>>, Option<ExperimentNetwork>, Option<Found>)>
+    {
         let (item, inventory) = (fields.get("network"), fields.get("hosts"));
         let congestion = fields.get(CONGESTION);
         if let Some(inventory) = &inventory {
@@ -323,7 +324,7 @@ impl Reader<'_> {
                     Some(item) => Some(congestion_of(&item)?),
                     None => None,
                 };
-                let asked = Asked { name, settings, congestion_control };
+                let asked = ExperimentNetwork { name, settings, congestion_control };
                 match find(&asked) {
                     Ok(found) => {
                         let stations = found.drawing.stations.iter();

@@ -32,7 +32,7 @@ fn plan() -> RunPlan {
 }
 
 fn plan_of(text: &str) -> RunPlan {
-    let find = |asked: &Asked| {
+    let find = |asked: &ExperimentNetwork| {
         let name = asked.name.clone().unwrap_or_default();
         let text = btu_network::library_text(&name).ok_or("there is no such network")?.to_owned();
         let drawing = Drawing::read(&text, &name).map_err(|error| error.to_string())?;

@@ -4,7 +4,7 @@ use btu_units::{Bytes, Span};
 
 use super::Phase;
 use super::plan::{MESSAGE, SpeedPlan};
-use super::verdict::Way;
+use super::verdict::PathFormulas;
 use btu_suite::experiment::Experiment;
 
 /// The time that both ends give a new connection and its first answer.
@@ -27,7 +27,7 @@ pub(super) fn message(handed_over: Option<Bytes>) -> Bytes {
     handed_over.map_or(MESSAGE, |bytes| bytes.min(MESSAGE))
 }
 
-impl Way<'_> {
+impl PathFormulas<'_> {
     /// What the slower direction carries in [`AHEAD`]: little is left to send when a stream's time is
     /// over, and the network has something to do while the sender waits for a processor.
     pub(super) fn handed_over(&self) -> Option<Bytes> {
@@ -41,7 +41,7 @@ impl SpeedPlan {
     /// that is longer than both ends wait: then nothing comes through, however long a phase is.
     pub fn too_slow(&self) -> Option<(Span, Span)> {
         let drawing = self.frame().network.drawing().filter(|drawing| !drawing.bare)?;
-        let needed = Way::of(self, &drawing)?.connect_seconds()?;
+        let needed = PathFormulas::of(self, &drawing)?.connect_seconds()?;
         let needed = Span::from_nanoseconds((needed * 1e9) as u64);
         (needed > CONNECT_LIMIT).then_some((needed, CONNECT_LIMIT))
     }
@@ -50,7 +50,7 @@ impl SpeedPlan {
     /// the network of a file each phase begins with a connection.
     pub fn takes(&self) -> Span {
         let drawing = self.frame().network.drawing();
-        let way = drawing.as_ref().and_then(|drawing| Way::of(self, drawing));
+        let way = drawing.as_ref().and_then(|drawing| PathFormulas::of(self, drawing));
         let begin =
             way.and_then(|way| way.connect_seconds()).map_or(Span::ZERO, Span::from_seconds_f64);
         let phase = |phase: &Phase| match phase {
@@ -64,7 +64,7 @@ impl SpeedPlan {
     /// What a stream hands to its socket ahead of TCP, on the network of the file.
     pub(super) fn handed_over(&self) -> Option<Bytes> {
         let drawing = self.frame().network.drawing().filter(|drawing| !drawing.bare)?;
-        Way::of(self, &drawing)?.handed_over()
+        PathFormulas::of(self, &drawing)?.handed_over()
     }
 
     /// The send buffer of a stream, where the kernel's own would hold more than the network of the
@@ -77,7 +77,7 @@ impl SpeedPlan {
     /// Payload that crosses the network of the file in the slower direction, in the time of a phase.
     fn carried_in_a_phase(&self) -> Option<Bytes> {
         let drawing = self.frame().network.drawing().filter(|drawing| !drawing.bare)?;
-        let bits_per_second = Way::of(self, &drawing)?.slowest()?;
+        let bits_per_second = PathFormulas::of(self, &drawing)?.slowest()?;
         Some(Bytes::new((bits_per_second / 8.0 * self.time.seconds()) as u64))
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::forecast::message;
 use super::pace::interval;
-use super::verdict::{Direction, SpeedVerdict, Way, judge, received, requested};
+use super::verdict::{Direction, PathFormulas, SpeedVerdict, judge, received, requested};
 use super::{Phase, SpeedCell};
 use btu_suite::accounting::flow_faults;
 use btu_suite::activity::{
@@ -198,7 +198,7 @@ pub fn upload(
     let interval = interval(Some((drawing, ends)), time);
     let mut pairs = Pairs::between([&near, &far], setting);
     pairs.ask(time + lead::of(Some(drawing)), Transport::Tcp, Some(OpenLoop::every(interval)));
-    let handed = Way::between(drawing, ends).handed_over().filter(|_| !drawing.bare);
+    let handed = PathFormulas::between(drawing, ends).handed_over().filter(|_| !drawing.bare);
     (pairs.message, pairs.unsent) = (message(handed), handed);
     pairs.stream(time, true);
     pairs.script()

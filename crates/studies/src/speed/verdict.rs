@@ -314,7 +314,7 @@ fn together(seen: &Observation, direction: Direction) -> Option<Arrived> {
 /// Judges a run by all its stored data.
 pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVerdict {
     let drawing = plan.frame().network.drawing().filter(|drawing| !drawing.bare);
-    let way = drawing.as_ref().and_then(|drawing| Way::of(plan, drawing));
+    let way = drawing.as_ref().and_then(|drawing| PathFormulas::of(plan, drawing));
     let mut rows: Vec<SpeedRow> =
         plan.cells().into_iter().map(|cell| row(cell, cells, way.as_ref())).collect();
     let idle = rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(|row| row.round_trip);
@@ -331,13 +331,13 @@ pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVer
         row.buffer_delay =
             both.map(|(loaded, idle)| loaded.mean_seconds / idle.least_seconds - 1.0);
     }
-    let expected_round_trip_seconds = way.as_ref().and_then(Way::round_trip);
+    let expected_round_trip_seconds = way.as_ref().and_then(PathFormulas::round_trip);
     let warnings = warnings(cells).into_iter().chain(still_filling(plan, &rows)).collect();
     SpeedVerdict { bloat: bloat(&rows), rows, expected_round_trip_seconds, warnings }
 }
 
 /// The closed forms for the path between the two hosts.
-pub(super) struct Way<'a> {
+pub(super) struct PathFormulas<'a> {
     drawing: &'a Drawing,
     near: StationId,
     far: StationId,
@@ -345,7 +345,7 @@ pub(super) struct Way<'a> {
     longer_header: usize,
 }
 
-impl<'a> Way<'a> {
+impl<'a> PathFormulas<'a> {
     /// From one station to another over IPv4.
     pub(super) fn between(drawing: &'a Drawing, [near, far]: [StationId; 2]) -> Self {
         Self { drawing, near, far, longer_header: 0 }
@@ -414,7 +414,7 @@ impl<'a> Way<'a> {
     }
 }
 
-fn row(cell: SpeedCell, cells: &[Measured<SpeedCell>], way: Option<&Way<'_>>) -> SpeedRow {
+fn row(cell: SpeedCell, cells: &[Measured<SpeedCell>], way: Option<&PathFormulas<'_>>) -> SpeedRow {
     let own = || cells.iter().filter(|measured| measured.cell == cell);
     let valid: Vec<&Observation> =
         own().filter(|measured| measured.is_valid()).map(|measured| &measured.seen).collect();
@@ -434,7 +434,7 @@ fn row(cell: SpeedCell, cells: &[Measured<SpeedCell>], way: Option<&Way<'_>>) ->
     }
 }
 
-fn connects(valid: &[&Observation], way: Option<&Way<'_>>) -> Option<Connects> {
+fn connects(valid: &[&Observation], way: Option<&PathFormulas<'_>>) -> Option<Connects> {
     let per_second = |[_, near]: [&Report; 2]| match &near.outcome {
         Outcome::Requested(requested) => Some(requested.answers as f64 / near.duration().seconds()),
         _ => None,
@@ -444,7 +444,9 @@ fn connects(valid: &[&Observation], way: Option<&Way<'_>>) -> Option<Connects> {
     let refused = valid.iter().filter_map(|seen| requested(seen)).map(|requested| requested.lost);
     Some(Connects {
         per_second: geometric_interval(&rates, Level::P95)?,
-        expected_per_second: way.and_then(Way::connect_seconds).map(|seconds| 1.0 / seconds),
+        expected_per_second: way
+            .and_then(PathFormulas::connect_seconds)
+            .map(|seconds| 1.0 / seconds),
         idle_round_trips: None,
         refused: refused.fold(0, u64::saturating_add),
     })
@@ -488,7 +490,11 @@ fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
-fn flow(valid: &[&Observation], direction: Direction, way: Option<&Way<'_>>) -> Option<FlowSpeed> {
+fn flow(
+    valid: &[&Observation],
+    direction: Direction,
+    way: Option<&PathFormulas<'_>>,
+) -> Option<FlowSpeed> {
     let flows: Vec<Arrived> = valid.iter().filter_map(|seen| together(seen, direction)).collect();
     let rates: Vec<f64> = flows.iter().map(|flow| flow.bits_per_second).collect();
     let first = flows.first()?;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use btu_control::environment::{Change, Environment, changes};
 use btu_store::{RunId, RunRow, State, Store};
-use btu_studies::compare::{Group, PlanDifference, Run};
+use btu_studies::compare::{Group, PlanDifference, RunReadings};
 use btu_units::shell_word;
 use serde::de::DeserializeOwned;
 
@@ -69,7 +69,7 @@ impl<P: DeserializeOwned> Chosen<P> {
         base: &Self,
     ) -> anyhow::Result<Group<C::Row>> {
         let plan = &base.members[0].plan;
-        let run = |member: &Member<P>| -> anyhow::Result<Run<C::Row>> {
+        let run = |member: &Member<P>| -> anyhow::Result<RunReadings<C::Row>> {
             let mut run = suite.run(store, &member.row, &member.plan)?;
             run.readings.retain(|reading| suite.asks_the_same(plan, &member.plan, &reading.row));
             Ok(run)

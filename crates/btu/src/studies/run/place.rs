@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use btu_studies::run::{Asked, Found, inline_network};
+use btu_studies::run::{ExperimentNetwork, Found, inline_network};
 use btu_suite::experiment::Raised;
 use btu_units::Span;
 
@@ -19,7 +19,7 @@ pub(super) struct NetworkFinder<'a> {
     text: &'a str,
     name: &'a str,
     directory: &'a Path,
-    found: RefCell<BTreeMap<Asked, Result<Found, String>>>,
+    found: RefCell<BTreeMap<ExperimentNetwork, Result<Found, String>>>,
 }
 
 impl<'a> NetworkFinder<'a> {
@@ -34,7 +34,7 @@ impl<'a> NetworkFinder<'a> {
     }
 
     /// The network that is asked for, or everything that is wrong with its file.
-    pub(super) fn find(&self, asked: &Asked) -> Result<Found, String> {
+    pub(super) fn find(&self, asked: &ExperimentNetwork) -> Result<Found, String> {
         if let Some(found) = self.found.borrow().get(asked) {
             return found.clone();
         }
@@ -43,7 +43,7 @@ impl<'a> NetworkFinder<'a> {
         found
     }
 
-    fn read(&self, asked: &Asked) -> Result<Found, String> {
+    fn read(&self, asked: &ExperimentNetwork) -> Result<Found, String> {
         let network = match &asked.name {
             Some(name) => NetworkText::of(name, self.delay, &asked.settings, Some(self.directory)),
             None => NetworkText::drawn(

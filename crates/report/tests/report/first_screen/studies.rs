@@ -10,7 +10,7 @@ use btu_stats::{Histogram, Welford};
 use btu_studies::app::{AppCell, AppPlan};
 use btu_studies::copy::{Background, CopyCell, CopyPlan};
 use btu_studies::lan::{LanCell, LanPlan, Level};
-use btu_studies::run::{Asked, Found, Ground, RunCell, RunPlan, read};
+use btu_studies::run::{ExperimentNetwork, Found, Ground, RunCell, RunPlan, read};
 use btu_suite::app;
 use btu_suite::app::{Carrier, Displayed, Drawn, Protocol, Workload};
 use btu_suite::copy::{Cache, Direction, FileCopied, FileEnd, Marks, Mode, Program, Storage};
@@ -358,7 +358,7 @@ fn experiment(text: &str) -> RunPlan {
         Field::Drawing(raised) => raised,
         Field::Machines(_) => panic!("a network of the library"),
     };
-    let find = |_: &Asked| {
+    let find = |_: &ExperimentNetwork| {
         let raised = raised();
         let drawing =
             Drawing::read(&raised.text, &raised.name).map_err(|error| error.to_string())?;

@@ -9,7 +9,7 @@ use btu_suite::network::{Network, Path};
 use btu_suite::plan::{Plan, Profile};
 
 /// A run with one row and these values of its blocks.
-fn single(name: &str, values: &[f64]) -> Run {
+fn single(name: &str, values: &[f64]) -> RunReadings {
     run(name, &rows(1), values.len() as u32, |_, block| values[block as usize].ln())
 }
 
@@ -206,7 +206,7 @@ fn any_group() -> impl Strategy<Value = Group> {
         let mut readings: Vec<Reading> = readings.collect();
         readings.sort_by_key(|reading| (reading.row, reading.block));
         readings.dedup_by_key(|reading| (reading.row, reading.block));
-        Run { name: "r".to_owned(), readings }
+        RunReadings { name: "r".to_owned(), readings }
     });
     prop::collection::vec(run, 1..4).prop_map(|runs| group("g", runs))
 }

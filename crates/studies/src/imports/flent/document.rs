@@ -3,18 +3,18 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::imports::parse::{List, Table};
+use crate::imports::parse::{BoundedList, BoundedMap};
 
 #[derive(Deserialize)]
-pub(super) struct Document {
+pub(super) struct FlentDocument {
     pub(super) metadata: Metadata,
     /// Seconds since the start.
-    pub(super) x_values: List<f64>,
+    pub(super) x_values: BoundedList<f64>,
     /// A value for each of `x_values`, where there is one.
-    pub(super) results: Table<List<Option<f64>>>,
+    pub(super) results: BoundedMap<BoundedList<Option<f64>>>,
     /// What Flent's programs printed, before it was laid on the grid.
     #[serde(default)]
-    pub(super) raw_values: Table<List<Raw>>,
+    pub(super) raw_values: BoundedMap<BoundedList<Raw>>,
 }
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ pub(super) struct Metadata {
     pub(super) flent_version: Option<String>,
     pub(super) failed_runners: Option<f64>,
     #[serde(default)]
-    pub(super) series_meta: Table<SeriesMeta>,
+    pub(super) series_meta: BoundedMap<SeriesMeta>,
 }
 
 #[derive(Deserialize)]

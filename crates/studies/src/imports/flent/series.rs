@@ -2,8 +2,8 @@
 
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignUnit};
 
-use super::document::{Document, Raw, RawValue, SeriesMeta};
-use crate::imports::parse::{List, shown};
+use super::document::{FlentDocument, Raw, RawValue, SeriesMeta};
+use crate::imports::parse::{BoundedList, shown};
 
 /// A series that has values.
 pub(super) struct Series<'a> {
@@ -23,9 +23,9 @@ pub(super) struct Series<'a> {
 
 /// `None` without values, or with a unit that is none of ours.
 pub(super) fn series<'a>(
-    document: &'a Document,
+    document: &'a FlentDocument,
     flent: &'a str,
-    values: &'a List<Option<f64>>,
+    values: &'a BoundedList<Option<f64>>,
 ) -> Option<Series<'a>> {
     values.0.iter().any(Option::is_some).then_some(())?;
     let (unit, worth) = unit(units(document, flent)?)?;
@@ -51,7 +51,7 @@ pub(super) fn series<'a>(
 }
 
 /// The unit of a series. Old files do not say it.
-fn units<'a>(document: &'a Document, flent: &str) -> Option<&'a str> {
+fn units<'a>(document: &'a FlentDocument, flent: &str) -> Option<&'a str> {
     let said = document.metadata.series_meta.0.get(flent).and_then(|meta| meta.units.as_deref());
     let of_name = || match flent {
         name if name.starts_with("Ping (ms)") => Some("ms"),
@@ -75,7 +75,7 @@ fn unit(flent: &str) -> Option<(ForeignUnit, f64)> {
     })
 }
 
-fn numbers(raw: &List<Raw>) -> Vec<f64> {
+fn numbers(raw: &BoundedList<Raw>) -> Vec<f64> {
     let number = |one: &Raw| match one.val {
         Some(RawValue::Number(value)) => Some(value),
         Some(RawValue::Other(_)) | None => None,

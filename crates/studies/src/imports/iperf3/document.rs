@@ -3,14 +3,14 @@
 
 use serde::Deserialize;
 
-use crate::imports::parse::List;
+use crate::imports::parse::BoundedList;
 
 #[derive(Deserialize)]
-pub(super) struct Document {
+pub(super) struct Iperf3Document {
     #[serde(default)]
     pub(super) start: Start,
     #[serde(default)]
-    pub(super) intervals: List<Interval>,
+    pub(super) intervals: BoundedList<Interval>,
     #[serde(default)]
     pub(super) end: End,
     /// The user's `--title`.
@@ -73,7 +73,7 @@ pub(super) struct IntervalSum {
 #[derive(Default, Deserialize)]
 pub(super) struct End {
     #[serde(default)]
-    pub(super) streams: List<EndStream>,
+    pub(super) streams: BoundedList<EndStream>,
     pub(super) sum: Option<Sum>,
     pub(super) sum_sent: Option<Sum>,
     pub(super) sum_received: Option<Sum>,
@@ -116,7 +116,7 @@ pub(super) struct Processors {
     pub(super) remote_total: f64,
 }
 
-impl Document {
+impl Iperf3Document {
     pub(super) fn is_client(&self) -> bool {
         self.start.accepted_connection.is_none()
     }

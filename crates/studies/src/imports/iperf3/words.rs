@@ -2,19 +2,19 @@
 
 use btu_units::{three_digits, written_rate};
 
-use super::Way;
-use super::document::Document;
+use super::DataDirection;
+use super::document::Iperf3Document;
 use crate::imports::parse::shown;
 
 /// `iperf 3.12` is the name that the program gives itself.
-pub(super) fn program(document: &Document) -> String {
+pub(super) fn program(document: &Iperf3Document) -> String {
     let version = document.start.version.as_deref().unwrap_or_default();
     let number = version.strip_prefix("iperf ").unwrap_or(version);
     shown(&format!("iperf3 {number}"))
 }
 
 /// `TCP to 192.0.2.1 port 5201`.
-pub(super) fn subject(document: &Document) -> String {
+pub(super) fn subject(document: &Iperf3Document) -> String {
     let start = &document.start;
     let protocol = start.test.as_ref().map_or("test", |test| &test.protocol);
     let peer = match (&start.accepted_connection, &start.connecting_to) {
@@ -26,7 +26,7 @@ pub(super) fn subject(document: &Document) -> String {
 }
 
 /// `goodput 18.7 Mb/s up, 17.0 Mb/s down`.
-pub(super) fn answer(ways: &[Way<'_>]) -> String {
+pub(super) fn answer(ways: &[DataDirection<'_>]) -> String {
     let mut parts = Vec::new();
     let mut before = "";
     for way in ways {
@@ -43,7 +43,7 @@ pub(super) fn answer(ways: &[Way<'_>]) -> String {
     parts.join(", ")
 }
 
-pub(super) fn remarks(document: &Document, ways: &[Way<'_>]) -> Vec<String> {
+pub(super) fn remarks(document: &Iperf3Document, ways: &[DataDirection<'_>]) -> Vec<String> {
     let title = document.title.as_ref().map(|title| format!("Title: {}.", shown(title)));
     let congestion = document.end.sender_tcp_congestion.as_ref();
     let congestion =
@@ -54,24 +54,24 @@ pub(super) fn remarks(document: &Document, ways: &[Way<'_>]) -> Vec<String> {
     of_test.into_iter().chain([one_sided, processors(document, ways)]).flatten().collect()
 }
 
-fn streams(document: &Document) -> Option<String> {
+fn streams(document: &Iperf3Document) -> Option<String> {
     let count = document.start.test.as_ref()?.num_streams;
     let each =
         if document.end.sum_received_bidir_reverse.is_some() { " in each direction" } else { "" };
     (count > 1).then(|| format!("{count} streams at a time{each}."))
 }
 
-fn asked(document: &Document) -> Option<String> {
+fn asked(document: &Iperf3Document) -> Option<String> {
     let rate = document.start.test.as_ref()?.target_bitrate;
     (rate > 0.0).then(|| format!("Each stream was to send {}.", written_rate(rate)))
 }
 
-fn omitted(document: &Document) -> Option<String> {
+fn omitted(document: &Iperf3Document) -> Option<String> {
     let seconds = document.start.test.as_ref()?.omit;
     (seconds > 0.0).then(|| format!("The first {seconds} s do not count (--omit)."))
 }
 
-fn processors(document: &Document, ways: &[Way<'_>]) -> Option<String> {
+fn processors(document: &Iperf3Document, ways: &[DataDirection<'_>]) -> Option<String> {
     let used = document.end.cpu_utilization_percent.as_ref()?;
     let own = three_digits(used.host_total);
     let knows_both = ways.iter().any(|way| way.sent.is_some() && way.received.is_some());
@@ -82,13 +82,13 @@ fn processors(document: &Document, ways: &[Way<'_>]) -> Option<String> {
 }
 
 /// Why the results do not count.
-pub(super) fn fault(document: &Document) -> Option<String> {
+pub(super) fn fault(document: &Iperf3Document) -> Option<String> {
     let error = document.error.as_ref()?;
     Some(format!("iperf3 did not finish: {}", shown(error)))
 }
 
 /// Why there is nothing to keep.
-pub(super) fn nothing(document: &Document) -> String {
+pub(super) fn nothing(document: &Iperf3Document) -> String {
     match &document.error {
         Some(error) => format!("it has no result, because iperf3 failed: {}", shown(error)),
         None => "its `end` has neither `sum_sent` nor `sum_received`: measure again".to_owned(),

@@ -7,7 +7,7 @@ use super::rows::Machine;
 pub(crate) type Six = [f64; 6];
 
 /// The times for each of [`MESSAGE_BYTES`](super::MESSAGE_BYTES).
-pub(crate) type Times = [Six; 5];
+pub(crate) type MessageTimes = [Six; 5];
 
 /// The components of the paper, in the order of its tables.
 #[cfg(test)]
@@ -17,19 +17,19 @@ pub(crate) const COMPONENTS: [&str; 6] =
 /// The activities of a machine alone: one of Tables A1 to A4.
 pub(crate) struct Alone {
     /// The times of the network activities.
-    pub(crate) network: Times,
+    pub(crate) network: MessageTimes,
     /// The host activities CPU, I/O and FTP.
     pub(crate) host: [f64; 3],
 }
 
 /// One of Tables A5 to A16: network activities and a host activity that run at the same time.
-pub(crate) struct Table {
+pub(crate) struct ConcurrentTimes {
     /// The name of the table in the paper.
     pub(crate) name: &'static str,
     /// The times of the network activities.
-    pub(crate) network: Times,
+    pub(crate) network: MessageTimes,
     /// The times of the host activity while each of them ran.
-    pub(crate) host: Times,
+    pub(crate) host: MessageTimes,
     /// The printed arithmetic, geometric and harmonic means of `network`, by message size.
     pub(crate) network_means: [[f64; 5]; 3],
     /// The printed means of `host`.
@@ -97,10 +97,10 @@ pub(crate) static ALONE: [Alone; Machine::ALL.len()] = [
 
 /// Tables A5 to A16, by machine and host activity, in the order of [`Machine::ALL`] and
 /// [`Activity::ALL`](super::Activity::ALL).
-pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
+pub(crate) static TABLES: [[ConcurrentTimes; 3]; Machine::ALL.len()] = [
     // SPARC 10
     [
-        Table {
+        ConcurrentTimes {
             name: "A14",
             network: [
                 [27.79, 6.57, 28.0, 10.51, 9.85, 14.57],
@@ -127,7 +127,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
                 [27.11, 27.4, 24.57, 24.36, 24.47],
             ],
         },
-        Table {
+        ConcurrentTimes {
             name: "A15",
             network: [
                 [23.13, 6.25, 23.26, 10.65, 9.89, 14.10],
@@ -154,7 +154,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
                 [22.46, 20.16, 19.88, 19.74, 19.84],
             ],
         },
-        Table {
+        ConcurrentTimes {
             name: "A16",
             network: [
                 [9.15, 9.56, 11.13, 12.73, 12.77, 16.37],
@@ -184,7 +184,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
     ],
     // DEC
     [
-        Table {
+        ConcurrentTimes {
             name: "A5",
             network: [
                 [21.96, 6.36, 8.48, 8.76, 8.71, 43.61],
@@ -211,7 +211,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
                 [5.80, 5.11, 4.36, 4.08, 4.25],
             ],
         },
-        Table {
+        ConcurrentTimes {
             name: "A6",
             network: [
                 [7.74, 144.09, 8.85, 145.73, 9.86, 42.13],
@@ -238,7 +238,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
                 [7.19, 6.76, 6.44, 6.50, 6.63],
             ],
         },
-        Table {
+        ConcurrentTimes {
             name: "A7",
             network: [
                 [8.05, 9.47, 10.72, 12.18, 13.30, 43.62],
@@ -268,7 +268,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
     ],
     // PC
     [
-        Table {
+        ConcurrentTimes {
             name: "A11",
             network: [
                 [21.07, 6.36, 22.85, 14.16, 10.80, 46.22],
@@ -295,7 +295,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
                 [18.23, 17.81, 18.20, 17.94, 14.06],
             ],
         },
-        Table {
+        ConcurrentTimes {
             name: "A12",
             network: [
                 [30.41, 7.27, 31.53, 15.72, 12.83, 48.60],
@@ -322,7 +322,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
                 [27.33, 27.22, 27.17, 26.96, 26.38],
             ],
         },
-        Table {
+        ConcurrentTimes {
             name: "A13",
             network: [
                 [14.81, 12.01, 17.14, 22.08, 28.55, 50.88],
@@ -352,7 +352,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
     ],
     // SGI
     [
-        Table {
+        ConcurrentTimes {
             name: "A8",
             network: [
                 [26.05, 13.71, 25.62, 22.74, 20.53, 48.84],
@@ -379,7 +379,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
                 [24.76, 17.77, 16.30, 15.87, 17.88],
             ],
         },
-        Table {
+        ConcurrentTimes {
             name: "A9",
             network: [
                 [27.26, 263.63, 27.59, 24.45, 54.15, 49.69],
@@ -406,7 +406,7 @@ pub(crate) static TABLES: [[Table; 3]; Machine::ALL.len()] = [
                 [25.18, 20.66, 19.53, 20.04, 19.98],
             ],
         },
-        Table {
+        ConcurrentTimes {
             name: "A10",
             network: [
                 [18.52, 276.16, 15.13, 123.78, 136.16, 57.78],

@@ -6,7 +6,7 @@ use btu_stats::Means;
 use serde::Serialize;
 
 use super::Configuration;
-use super::data::{ALONE, PUBLISHED, Published, Six, TABLES, Table};
+use super::data::{ALONE, ConcurrentTimes, PUBLISHED, Published, Six, TABLES};
 use super::means::{Half, MeanKind};
 
 /// The message sizes of the paper.
@@ -82,7 +82,7 @@ impl Activity {
 }
 
 /// One of Tables A5 to A16.
-pub(super) fn table(machine: Machine, activity: Activity) -> &'static Table {
+pub(super) fn table(machine: Machine, activity: Activity) -> &'static ConcurrentTimes {
     &TABLES[machine as usize][activity as usize]
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::ITEM_BYTES;
-use super::tables::{Table, printed};
+use super::tables::{PrintedTable, printed};
 
 /// The lines of Table 8-2 by the head of their column, with their rate in bits per second.
 const LINES: [(&str, f64); 5] =
@@ -46,12 +46,12 @@ pub struct StructureTransfer {
 }
 
 /// A row of Table 8-2: (line rate in bits per second, items per second).
-pub(super) fn line(tables: &[Table], row: &str) -> Vec<(f64, f64)> {
+pub(super) fn line(tables: &[PrintedTable], row: &str) -> Vec<(f64, f64)> {
     LINES.map(|(column, rate)| (rate, printed(tables, "8-2", row, column))).to_vec()
 }
 
 /// The serial lines' ceilings; the Ethernet's is out of reach.
-pub(super) fn ceilings(tables: &[Table]) -> Vec<Ceiling> {
+pub(super) fn ceilings(tables: &[PrintedTable]) -> Vec<Ceiling> {
     let [construction, batch] =
         ["10,750,construction", "10,750,batch"].map(|row| line(tables, row));
     let serial = construction.into_iter().zip(batch).take(LINES.len() - 1);
@@ -72,7 +72,7 @@ fn ceiling(bits_per_second: f64, construction: f64, batch: f64) -> Ceiling {
 }
 
 /// The volume of the structured picture.
-pub(super) fn structure(tables: &[Table]) -> StructureTransfer {
+pub(super) fn structure(tables: &[PrintedTable]) -> StructureTransfer {
     let seconds: Vec<(f64, f64)> = line(tables, "10,750,structure")
         .into_iter()
         .map(|(rate, items)| (rate, RECTANGLES / items))

@@ -3,17 +3,17 @@
 use btu_stats::median;
 
 use super::sensitivity::{self, Sensitivity};
-use super::tables::{Table, printed};
+use super::tables::{PrintedTable, printed};
 use super::{bandwidth, workload};
 use crate::papers::Claim;
 
 /// Every sentence that can be checked, in the order of the paper.
-pub(super) fn all(tables: &[Table]) -> Vec<Claim> {
+pub(super) fn all(tables: &[PrintedTable]) -> Vec<Claim> {
     [pictures(tables), processors(tables), protocols(tables), networks(tables)].concat()
 }
 
 /// Sections 3 and 5.3: the pictures, and their cost.
-fn pictures(tables: &[Table]) -> Vec<Claim> {
+fn pictures(tables: &[PrintedTable]) -> Vec<Claim> {
     let picture = workload::draw();
     let mean = picture.pixels as f64 / f64::from(picture.vectors);
     let bytes = |line: &str, column: &str| printed(tables, "5-2", line, column);
@@ -52,7 +52,7 @@ fn pictures(tables: &[Table]) -> Vec<Claim> {
 }
 
 /// Section 4: workstations and hosts.
-fn processors(tables: &[Table]) -> Vec<Claim> {
+fn processors(tables: &[PrintedTable]) -> Vec<Claim> {
     let gains = |part: &str| {
         let mut all: Vec<_> =
             sensitivity::all(tables).into_iter().filter(|one| one.part.starts_with(part)).collect();
@@ -111,7 +111,7 @@ fn processors(tables: &[Table]) -> Vec<Claim> {
 }
 
 /// Section 5: the items in one message of the protocol.
-fn protocols(tables: &[Table]) -> Vec<Claim> {
+fn protocols(tables: &[PrintedTable]) -> Vec<Claim> {
     let configurations = ["Local", "E-IP", "A-IP"];
     let line = |name: &str| {
         configurations.map(|column| printed(tables, "5-1", &format!("10,750,{name}"), column))
@@ -168,7 +168,7 @@ fn protocols(tables: &[Table]) -> Vec<Claim> {
 }
 
 /// Section 8: the effect of the network's rate.
-fn networks(tables: &[Table]) -> Vec<Claim> {
+fn networks(tables: &[PrintedTable]) -> Vec<Claim> {
     let rate = |table, line, column| printed(tables, table, line, column);
     let lan = |line| (rate("8-1", line, "E3-IP") / rate("8-1", line, "A-IP") - 1.0) * 100.0;
     let ceilings = bandwidth::ceilings(tables);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::factors::{self, Factor};
 use super::sensitivity::{ALL_LINES, Sensitivity};
-use super::tables::{Table, printed};
+use super::tables::{PrintedTable, printed};
 
 /// One conclusion, judged three times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -60,7 +60,7 @@ const ORDER: [(&str, &[&str], &str); 7] = [
 /// Every conclusion about the order of factors, then those about the conditions that reduce the
 /// effect of bandwidth.
 pub(super) fn all(
-    tables: &[Table],
+    tables: &[PrintedTable],
     sensitivities: &[Sensitivity],
     factors: &[Factor],
 ) -> Vec<Conclusion> {
@@ -140,7 +140,7 @@ fn structure(sensitivities: &[Sensitivity]) -> Conclusion {
 const WIDE_AND_LOCAL: (f64, f64) = (56e3, 10e6);
 
 /// Table 5-1: the ratio between Ethernet and ARPANET, by the level of the protocol.
-fn levels(tables: &[Table]) -> Conclusion {
+fn levels(tables: &[PrintedTable]) -> Conclusion {
     let ratio = |row: &str| {
         let rate = |column| printed(tables, "5-1", &format!("10,750,{row}"), column);
         rate("E-IP") / rate("A-IP")

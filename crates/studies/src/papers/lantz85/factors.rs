@@ -36,7 +36,7 @@ pub struct Bounds {
 }
 
 /// The places of a factor's comparisons and tables.
-struct Source {
+struct FactorSource {
     name: &'static str,
     table: &'static str,
     /// The comparisons of parts that begin with this text.
@@ -54,38 +54,44 @@ pub(super) const NETWORK: &str = "network, 56 kb/s to 10 Mb/s";
 pub(super) const SERIAL: &str = "line, 1.2 to 9.6 kb/s";
 pub(super) const ABOVE_SERIAL: &str = sensitivity::LINE_TO_ETHERNET;
 
-const SOURCES: [Source; 7] = [
-    Source {
+const SOURCES: [FactorSource; 7] = [
+    FactorSource {
         name: WORKSTATION,
         table: "4-1",
         parts: &[WORKSTATION],
         factor: variance::WORKSTATION,
         part: None,
     },
-    Source { name: HOST, table: "4-2", parts: &[HOST], factor: variance::HOST, part: None },
-    Source {
+    FactorSource { name: HOST, table: "4-2", parts: &[HOST], factor: variance::HOST, part: None },
+    FactorSource {
         name: LEVEL,
         table: "5-1",
         parts: &[],
         factor: variance::LEVEL,
         part: Some(variance::WITHOUT_STOP_AND_WAIT),
     },
-    Source { name: TRANSPORT, table: "4-2", parts: &[], factor: variance::TRANSPORT, part: None },
-    Source {
+    FactorSource {
+        name: TRANSPORT,
+        table: "4-2",
+        parts: &[],
+        factor: variance::TRANSPORT,
+        part: None,
+    },
+    FactorSource {
         name: NETWORK,
         table: "8-1",
         parts: &["network"],
         factor: variance::NETWORK,
         part: None,
     },
-    Source {
+    FactorSource {
         name: SERIAL,
         table: "8-2",
         parts: &["line, 1.2", "line, 2.4", "line, 4.8"],
         factor: variance::LINE,
         part: Some(variance::SERIAL),
     },
-    Source {
+    FactorSource {
         name: ABOVE_SERIAL,
         table: "8-2",
         parts: &[ABOVE_SERIAL],
@@ -105,7 +111,7 @@ pub(super) fn all(sensitivities: &[Sensitivity], divisions: &[Division]) -> Vec<
     factors
 }
 
-impl Source {
+impl FactorSource {
     fn gather(&self, sensitivities: &[Sensitivity], divisions: &[Division]) -> Factor {
         let own = || {
             sensitivities

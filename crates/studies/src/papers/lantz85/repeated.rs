@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::tables::Table;
+use super::tables::PrintedTable;
 
 /// One configuration with more than one rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ impl Repeated {
 const ALSO_CALLED: [(&str, &str); 3] = [("E10-IP", "E-IP"), ("VAX IKP", "IKP"), ("Normal", "PUP")];
 
 /// Every configuration with different rates, the widest spread first.
-pub(super) fn find(tables: &[Table]) -> Vec<Repeated> {
+pub(super) fn find(tables: &[PrintedTable]) -> Vec<Repeated> {
     let mut found: Vec<Repeated> = Vec::new();
     for table in tables {
         for line in &table.lines {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::bandwidth;
 
-use super::tables::{Table, printed};
+use super::tables::{PrintedTable, printed};
 
 /// One comparison within one table.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -36,7 +36,7 @@ pub struct Sensitivity {
 }
 
 /// One part, in one table.
-struct Part {
+struct ComparedPart {
     table: &'static str,
     name: &'static str,
     ratio: f64,
@@ -52,8 +52,8 @@ const EVERYWHERE: &[&str] = &["Local", "IKP", "PUP", "E-IP", "A-IP"];
 const REMOTE: &[&str] = &["IKP", "PUP", "E-IP"];
 
 /// The parts of processors; the host's gain is the paper's own "100% increase" (section 4).
-const PROCESSORS: [Part; 4] = [
-    Part {
+const PROCESSORS: [ComparedPart; 4] = [
+    ComparedPart {
         table: "4-1",
         name: WORKSTATION,
         ratio: 1.25,
@@ -62,7 +62,7 @@ const PROCESSORS: [Part; 4] = [
         slow: "8,780,batch",
         fast: "10,780,batch",
     },
-    Part {
+    ComparedPart {
         table: "4-1",
         name: WORKSTATION,
         ratio: 1.25,
@@ -71,7 +71,7 @@ const PROCESSORS: [Part; 4] = [
         slow: "8,780,text",
         fast: "10,780,text",
     },
-    Part {
+    ComparedPart {
         table: "4-2",
         name: HOST,
         ratio: 2.0,
@@ -80,7 +80,7 @@ const PROCESSORS: [Part; 4] = [
         slow: "10,750,construction",
         fast: "10,780,construction",
     },
-    Part {
+    ComparedPart {
         table: "4-2",
         name: HOST,
         ratio: 2.0,
@@ -108,7 +108,7 @@ pub(super) const ALL_LINES: &str = "lines, 1.2 to 9.6 kb/s";
 pub(super) const LINE_TO_ETHERNET: &str = "line, 9.6 kb/s to 10 Mb/s";
 
 /// Every comparison that the tables allow.
-pub(super) fn all(tables: &[Table]) -> Vec<Sensitivity> {
+pub(super) fn all(tables: &[PrintedTable]) -> Vec<Sensitivity> {
     let processors = PROCESSORS.iter().flat_map(|part| {
         part.configurations.iter().map(move |configuration| {
             let [before, after] =
@@ -126,7 +126,7 @@ pub(super) fn all(tables: &[Table]) -> Vec<Sensitivity> {
 }
 
 /// Table 8-2 piece by piece, and all its serial lines in one step.
-fn lines(tables: &[Table]) -> Vec<Sensitivity> {
+fn lines(tables: &[PrintedTable]) -> Vec<Sensitivity> {
     let mut found = Vec::new();
     for rate in ["construction", "batch", "structure"] {
         let points = bandwidth::line(tables, &format!("10,750,{rate}"));

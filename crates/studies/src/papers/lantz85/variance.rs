@@ -6,7 +6,7 @@
 use btu_stats::{Bootstrap, Factorial};
 use serde::Serialize;
 
-use super::tables::{Table, printed};
+use super::tables::{PrintedTable, printed};
 
 /// One table of two factors, divided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -102,7 +102,7 @@ impl Crossed {
         Self::new("8-2", ABOVE_SERIAL, [LINE, MEASURE]).over(LINE_RATES, &["9600", "10M"]).turned(),
     ];
 
-    fn divide(&self, tables: &[Table]) -> Division {
+    fn divide(&self, tables: &[PrintedTable]) -> Division {
         let logarithm = |row: &&str, column: &&str| printed(tables, self.table, row, column).ln();
         let cells = |run: &Vec<usize>| {
             let [row, column] = if self.turned { [run[1], run[0]] } else { [run[0], run[1]] };
@@ -137,6 +137,6 @@ impl Crossed {
 }
 
 /// Every table that crosses two factors.
-pub(super) fn all(tables: &[Table]) -> Vec<Division> {
+pub(super) fn all(tables: &[PrintedTable]) -> Vec<Division> {
     Crossed::ALL.iter().map(|crossed| crossed.divide(tables)).collect()
 }

@@ -10,15 +10,15 @@ use super::super::goodputs::over_rows;
 use btu_suite::cell::{Component, Load, Row};
 
 /// One activity, alone and together with another.
-pub(super) struct Pair {
-    base: Measured,
-    loaded: Measured,
+pub(super) struct ActivityPair {
+    base: ActivityRepetitions,
+    loaded: ActivityRepetitions,
     /// Time together over time alone, for the same work, by block: what a block's cells have in common cancels.
     slowdowns: BTreeMap<u32, f64>,
 }
 
 /// An activity's repetitions.
-struct Measured {
+struct ActivityRepetitions {
     /// Seconds per unit of work, by block.
     costs: BTreeMap<u32, f64>,
     /// Arithmetic mean of these seconds.
@@ -27,7 +27,7 @@ struct Measured {
     work: f64,
 }
 
-impl Measured {
+impl ActivityRepetitions {
     /// From block, seconds and work of each repetition; `None` when there is none that took time and did
     /// work.
     fn of(repetitions: impl Iterator<Item = (u32, f64, u64)>) -> Option<Self> {
@@ -44,9 +44,9 @@ impl Measured {
     }
 }
 
-impl Pair {
+impl ActivityPair {
     /// `None` unless both were measured in one block.
-    fn of(base: Measured, loaded: Measured) -> Option<Self> {
+    fn of(base: ActivityRepetitions, loaded: ActivityRepetitions) -> Option<Self> {
         let slowdown = |(block, cost): (&u32, &f64)| Some((*block, cost / base.costs.get(block)?));
         let slowdowns: BTreeMap<u32, f64> = loaded.costs.iter().filter_map(slowdown).collect();
         (!slowdowns.is_empty()).then_some(Self { base, loaded, slowdowns })
@@ -65,8 +65,8 @@ impl Pair {
 
 /// Both sides of every combination that was measured alone and together.
 pub(super) struct Pairs {
-    pub(super) network: Vec<Pair>,
-    pub(super) host: Vec<Pair>,
+    pub(super) network: Vec<ActivityPair>,
+    pub(super) host: Vec<ActivityPair>,
 }
 
 impl Pairs {
@@ -84,31 +84,31 @@ impl Pairs {
         let row = |component, message, load| Row::Network { component, message, load };
         let network = combinations().filter_map(|(component, message)| {
             let base = network_times(cells, row(component, message, Load::Idle))?;
-            Pair::of(base, network_times(cells, row(component, message, load))?)
+            ActivityPair::of(base, network_times(cells, row(component, message, load))?)
         });
         let host = combinations().filter_map(|(component, message)| {
             let base = host_times(cells, Row::Host { load })?;
-            Pair::of(base, host_times(cells, row(component, message, load))?)
+            ActivityPair::of(base, host_times(cells, row(component, message, load))?)
         });
         Self { network: network.collect(), host: host.collect() }
     }
 }
 
-fn network_times(cells: &Cells, row: Row) -> Option<Measured> {
-    Measured::of(cells.of(row).iter().filter_map(|record| {
+fn network_times(cells: &Cells, row: Row) -> Option<ActivityRepetitions> {
+    ActivityRepetitions::of(cells.of(row).iter().filter_map(|record| {
         let network = record.network.as_ref()?;
         Some((record.block, network.duration.seconds(), network.bytes.count()))
     }))
 }
 
-fn host_times(cells: &Cells, row: Row) -> Option<Measured> {
-    Measured::of(cells.of(row).iter().filter_map(|record| {
+fn host_times(cells: &Cells, row: Row) -> Option<ActivityRepetitions> {
+    ActivityRepetitions::of(cells.of(row).iter().filter_map(|record| {
         let host = record.host.as_ref()?;
         Some((record.block, host.duration.seconds(), host.work))
     }))
 }
 
 /// The geometric mean over `pairs` of together / alone.
-pub(super) fn slowdown(pairs: &[Pair]) -> Option<Estimate> {
+pub(super) fn slowdown(pairs: &[ActivityPair]) -> Option<Estimate> {
     over_rows(pairs.iter().map(|pair| &pair.slowdowns)).map(|over| over.estimate)
 }

@@ -4,7 +4,7 @@ use btu_units::Bytes;
 
 use super::super::*;
 use super::*;
-use crate::papers::btu95::data::{ALONE, COMPONENTS, PENALTIES, TABLES, Times};
+use crate::papers::btu95::data::{ALONE, COMPONENTS, MessageTimes, PENALTIES, TABLES};
 use crate::papers::btu95::{MESSAGE_BYTES, Machine};
 
 /// The volume of every component.
@@ -18,9 +18,9 @@ fn row(component: &str, size: usize, load: Load) -> Row {
 
 /// The cells of a table of the paper, each with the time of the host activity, if one ran.
 fn network_cells<'a>(
-    times: &'a Times,
+    times: &'a MessageTimes,
     load: Load,
-    host: Option<&'a Times>,
+    host: Option<&'a MessageTimes>,
 ) -> impl Iterator<Item = CellRecord> + 'a {
     (0..MESSAGE_BYTES.len()).flat_map(move |size| {
         COMPONENTS.iter().enumerate().map(move |(index, name)| {

@@ -6,7 +6,7 @@ use btu_network::{Document, Fields};
 use btu_units::{BitRate, Bytes, Span};
 
 use super::super::doing::{ActivityStep, DISK_FILE, Doing};
-use super::setup::{Context, Entry, host};
+use super::setup::{Context, GroupEntry, host};
 use btu_suite::activity::{Receiving, Transport, Work};
 use btu_suite::program::Part;
 
@@ -43,13 +43,13 @@ const RATES: RangeInclusive<BitRate> =
 const RATE: BitRate = BitRate::from_bits_per_second(1_000_000);
 
 /// The kinds, as they are written.
-const KINDS: [(&str, Kind); 6] = [
-    ("cpu", Kind::Cpu),
-    ("disk", Kind::Disk),
-    ("transfer", Kind::Transfer),
-    ("tcp-stream", Kind::TcpStream),
-    ("udp-stream", Kind::UdpStream),
-    ("requests", Kind::Requests),
+const KINDS: [(&str, ActivityKind); 6] = [
+    ("cpu", ActivityKind::Cpu),
+    ("disk", ActivityKind::Disk),
+    ("transfer", ActivityKind::Transfer),
+    ("tcp-stream", ActivityKind::TcpStream),
+    ("udp-stream", ActivityKind::UdpStream),
+    ("requests", ActivityKind::Requests),
 ];
 
 /// The transports of requests, as they are written.
@@ -57,7 +57,7 @@ const TRANSPORTS: [(&str, Transport); 3] =
     [("tcp", Transport::Tcp), ("tcp-connect", Transport::TcpConnect), ("udp", Transport::Udp)];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ActivityKind {
     Cpu,
     Disk,
     Transfer,
@@ -68,7 +68,7 @@ enum Kind {
 
 /// The activity of an entry.
 pub(super) fn read(
-    entry: &Entry<'_, '_>,
+    entry: &GroupEntry<'_, '_>,
     document: &Document<'_>,
     context: &Context<'_>,
 ) -> Option<ActivityStep> {
@@ -76,10 +76,11 @@ pub(super) fn read(
     let on = host(entry, "on", context);
     let kind = kind?;
     let to = match kind {
-        Kind::Cpu | Kind::Disk => None,
-        Kind::Transfer | Kind::TcpStream | Kind::UdpStream | Kind::Requests => {
-            Some(host(entry, "to", context)?)
-        }
+        ActivityKind::Cpu | ActivityKind::Disk => None,
+        ActivityKind::Transfer
+        | ActivityKind::TcpStream
+        | ActivityKind::UdpStream
+        | ActivityKind::Requests => Some(host(entry, "to", context)?),
     };
     if to.is_some() && to == on {
         document.problem_at(entry.spot, "`on` and `to` are two stations");
@@ -89,24 +90,24 @@ pub(super) fn read(
         .filter(|step| step.part != Part::Service)
 }
 
-fn doing(kind: Kind, fields: &Fields<'_>) -> Option<Doing> {
+fn doing(kind: ActivityKind, fields: &Fields<'_>) -> Option<Doing> {
     let amount = || fields.quantity_in("amount", AMOUNTS);
     let time = || fields.quantity_in("time", TIMES);
     let message = |bounds: RangeInclusive<Bytes>, usual| {
         fields.quantity_in("message", bounds).unwrap_or(usual)
     };
     Some(match kind {
-        Kind::Cpu => {
+        ActivityKind::Cpu => {
             Doing::Cpu { rounds: fields.whole("rounds", 1..=1_000_000_000).unwrap_or(1000).into() }
         }
-        Kind::Disk => {
+        ActivityKind::Disk => {
             let file = fields
                 .quantity_in("file", Bytes::new(4096)..=Bytes::new(1 << 36))
                 .unwrap_or(DISK_FILE);
             Doing::Disk { file, amount: amount().unwrap_or(file) }
         }
-        Kind::Transfer => Doing::Transfer { amount: amount().unwrap_or(AMOUNT) },
-        Kind::TcpStream => {
+        ActivityKind::Transfer => Doing::Transfer { amount: amount().unwrap_or(AMOUNT) },
+        ActivityKind::TcpStream => {
             let message = message(MESSAGES, MESSAGE);
             let window = fields.quantity_in("window", WINDOWS);
             let work = match (amount(), time()) {
@@ -120,12 +121,12 @@ fn doing(kind: Kind, fields: &Fields<'_>) -> Option<Doing> {
             };
             Doing::TcpStream { message, amount: work, window, receiving: Receiving::Plain }
         }
-        Kind::UdpStream => {
+        ActivityKind::UdpStream => {
             let (message, rate) =
                 (message(DATAGRAMS, DATAGRAM), fields.quantity_in("rate", RATES).unwrap_or(RATE));
             Doing::UdpStream { message, rate, time: time().unwrap_or(TIME) }
         }
-        Kind::Requests => {
+        ActivityKind::Requests => {
             let transport = fields.get("transport").and_then(|item| item.word(&TRANSPORTS));
             let transport = transport.unwrap_or(Transport::Udp);
             let message = message(QUESTION..=Bytes::new(65_507), QUESTION);

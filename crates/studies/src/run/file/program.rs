@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use btu_network::{Document, Item};
 use btu_units::{Bytes, Span};
 
-use super::setup::{Context, Entry, host};
+use super::setup::{Context, GroupEntry, host};
 use super::text::filled;
 use btu_suite::program::{Part, ProgramOrder, ProgramStep, Ready};
 
@@ -30,7 +30,7 @@ const MOST: usize = 1000;
 
 /// The program of an entry.
 pub(super) fn read(
-    entry: &Entry<'_, '_>,
+    entry: &GroupEntry<'_, '_>,
     document: &Document<'_>,
     context: &Context<'_>,
 ) -> Option<ProgramStep> {
@@ -96,7 +96,7 @@ fn environment(item: &Item<'_>, context: &Context<'_>) -> Option<BTreeMap<String
     clippy::option_option,
     reason = "nothing to wait for, and nothing that could be read, are two things"
 )]
-fn ready(entry: &Entry<'_, '_>, document: &Document<'_>) -> Option<Option<Ready>> {
+fn ready(entry: &GroupEntry<'_, '_>, document: &Document<'_>) -> Option<Option<Ready>> {
     let usual = (entry.part == Part::Service).then_some(Ready::Listens);
     let Some(item) = (if entry.part == Part::Measured { None } else { entry.fields.get("ready") })
     else {

@@ -9,7 +9,7 @@ use btu_units::Span;
 use super::super::doing::ActivityStep;
 use super::super::plan::MOST_VALUES;
 use super::super::value::Value;
-use super::{Asked, Found, activity, program, value};
+use super::{ExperimentNetwork, Found, activity, program, value};
 use btu_suite::network::HostName;
 use btu_suite::program::{Part, ProgramStep};
 
@@ -36,7 +36,7 @@ pub(super) struct Context<'a> {
 /// Everything that a combination means.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Setup {
-    pub(super) network: Option<(Asked, Found)>,
+    pub(super) network: Option<(ExperimentNetwork, Found)>,
     pub(super) programs: Vec<ProgramStep>,
     pub(super) activities: Vec<ActivityStep>,
     pub(super) values: Vec<Value>,
@@ -44,7 +44,7 @@ pub(super) struct Setup {
 }
 
 /// Something in a group of the file, being read.
-pub(super) struct Entry<'a, 'i> {
+pub(super) struct GroupEntry<'a, 'i> {
     pub(super) name: &'i str,
     pub(super) spot: &'i Spot,
     pub(super) fields: &'i Fields<'a>,
@@ -111,13 +111,18 @@ impl Setup {
             }
             check_name(name, &spot, document);
             let Some(fields) = item.fields() else { continue };
-            let entry = Entry { name, spot: &spot, fields: &fields, part, deadline };
+            let entry = GroupEntry { name, spot: &spot, fields: &fields, part, deadline };
             self.entry(&entry, document, context);
             fields.finish();
         }
     }
 
-    fn entry(&mut self, entry: &Entry<'_, '_>, document: &Document<'_>, context: &Context<'_>) {
+    fn entry(
+        &mut self,
+        entry: &GroupEntry<'_, '_>,
+        document: &Document<'_>,
+        context: &Context<'_>,
+    ) {
         let is_program = entry.fields.get("run").is_some();
         let is_activity = entry.part != Part::Service && entry.fields.get("activity").is_some();
         match (is_program, is_activity) {
@@ -160,7 +165,7 @@ impl Setup {
     }
 }
 
-fn is_at_work(entry: &Entry<'_, '_>, context: &Context<'_>) -> bool {
+fn is_at_work(entry: &GroupEntry<'_, '_>, context: &Context<'_>) -> bool {
     let loads = context.loads.as_ref();
     entry.part != Part::Load
         || loads.is_none_or(|loads| loads.iter().any(|load| load == entry.name))
@@ -178,7 +183,7 @@ fn check_name(name: &str, spot: &Spot, document: &Document<'_>) {
 
 /// The host that `key` names.
 pub(super) fn host(
-    entry: &Entry<'_, '_>,
+    entry: &GroupEntry<'_, '_>,
     key: &'static str,
     context: &Context<'_>,
 ) -> Option<HostName> {

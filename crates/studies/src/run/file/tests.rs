@@ -43,7 +43,7 @@ until = "5 %"
 at_most = "10 min"
 "#;
 
-fn find(asked: &Asked) -> Result<Found, String> {
+fn find(asked: &ExperimentNetwork) -> Result<Found, String> {
     let name = asked.name.clone().unwrap_or_default();
     let text =
         btu_network::library_text(&name).ok_or_else(|| format!("there is no network `{name}`"))?;

@@ -4,7 +4,7 @@ use btu_network::{Fields, Item};
 
 use super::super::pattern::Pattern;
 use super::super::value::{Better, Stream, Value, What};
-use super::setup::Entry;
+use super::setup::GroupEntry;
 
 /// The words after `of`.
 const WORDS: [(&str, What); 8] = [
@@ -22,7 +22,7 @@ const WORDS: [(&str, What); 8] = [
 const MOST: usize = 16;
 
 /// The values of an entry: by default the elapsed time.
-pub(super) fn read(entry: &Entry<'_, '_>, is_program: bool) -> Vec<Value> {
+pub(super) fn read(entry: &GroupEntry<'_, '_>, is_program: bool) -> Vec<Value> {
     let (one, several) = (entry.fields.get("value"), entry.fields.get("values"));
     match (one, several) {
         (Some(one), None) => {
