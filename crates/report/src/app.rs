@@ -19,7 +19,7 @@ use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
 use crate::unit::time;
-use crate::versus::Order;
+use crate::versus::IntervalRelation;
 use way::{Columns, way};
 
 /// Milliseconds in a second, microseconds in a second.
@@ -86,7 +86,7 @@ fn headline(verdict: &AppVerdict) -> String {
         way(&best.cell),
         three_digits(least.value),
         way(&worst.cell),
-        Order::of(most, least).claim(times)
+        IntervalRelation::of(most, least).claim(times)
     )
 }
 

@@ -15,7 +15,7 @@ use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
 use crate::unit;
-use crate::versus::Order;
+use crate::versus::IntervalRelation;
 use effects::{chains, fits, storage};
 use packets::{modelled, packets};
 
@@ -124,8 +124,8 @@ fn headline(verdict: &CopyVerdict) -> String {
     let claim = format!("{} times as long", three_digits(most / least));
     let medians = [best, worst].map(|row| row.seconds.map(|summary| summary.median));
     let order = match medians {
-        [Some(best), Some(worst)] => Order::of(&best, &worst),
-        _ => Order::Unknown,
+        [Some(best), Some(worst)] => IntervalRelation::of(&best, &worst),
+        _ => IntervalRelation::Unknown,
     };
     format!(
         "{size}: {} s by {}, {} s by {}: {}",

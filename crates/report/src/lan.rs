@@ -11,7 +11,7 @@ use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
 use crate::unit::time;
-use crate::versus::Order;
+use crate::versus::IntervalRelation;
 
 /// Milliseconds in a second.
 const MILLI: f64 = 1e-3;
@@ -85,8 +85,7 @@ fn headline(verdict: &LanVerdict) -> String {
     }
     let ends = [ranked(verdict).first(), ranked(verdict).last()]
         .map(|end| end.and_then(|(row, _)| row.slowdown));
-    let are_equal =
-        matches!(ends, [Some(one), Some(other)] if Order::of(&one, &other) == Order::Overlap);
+    let are_equal = matches!(ends, [Some(one), Some(other)] if IntervalRelation::of(&one, &other) == IntervalRelation::Overlap);
     let remark = if are_equal { ": no difference seen between them" } else { "" };
     format!("{all}, {least} {} times{remark}", three_digits(*best))
 }

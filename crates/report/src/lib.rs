@@ -71,8 +71,8 @@ pub use model::{
     most_text, sweep_csv, sweep_picture, sweep_text,
 };
 pub use model_check::{
-    AnswerKind, Break, CheckCase, CheckFlow, CheckPoint, Measured, MeasuredAccounts, ModelCheck,
-    Verdict, WITHIN, check_csv, check_picture, check_text,
+    AnswerKind, Break, CheckCase, CheckFlow, CheckPoint, MeasuredAccounts, MeasuredFlow,
+    ModelCheck, RangeVerdict, WITHIN, check_csv, check_picture, check_text,
 };
 pub use names::names_text;
 pub use narrow::narrowed_text;

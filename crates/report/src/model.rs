@@ -27,7 +27,7 @@ use crate::sheet::{self, wrap};
 
 /// The whole prediction; lines end with `\n`.
 pub fn model_text(prediction: &Prediction, about: &str, options: &TextOptions) -> String {
-    let page = Page { prediction, options: *options, paint: Paint(options.colour) };
+    let page = PredictionText { prediction, options: *options, paint: Paint(options.colour) };
     let mut sections = vec![head(&page, about), warnings(&prediction.warnings, options)];
     sections.extend(submodels::blocks(&page));
     sections.extend([
@@ -40,20 +40,20 @@ pub fn model_text(prediction: &Prediction, about: &str, options: &TextOptions) -
 }
 
 /// The data of every section.
-struct Page<'a> {
+struct PredictionText<'a> {
     prediction: &'a Prediction,
     options: TextOptions,
     paint: Paint,
 }
 
-impl Page<'_> {
+impl PredictionText<'_> {
     /// A section: its title, an explanation that may be skipped, and its lines.
     fn section(&self, title: &str, note: &str, lines: Vec<String>) -> Vec<String> {
         sheet::section(title, note, lines, &self.options)
     }
 }
 
-fn head(page: &Page, about: &str) -> Vec<String> {
+fn head(page: &PredictionText, about: &str) -> Vec<String> {
     let mut lines = vec![format!(
         "{} {}",
         page.paint.title("Prediction of"),
@@ -75,7 +75,7 @@ fn warnings(warnings: &[PredictionWarning], options: &TextOptions) -> Vec<String
 }
 
 /// The closed forms, each with its source and its assumptions.
-fn sources(page: &Page) -> Vec<String> {
+fn sources(page: &PredictionText) -> Vec<String> {
     let of = |reference: &btu_model::predict::Reference| {
         wrap(
             &format!(

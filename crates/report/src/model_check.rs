@@ -9,10 +9,10 @@ mod verdict;
 use btu_stats::{Estimate, Interval};
 use serde::Serialize;
 
-pub use measured::{Measured, MeasuredAccounts};
+pub use measured::{MeasuredAccounts, MeasuredFlow};
 pub use picture::check_picture;
 pub use text::{check_csv, check_text};
-pub use verdict::{Break, Verdict};
+pub use verdict::{Break, RangeVerdict};
 
 /// The shares within which a prediction may be called valid, from strict to generous.
 pub const WITHIN: [f64; 4] = [0.02, 0.05, 0.1, 0.2];
@@ -90,7 +90,7 @@ pub struct CheckPoint {
     pub overloaded: bool,
     /// The results of real packets, if they were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredFlow>,
 }
 
 impl CheckPoint {

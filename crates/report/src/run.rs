@@ -199,9 +199,9 @@ fn loads(verdict: &RunVerdict) -> String {
 }
 
 /// What a program's time goes to: its name, and its share.
-type Part = (&'static str, fn(&ProgramTime) -> f64);
+type TimeShare = (&'static str, fn(&ProgramTime) -> f64);
 
-const PARTS: [Part; 6] = [
+const PARTS: [TimeShare; 6] = [
     ("on a processor", |time| time.on_processor),
     ("waiting for one", |time| time.waiting),
     ("disk", |time| time.disk),

@@ -97,7 +97,7 @@ const INDENT: usize = 4;
 const GAP: usize = 2;
 
 /// A column of the table.
-struct Column {
+struct RunColumn {
     head: &'static str,
     of: fn(&RunLine) -> String,
     /// The fewest characters that still say something; a longer text is cut.
@@ -107,15 +107,15 @@ struct Column {
 }
 
 /// The columns from left to right.
-const COLUMNS: [Column; 8] = [
-    Column { head: "run", of: |run| run.id.clone(), least: usize::MAX, rank: 0 },
-    Column { head: "command", of: |run| run.command.clone(), least: usize::MAX, rank: 0 },
-    Column { head: "result", of: |run| run.answer.clone(), least: 34, rank: 0 },
-    Column { head: "network", of: |run| run.network.clone(), least: 12, rank: 1 },
-    Column { head: "started", of: |run| run.started.clone(), least: usize::MAX, rank: 2 },
-    Column { head: "profile", of: |run| run.profile.clone(), least: usize::MAX, rank: 5 },
-    Column { head: "cells", of: counted, least: usize::MAX, rank: 4 },
-    Column {
+const COLUMNS: [RunColumn; 8] = [
+    RunColumn { head: "run", of: |run| run.id.clone(), least: usize::MAX, rank: 0 },
+    RunColumn { head: "command", of: |run| run.command.clone(), least: usize::MAX, rank: 0 },
+    RunColumn { head: "result", of: |run| run.answer.clone(), least: 34, rank: 0 },
+    RunColumn { head: "network", of: |run| run.network.clone(), least: 12, rank: 1 },
+    RunColumn { head: "started", of: |run| run.started.clone(), least: usize::MAX, rank: 2 },
+    RunColumn { head: "profile", of: |run| run.profile.clone(), least: usize::MAX, rank: 5 },
+    RunColumn { head: "cells", of: counted, least: usize::MAX, rank: 4 },
+    RunColumn {
         head: "took",
         of: |run| run.duration.map_or_else(String::new, duration),
         least: usize::MAX,
@@ -133,17 +133,17 @@ fn counted(run: &RunLine) -> String {
 
 /// The table without labels, in `width` columns.
 fn fitted(runs: &[RunLine], width: usize) -> Vec<String> {
-    let mut shown: Vec<(&Column, usize)> = COLUMNS
+    let mut shown: Vec<(&RunColumn, usize)> = COLUMNS
         .iter()
         .map(|column| {
             let texts = runs.iter().map(|run| columns(&(column.of)(run)));
             (column, texts.chain([column.head.len()]).max().unwrap_or(0))
         })
         .collect();
-    let total = |shown: &[(&Column, usize)], of: fn(&(&Column, usize)) -> usize| {
+    let total = |shown: &[(&RunColumn, usize)], of: fn(&(&RunColumn, usize)) -> usize| {
         shown.iter().map(of).sum::<usize>() + GAP * shown.len().saturating_sub(1)
     };
-    let least = |(column, widest): &(&Column, usize)| column.least.min(*widest);
+    let least = |(column, widest): &(&RunColumn, usize)| column.least.min(*widest);
     while total(&shown, least) > width
         && let Some(last) =
             shown.iter().map(|(column, _)| column.rank).max().filter(|rank| *rank > 0)

@@ -16,7 +16,7 @@ use crate::sheet::{self, wrap};
 
 /// The whole result, with a table of all stations if `stations`; lines end with `\n`.
 pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> String {
-    let page = Page { outcome, options: *options, paint: Paint(options.colour) };
+    let page = SimulationText { outcome, options: *options, paint: Paint(options.colour) };
     let mut sections = vec![
         head(&page),
         paragraphs(&outcome.warnings, options),
@@ -34,13 +34,13 @@ pub fn sim_text(outcome: &Outcome, stations: bool, options: &TextOptions) -> Str
 }
 
 /// The data of every section.
-struct Page<'a> {
+struct SimulationText<'a> {
     outcome: &'a Outcome,
     options: TextOptions,
     paint: Paint,
 }
 
-impl Page<'_> {
+impl SimulationText<'_> {
     /// A section: its title, an explanation that may be skipped, and the lines of its table.
     fn section(&self, title: &str, note: &str, table: Vec<String>) -> Vec<String> {
         sheet::section(title, note, table, &self.options)
@@ -48,7 +48,7 @@ impl Page<'_> {
 }
 
 /// `Simulation of NAME`, its description, its length and its replications.
-fn head(page: &Page) -> Vec<String> {
+fn head(page: &SimulationText) -> Vec<String> {
     let Outcome { network, about, settings, .. } = page.outcome;
     let how = how(settings);
     let mut lines =
@@ -72,7 +72,7 @@ fn how(settings: &Settings) -> String {
 }
 
 /// The line that shows that every frame is accounted for.
-fn accounts(page: &Page) -> Vec<String> {
+fn accounts(page: &SimulationText) -> Vec<String> {
     let accounts = page.outcome.accounts;
     let text = format!(
         "Accounts: {} under way after the warm-up + {} handed over = {} delivered + {} lost + {} still under way.",

@@ -25,7 +25,7 @@ use crate::run_page::{added_time_section, variance_section, verified_section};
 
 /// The whole result; lines end with `\n`.
 pub fn rate_text(verdict: &Verdict, run: &RunHead, options: &TextOptions) -> String {
-    let page = Page { verdict, run, options: *options, paint: Paint(options.colour) };
+    let page = RateText { verdict, run, options: *options, paint: Paint(options.colour) };
     let sections = [
         headline::lines(&page),
         warnings::summary(&page),
@@ -56,14 +56,14 @@ fn of_section(section: Option<Section>, options: &TextOptions) -> Vec<String> {
 }
 
 /// The data of every section.
-struct Page<'a> {
+struct RateText<'a> {
     verdict: &'a Verdict,
     run: &'a RunHead,
     options: TextOptions,
     paint: Paint,
 }
 
-impl Page<'_> {
+impl RateText<'_> {
     /// A section: its title, an explanation that may be skipped, and the lines of its table.
     fn section(&self, title: &str, note: &str, table: Vec<String>) -> Vec<String> {
         let width = self.options.columns();

@@ -123,7 +123,7 @@ pub(crate) fn factor(value: f64) -> String {
 
 /// How two values lie to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum IntervalRelation {
     /// Their intervals (95 %) have no value in common. A conservative test: the difference of two values
     /// varies less than the sum of both half widths.
     Apart,
@@ -133,7 +133,7 @@ pub(crate) enum Order {
     Unknown,
 }
 
-impl Order {
+impl IntervalRelation {
     pub(crate) fn of(one: &Estimate, other: &Estimate) -> Self {
         match one.interval.zip(other.interval) {
             None => Self::Unknown,
@@ -156,8 +156,10 @@ impl Order {
 /// overlap with its.
 pub(crate) fn leaders<N: AsRef<str>>(ordered: &[(N, Estimate)]) -> Vec<&str> {
     let Some((_, first)) = ordered.first() else { return Vec::new() };
-    let equal =
-        ordered.iter().skip(1).filter(|(_, other)| Order::of(first, other) == Order::Overlap);
+    let equal = ordered
+        .iter()
+        .skip(1)
+        .filter(|(_, other)| IntervalRelation::of(first, other) == IntervalRelation::Overlap);
     ordered.iter().take(1).chain(equal).map(|(name, _)| name.as_ref()).collect()
 }
 
@@ -170,9 +172,11 @@ pub(crate) fn first_of<N: AsRef<str>>(
     let Some(((name, first), others)) = ordered.split_first() else { return String::new() };
     match leaders(ordered).as_slice() {
         [_] => {
-            let is_unknown =
-                others.iter().any(|(_, other)| Order::of(first, other) == Order::Unknown);
-            let order = if is_unknown { Order::Unknown } else { Order::Apart };
+            let is_unknown = others
+                .iter()
+                .any(|(_, other)| IntervalRelation::of(first, other) == IntervalRelation::Unknown);
+            let order =
+                if is_unknown { IntervalRelation::Unknown } else { IntervalRelation::Apart };
             order.claim(claim(name.as_ref(), first))
         }
         several => format!("no difference seen between {}", list(several)),

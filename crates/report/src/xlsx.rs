@@ -24,10 +24,10 @@ use btu_network::{Atm, Drawing, Medium};
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook, XlsxError};
 use thiserror::Error;
 
-use page::Page;
+use page::SheetBuilder;
 use server::{Book, Solved};
 use structure::Structure;
-use summary::Line;
+use summary::SummaryRow;
 
 /// Spreadsheet programs are slow with more sheets than this.
 const MOST_SHEETS: usize = 1000;
@@ -63,7 +63,7 @@ pub fn workbook(drawing: &Drawing, prediction: &Prediction) -> Result<Vec<u8>, W
     let (sizes, classes) = sizes::sheet(&structure, &occupations(drawing))?;
     let (traffic, flows) = traffic::sheet(&structure, &classes)?;
     let book = Book { structure: &structure, classes: &classes, flows: &flows };
-    let mut parts = Parts::default();
+    let mut parts = SubmodelSheets::default();
     parts.segments(&book)?;
     parts.links(&book)?;
     let bridges = parts.bridges(&book)?;
@@ -82,7 +82,7 @@ pub fn workbook(drawing: &Drawing, prediction: &Prediction) -> Result<Vec<u8>, W
 }
 
 /// Pages, in their order, to a file's content.
-fn bind(pages: Vec<Page>) -> Result<Vec<u8>, XlsxError> {
+fn bind(pages: Vec<SheetBuilder>) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
     // A fixed date: nothing here reads a clock, and the same network gives the same bytes.
     let date = ExcelDateTime::from_ymd(2000, 1, 1)?;
@@ -103,13 +103,13 @@ fn bind(pages: Vec<Page>) -> Result<Vec<u8>, XlsxError> {
 
 /// Submodels' sheets and their results.
 #[derive(Default)]
-struct Parts {
-    pages: Vec<Page>,
+struct SubmodelSheets {
+    pages: Vec<SheetBuilder>,
     solved: Vec<Solved>,
-    lines: Vec<Line>,
+    lines: Vec<SummaryRow>,
 }
 
-impl Parts {
+impl SubmodelSheets {
     /// A sheet's name: at most 31 characters, none twice.
     fn name(&self, kind: &str, name: &str) -> String {
         const LONGEST: usize = 31;
@@ -136,13 +136,13 @@ impl Parts {
                 Medium::Fddi(ring) => ring::fddi(book, &name, predicted, ring)?,
                 Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => {
                     let (page, solved, whole) = line::star(book, &name, predicted, star)?;
-                    self.lines.push(Line::of_star(&segment.name, page.name(), whole));
+                    self.lines.push(SummaryRow::of_star(&segment.name, page.name(), whole));
                     self.pages.push(page);
                     self.solved.extend(solved);
                     continue;
                 }
             };
-            self.lines.push(Line::of(&solved, page.name()));
+            self.lines.push(SummaryRow::of(&solved, page.name()));
             self.pages.push(page);
             self.solved.push(solved);
         }
@@ -154,7 +154,7 @@ impl Parts {
         for (link, directions) in book.structure.drawing.links.iter().zip(predicted) {
             let name = self.name("Link", &link.name);
             let (page, solved) = line::link(book, &name, link, directions)?;
-            self.lines.extend(solved.iter().map(|line| Line::of(line, page.name())));
+            self.lines.extend(solved.iter().map(|line| SummaryRow::of(line, page.name())));
             self.pages.push(page);
             self.solved.extend(solved);
         }
@@ -166,7 +166,7 @@ impl Parts {
         for (place, bridge) in book.structure.drawing.bridges.iter().enumerate() {
             let name = self.name("Bridge", &bridge.name);
             let (page, bridge_cells) = ways::bridge(book, &name, place)?;
-            self.lines.push(Line::of_bridge(&bridge.name, page.name(), &bridge_cells));
+            self.lines.push(SummaryRow::of_bridge(&bridge.name, page.name(), &bridge_cells));
             self.pages.push(page);
             cells.push(bridge_cells);
         }

@@ -15,8 +15,8 @@ use btu_medium::sim::{Outcome, Settings, SimulationWarning, idealise};
 use btu_model::predict::predict;
 use btu_network::{Drawing, Flow};
 use btu_report::{
-    AnswerKind, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, check_csv, check_picture,
-    check_text,
+    AnswerKind, CheckCase, CheckFlow, CheckPoint, MeasuredFlow, ModelCheck, check_csv,
+    check_picture, check_text,
 };
 
 use measured::Method;
@@ -115,7 +115,7 @@ struct Case {
     drawings: Vec<Drawing>,
     simulated: Option<Vec<Outcome>>,
     /// By point and flow.
-    measured: Option<Vec<Vec<Measured>>>,
+    measured: Option<Vec<Vec<MeasuredFlow>>>,
 }
 
 impl Case {
@@ -183,12 +183,12 @@ fn at_each<P, A>(
 }
 
 /// Measured flows, in the drawing's order, with what the simulator says of the same packets.
-fn of_same(flows: Vec<Measured>, turned: &Turned, same: Option<&Outcome>) -> Vec<Measured> {
-    let of = |(measured, flow): (Measured, &Flow)| {
+fn of_same(flows: Vec<MeasuredFlow>, turned: &Turned, same: Option<&Outcome>) -> Vec<MeasuredFlow> {
+    let of = |(measured, flow): (MeasuredFlow, &Flow)| {
         let mut flows = same.into_iter().flat_map(|same| &same.flows);
         let same = flows.find(|same| same.name == flow.name);
         let simulated = same.and_then(|same| same.delay.as_ref()).map(|delay| delay.mean);
-        Measured { simulated, ..measured }
+        MeasuredFlow { simulated, ..measured }
     };
     flows.into_iter().zip(&turned.drawing.traffic).map(of).collect()
 }
@@ -199,7 +199,7 @@ fn add(
     value: f64,
     drawing: &Drawing,
     outcome: Option<&Outcome>,
-    measured: Option<&[Measured]>,
+    measured: Option<&[MeasuredFlow]>,
 ) {
     let prediction = predict(drawing);
     let utilisation = busiest(&prediction);

@@ -34,9 +34,9 @@ pub fn citi89_text(history: &Citi89History, all: bool, options: &TextOptions) ->
 }
 
 /// A line of the table for a case: the printed value, its place, and the recomputed value.
-type Quantity = (&'static str, fn(&Case) -> Option<String>, fn(&Case) -> String);
+type CaseRow = (&'static str, fn(&Case) -> Option<String>, fn(&Case) -> String);
 
-const QUANTITIES: [Quantity; 9] = [
+const QUANTITIES: [CaseRow; 9] = [
     ("traffic, Mb/s", |_| None, |case| format!("{:.5}", case.traffic_bits_per_second / 1e6)),
     ("mean packet, bits", |_| None, |case| format!("{:.2}", case.mean_packet_bits)),
     (

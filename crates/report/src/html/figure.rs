@@ -44,7 +44,7 @@ pub struct Panel {
 }
 
 /// A part of stacked bars: its name, its colour, and its height in each bar, if it has one there.
-pub(crate) type Part = (String, Role, Vec<Option<f64>>);
+pub(crate) type BarPart = (String, Role, Vec<Option<f64>>);
 
 impl Panel {
     /// Bars of one part on top of the other, one for each of `words`; `x` and `y` are the labels of the axes.
@@ -52,7 +52,7 @@ impl Panel {
         title: &str,
         (x, words): (&str, Vec<String>),
         y: &str,
-        parts: impl Iterator<Item = Part>,
+        parts: impl Iterator<Item = BarPart>,
     ) -> Self {
         let series = parts.map(|(name, role, heights)| Series {
             name,

@@ -2,7 +2,7 @@
 
 use btu_model::predict::{Limit, PacedTransfer};
 
-use super::Page;
+use super::PredictionText;
 use super::figures::{answer, bit_rate, digits, percent, rate, short, time, whole_or};
 use super::submodels::aligned;
 use super::transfer;
@@ -13,7 +13,7 @@ use crate::unit;
 const MEGABIT: f64 = 1e6;
 
 /// The table of flows.
-pub(super) fn lines(page: &Page) -> Vec<String> {
+pub(super) fn lines(page: &PredictionText) -> Vec<String> {
     let flows = &page.prediction.flows;
     if flows.is_empty() {
         return vec![
@@ -54,7 +54,7 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
 }
 
 /// The lines about the transfer by TCP.
-pub(super) fn transfer(page: &Page) -> Vec<String> {
+pub(super) fn transfer(page: &PredictionText) -> Vec<String> {
     let Some(asked) = &page.prediction.transfer else { return Vec::new() };
     let bulk = &asked.bulk;
     let row = |label: &str, value: String| (label.to_owned(), value);
@@ -83,7 +83,7 @@ pub(super) fn transfer(page: &Page) -> Vec<String> {
 }
 
 /// The lines about the transfer at a declared rate.
-pub(super) fn paced(page: &Page) -> Vec<String> {
+pub(super) fn paced(page: &PredictionText) -> Vec<String> {
     let Some(asked) = &page.prediction.transfer else { return Vec::new() };
     let Some(paced) = &asked.paced else { return Vec::new() };
     let row = |label: &str, value: String| (label.to_owned(), value);

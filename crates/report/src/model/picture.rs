@@ -4,23 +4,38 @@ use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_model::Warning;
 use btu_model::predict::Prediction;
 
-use super::sweep::{Column, Kind, SweepTable, columns};
+use super::sweep::{ColumnContent, SweepColumn, SweepTable, columns};
 
 /// More curves in one panel would need more colours than readers can distinguish.
 const MOST_CURVES: usize = 3;
 
 /// The part of a sweep that a panel shows.
-struct Shown {
-    kind: Kind,
+struct SweepPart {
+    kind: ColumnContent,
     label: &'static str,
     logarithmic: bool,
     scale: f64,
 }
 
-const PANELS: [Shown; 3] = [
-    Shown { kind: Kind::Transfer, label: "transfer (s)", logarithmic: true, scale: 1.0 },
-    Shown { kind: Kind::FlowDelay, label: "mean delay (ms)", logarithmic: true, scale: 1e3 },
-    Shown { kind: Kind::Used, label: "time used (%)", logarithmic: false, scale: 100.0 },
+const PANELS: [SweepPart; 3] = [
+    SweepPart {
+        kind: ColumnContent::Transfer,
+        label: "transfer (s)",
+        logarithmic: true,
+        scale: 1.0,
+    },
+    SweepPart {
+        kind: ColumnContent::FlowDelay,
+        label: "mean delay (ms)",
+        logarithmic: true,
+        scale: 1e3,
+    },
+    SweepPart {
+        kind: ColumnContent::Used,
+        label: "time used (%)",
+        logarithmic: false,
+        scale: 100.0,
+    },
 ];
 
 /// The curves of a sweep: simple and aggregate delay where there is a transfer, the flows' mean
@@ -51,12 +66,13 @@ pub fn sweep_picture(table: &SweepTable) -> Picture {
 }
 
 fn panel(
-    shown: &Shown,
-    columns: &[Column],
+    shown: &SweepPart,
+    columns: &[SweepColumn],
     table: &SweepTable,
     notes: &mut Vec<String>,
 ) -> Option<Panel> {
-    let all: Vec<&Column> = columns.iter().filter(|column| column.kind == shown.kind).collect();
+    let all: Vec<&SweepColumn> =
+        columns.iter().filter(|column| column.kind == shown.kind).collect();
     if all.len() > MOST_CURVES {
         notes.push(format!("{}: the first {MOST_CURVES} of {}", shown.label, all.len()));
     }
@@ -76,7 +92,7 @@ fn panel(
     })
 }
 
-fn curve(column: &Column, scale: f64, points: &[(f64, Prediction)]) -> Series {
+fn curve(column: &SweepColumn, scale: f64, points: &[(f64, Prediction)]) -> Series {
     let point = |(value, prediction): &(f64, Prediction)| {
         Point::new(*value, column.of(prediction).value.map_or(f64::NAN, |found| found * scale))
     };

@@ -2,7 +2,7 @@
 
 use btu_model::predict::{FrameKind, LinePrediction, MediumKind, PacketSizes, SegmentPrediction};
 
-use super::Page;
+use super::PredictionText;
 use super::figures::{answer, bit_rate, percent, rate, short, time, whole_or};
 use crate::sheet::Sheet;
 
@@ -10,7 +10,7 @@ use crate::sheet::Sheet;
 const MOST: usize = 12;
 
 /// The blocks of all submodels.
-pub(super) fn blocks(page: &Page) -> Vec<Vec<String>> {
+pub(super) fn blocks(page: &PredictionText) -> Vec<Vec<String>> {
     let groups = alike_segments(&page.prediction.segments);
     let mut blocks: Vec<Vec<String>> = groups
         .iter()
@@ -54,7 +54,12 @@ fn alike(left: &SegmentPrediction, right: &SegmentPrediction) -> bool {
         }
 }
 
-fn block(page: &Page, number: usize, segment: &SegmentPrediction, alike: usize) -> Vec<String> {
+fn block(
+    page: &PredictionText,
+    number: usize,
+    segment: &SegmentPrediction,
+    alike: usize,
+) -> Vec<String> {
     let name = &segment.name;
     let others = match alike {
         1 => String::new(),
@@ -164,7 +169,7 @@ fn busy(line: &LinePrediction) -> f64 {
     line.utilisation.value.unwrap_or(0.0)
 }
 
-fn links(page: &Page) -> Vec<String> {
+fn links(page: &PredictionText) -> Vec<String> {
     let used: Vec<&LinePrediction> =
         page.prediction.links.iter().filter(|link| link.offered_packets_per_second > 0.0).collect();
     if used.is_empty() {
@@ -205,7 +210,7 @@ fn table(lines: &[&LinePrediction]) -> Vec<String> {
     sheet.lines()
 }
 
-fn bridges(page: &Page) -> Vec<String> {
+fn bridges(page: &PredictionText) -> Vec<String> {
     let mut groups: Vec<(&str, &str, usize, f64, f64)> = Vec::new();
     for bridge in &page.prediction.bridges {
         let rate = bridge.forwarded_packets_per_second;

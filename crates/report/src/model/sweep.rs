@@ -20,15 +20,15 @@ pub struct SweepTable {
 }
 
 /// One column: its kind, and its value at a point.
-pub(super) struct Column {
+pub(super) struct SweepColumn {
     pub(super) head: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnContent,
     value: Box<dyn Fn(&Prediction) -> Answer>,
 }
 
 /// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnContent {
     /// How long the transfer takes.
     Transfer,
     /// A flow's mean delay.
@@ -39,14 +39,14 @@ pub(super) enum Kind {
     Used,
 }
 
-impl Kind {
+impl ColumnContent {
     /// The unit of plain numbers.
     const fn unit(self) -> &'static str {
         if matches!(self, Self::Used) { "share" } else { "s" }
     }
 }
 
-impl Column {
+impl SweepColumn {
     /// Its value there, in the kind's unit.
     pub(super) fn of(&self, prediction: &Prediction) -> Answer {
         (self.value)(prediction)
@@ -92,7 +92,7 @@ pub fn sweep_csv(table: &SweepTable) -> String {
             .join(","),
     ];
     for (value, prediction) in &table.points {
-        let plain = |column: &Column| {
+        let plain = |column: &SweepColumn| {
             column.of(prediction).value.map_or_else(String::new, |value| value.to_string())
         };
         let cells = columns.iter().map(plain);
@@ -101,9 +101,9 @@ pub fn sweep_csv(table: &SweepTable) -> String {
     lines.join("\r\n") + "\r\n"
 }
 
-fn cell(column: &Column, prediction: &Prediction) -> String {
+fn cell(column: &SweepColumn, prediction: &Prediction) -> String {
     let answer = column.of(prediction);
-    if column.kind == Kind::Used { short(answer, percent) } else { short(answer, time) }
+    if column.kind == ColumnContent::Used { short(answer, percent) } else { short(answer, time) }
 }
 
 fn trimmed(value: f64) -> String {
@@ -119,18 +119,18 @@ fn quoted(text: &str) -> String {
 }
 
 /// The transfer first, then the delay of each flow, then each segment, each link.
-pub(super) fn columns(first: &Prediction) -> Vec<Column> {
+pub(super) fn columns(first: &Prediction) -> Vec<SweepColumn> {
     const MOST: usize = 200;
     let mut columns = Vec::new();
-    let column = |head: String, kind, value: Box<dyn Fn(&Prediction) -> Answer>| Column {
+    let column = |head: String, kind, value: Box<dyn Fn(&Prediction) -> Answer>| SweepColumn {
         head,
         kind,
         value,
     };
     if let Some(asked) = &first.transfer {
-        type Figure = fn(&TransferPrediction) -> Option<Answer>;
-        let tcp: (&str, Figure) = ("TCP", |at| Some(at.bulk.seconds));
-        let paced: [(&str, Figure); 2] = [
+        type TransferFigure = fn(&TransferPrediction) -> Option<Answer>;
+        let tcp: (&str, TransferFigure) = ("TCP", |at| Some(at.bulk.seconds));
+        let paced: [(&str, TransferFigure); 2] = [
             ("simple", |at| Some(Answer::of(at.paced.as_ref()?.simple_seconds))),
             ("aggregate", |at| Some(at.paced.as_ref()?.aggregate_seconds)),
         ];
@@ -139,14 +139,18 @@ pub(super) fn columns(first: &Prediction) -> Vec<Column> {
             let value = move |at: &Prediction| {
                 at.transfer.as_ref().and_then(figure).unwrap_or(Answer::OUT_OF_RANGE)
             };
-            columns.push(column(head.to_owned(), Kind::Transfer, Box::new(value)));
+            columns.push(column(head.to_owned(), ColumnContent::Transfer, Box::new(value)));
         }
     }
     for (place, flow) in first.flows.iter().take(MOST).enumerate() {
         let delay = move |at: &Prediction| {
             at.flows.get(place).map_or(Answer::OUT_OF_RANGE, |flow| flow.delay_seconds)
         };
-        columns.push(column(format!("{} delay", flow.name), Kind::FlowDelay, Box::new(delay)));
+        columns.push(column(
+            format!("{} delay", flow.name),
+            ColumnContent::FlowDelay,
+            Box::new(delay),
+        ));
     }
     for (place, segment) in first.segments.iter().take(MOST).enumerate() {
         let used = move |at: &Prediction| {
@@ -155,8 +159,12 @@ pub(super) fn columns(first: &Prediction) -> Vec<Column> {
         let delay = move |at: &Prediction| {
             at.segments.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds)
         };
-        columns.push(column(format!("{} data", segment.name), Kind::Used, Box::new(used)));
-        columns.push(column(format!("{} delay", segment.name), Kind::PartDelay, Box::new(delay)));
+        columns.push(column(format!("{} data", segment.name), ColumnContent::Used, Box::new(used)));
+        columns.push(column(
+            format!("{} delay", segment.name),
+            ColumnContent::PartDelay,
+            Box::new(delay),
+        ));
     }
     for (place, link) in first.links.iter().take(MOST).enumerate() {
         let used = move |at: &Prediction| {
@@ -165,8 +173,12 @@ pub(super) fn columns(first: &Prediction) -> Vec<Column> {
         let delay = move |at: &Prediction| {
             at.links.get(place).map_or(Answer::OUT_OF_RANGE, |at| at.delay_seconds)
         };
-        columns.push(column(format!("{} used", link.name), Kind::Used, Box::new(used)));
-        columns.push(column(format!("{} delay", link.name), Kind::PartDelay, Box::new(delay)));
+        columns.push(column(format!("{} used", link.name), ColumnContent::Used, Box::new(used)));
+        columns.push(column(
+            format!("{} delay", link.name),
+            ColumnContent::PartDelay,
+            Box::new(delay),
+        ));
     }
     columns
 }

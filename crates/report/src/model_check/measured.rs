@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// A flow's packets in the emulated network, of all replications together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MeasuredFlow {
     /// Mean delay in seconds, from the moment a packet was due to its arrival, with its interval;
     /// none where none arrived.
     #[serde(rename = "delay_seconds")]
@@ -52,7 +52,7 @@ pub struct MeasuredAccounts {
     pub in_flight: u64,
 }
 
-impl Measured {
+impl MeasuredFlow {
     /// The share of the delay that the sender's and the wire's lateness makes.
     pub fn late_share(&self) -> Option<f64> {
         Some((self.sender_late_seconds + self.wire_late_seconds) / self.delay?.value)
@@ -66,8 +66,8 @@ pub(super) mod tests {
     use super::*;
 
     /// A point with this mean delay and half width, and so late a sender and wire, in seconds.
-    pub(crate) fn measured(delay: f64, half: f64, [sender, wire]: [f64; 2]) -> Measured {
-        Measured {
+    pub(crate) fn measured(delay: f64, half: f64, [sender, wire]: [f64; 2]) -> MeasuredFlow {
+        MeasuredFlow {
             delay: Some(Estimate { value: delay, interval: Some(Interval::around(delay, half)) }),
             simulated: Some(Estimate { value: delay * 0.99, interval: None }),
             replications_seconds: vec![delay - half, delay + half],
@@ -91,6 +91,6 @@ pub(super) mod tests {
     fn lateness_is_a_share_of_the_delay() {
         let share = measured(1e-3, 1e-6, [10e-6, 40e-6]).late_share().unwrap();
         assert!((share - 0.05).abs() < 1e-12);
-        assert_eq!(Measured { delay: None, ..measured(1.0, 0.1, [0.0; 2]) }.late_share(), None);
+        assert_eq!(MeasuredFlow { delay: None, ..measured(1.0, 0.1, [0.0; 2]) }.late_share(), None);
     }
 }

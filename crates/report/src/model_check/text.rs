@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::verdict::{Break, Verdict};
-use super::{AnswerKind, CheckCase, CheckFlow, CheckPoint, Measured, ModelCheck, WITHIN};
+use super::verdict::{Break, RangeVerdict};
+use super::{AnswerKind, CheckCase, CheckFlow, CheckPoint, MeasuredFlow, ModelCheck, WITHIN};
 use crate::head::TextOptions;
 use crate::number::{NOTHING, percent, plus_minus, three_digits};
 use crate::paint::Paint;
@@ -86,7 +86,7 @@ fn cells(point: &CheckPoint, kind: AnswerKind) -> Vec<String> {
 
 /// Notes about the measured points: the accounts, and why points are void.
 fn notes(flow: &CheckFlow) -> Vec<String> {
-    let measured: Vec<(&CheckPoint, &Measured)> =
+    let measured: Vec<(&CheckPoint, &MeasuredFlow)> =
         flow.points.iter().filter_map(|point| Some((point, point.measured.as_ref()?))).collect();
     if measured.is_empty() {
         return Vec::new();
@@ -99,8 +99,8 @@ fn notes(flow: &CheckFlow) -> Vec<String> {
 }
 
 /// The accounts of all points.
-fn accounts(points: &[(&CheckPoint, &Measured)]) -> String {
-    let sum = |figure: fn(&Measured) -> u64| {
+fn accounts(points: &[(&CheckPoint, &MeasuredFlow)]) -> String {
+    let sum = |figure: fn(&MeasuredFlow) -> u64| {
         points.iter().map(|(_, measured)| figure(measured)).sum::<u64>()
     };
     let (sent, received) = (sum(|measured| measured.sent), sum(|measured| measured.received));
@@ -167,22 +167,22 @@ fn enumerated(words: &[String]) -> String {
     }
 }
 
-fn verdict(verdict: Verdict, kind: AnswerKind) -> String {
+fn verdict(verdict: RangeVerdict, kind: AnswerKind) -> String {
     match verdict {
-        Verdict::Everywhere(last) => {
+        RangeVerdict::Everywhere(last) => {
             format!("valid at all points, up to utilisation {} %.", percent(last))
         }
-        Verdict::UpTo(last, reason) => {
+        RangeVerdict::UpTo(last, reason) => {
             format!(
                 "valid up to utilisation {} %; at the next point {}.",
                 percent(last),
                 because(reason, kind)
             )
         }
-        Verdict::Nowhere(reason) => {
+        RangeVerdict::Nowhere(reason) => {
             format!("not valid; at the first point {}.", because(reason, kind))
         }
-        Verdict::Unknown => "nothing to compare.".to_owned(),
+        RangeVerdict::Unknown => "nothing to compare.".to_owned(),
     }
 }
 
@@ -256,7 +256,7 @@ fn columns(point: &CheckPoint, kind: AnswerKind) -> String {
 /// The columns of measurements alone.
 fn further_columns(point: &CheckPoint) -> String {
     let Some(measured) = &point.measured else { return ",,,,,".to_owned() };
-    let Measured { sent, received, sender_late_seconds, wire_late_seconds, .. } = measured;
+    let MeasuredFlow { sent, received, sender_late_seconds, wire_late_seconds, .. } = measured;
     let void = measured.void.join("; ").replace('"', "'");
     let alike = or_empty(measured.simulated.map(|alike| alike.value));
     format!("\"{void}\",{sent},{received},{sender_late_seconds},{wire_late_seconds},{alike}")
@@ -317,7 +317,7 @@ mod tests {
         let mut check = check();
         let case = &mut check.cases[0];
         case.answers.push(AnswerKind::Measured);
-        let overloaded = Measured { overloaded: true, ..measured(0.6, 0.1, [0.0; 2]) };
+        let overloaded = MeasuredFlow { overloaded: true, ..measured(0.6, 0.1, [0.0; 2]) };
         let mut void = measured(1.2e-3, 1e-5, [0.2e-3, 0.0]);
         void.void.push("packets left 0.2 ms late, 17 % of the delay".to_owned());
         void.network.dropped.insert("queue full".to_owned(), 2);

@@ -11,7 +11,7 @@ use super::{AnswerKind, CheckFlow, CheckPoint};
 
 /// The end of the range in which a prediction holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Verdict {
+pub enum RangeVerdict {
     /// At all points; the last one's utilisation.
     Everywhere(f64),
     /// Up to this utilisation; the first point that does not agree follows.
@@ -40,18 +40,20 @@ pub enum Break {
 impl CheckFlow {
     /// The end of the range in which the prediction agrees within this share with the answer next
     /// to it; see the module's rule.
-    pub fn verdict(&self, kind: AnswerKind, within: f64) -> Verdict {
+    pub fn verdict(&self, kind: AnswerKind, within: f64) -> RangeVerdict {
         let utilisation = |point: &CheckPoint| point.utilisation.unwrap_or(0.0);
         let mut points: Vec<&CheckPoint> = self.points.iter().collect();
         points.sort_by(|one, other| utilisation(one).total_cmp(&utilisation(other)));
         let mut last = None;
         for point in points {
             if let Some(reason) = judge(point, kind, within) {
-                return last.map_or(Verdict::Nowhere(reason), |last| Verdict::UpTo(last, reason));
+                return last.map_or(RangeVerdict::Nowhere(reason), |last| {
+                    RangeVerdict::UpTo(last, reason)
+                });
             }
             last = Some(utilisation(point));
         }
-        last.map_or(Verdict::Unknown, Verdict::Everywhere)
+        last.map_or(RangeVerdict::Unknown, RangeVerdict::Everywhere)
     }
 }
 
@@ -83,7 +85,7 @@ fn judge(point: &CheckPoint, kind: AnswerKind, within: f64) -> Option<Break> {
 mod tests {
     use btu_stats::{Estimate, Interval};
 
-    use super::super::Measured;
+    use super::super::MeasuredFlow;
     use super::super::measured::tests::measured;
     use super::*;
 
@@ -117,16 +119,22 @@ mod tests {
             point(0.1, Some(1.0), 1.01, 0.001),
             point(0.3, Some(1.1), 1.14, 0.01),
         ]);
-        assert_eq!(flow.verdict(SIMULATED, 0.05), Verdict::UpTo(0.3, Break::Off(1.2 / 1.5 - 1.0)));
-        assert_eq!(flow.verdict(SIMULATED, 0.005), Verdict::Nowhere(Break::Off(1.0 / 1.01 - 1.0)));
-        assert_eq!(flow.verdict(SIMULATED, 0.25), Verdict::Everywhere(0.9));
+        assert_eq!(
+            flow.verdict(SIMULATED, 0.05),
+            RangeVerdict::UpTo(0.3, Break::Off(1.2 / 1.5 - 1.0))
+        );
+        assert_eq!(
+            flow.verdict(SIMULATED, 0.005),
+            RangeVerdict::Nowhere(Break::Off(1.0 / 1.01 - 1.0))
+        );
+        assert_eq!(flow.verdict(SIMULATED, 0.25), RangeVerdict::Everywhere(0.9));
     }
 
     #[test]
     fn what_cannot_be_judged_ends_the_range() {
         let flow = flow(&[point(0.1, Some(1.0), 1.0, 0.01), point(0.2, Some(1.0), 1.0, 0.09)]);
-        assert_eq!(flow.verdict(SIMULATED, 0.05), Verdict::UpTo(0.1, Break::Undecided));
-        assert_eq!(flow.verdict(SIMULATED, 0.1), Verdict::Everywhere(0.2));
+        assert_eq!(flow.verdict(SIMULATED, 0.05), RangeVerdict::UpTo(0.1, Break::Undecided));
+        assert_eq!(flow.verdict(SIMULATED, 0.1), RangeVerdict::Everywhere(0.2));
     }
 
     #[test]
@@ -135,16 +143,19 @@ mod tests {
         let both = CheckPoint { overloaded: true, ..point(1.2, None, 9.0, 1.0) };
         let closed_form_alone = point(1.0, None, 9.0, 0.01);
         let simulation_alone = CheckPoint { overloaded: true, ..point(0.95, Some(3.0), 9.0, 0.01) };
-        assert_eq!(flow(&[calm.clone(), both]).verdict(SIMULATED, 0.02), Verdict::Everywhere(1.2));
+        assert_eq!(
+            flow(&[calm.clone(), both]).verdict(SIMULATED, 0.02),
+            RangeVerdict::Everywhere(1.2)
+        );
         assert_eq!(
             flow(&[calm, closed_form_alone]).verdict(SIMULATED, 0.02),
-            Verdict::UpTo(0.5, Break::Overload)
+            RangeVerdict::UpTo(0.5, Break::Overload)
         );
         assert_eq!(
             flow(&[simulation_alone]).verdict(SIMULATED, 0.02),
-            Verdict::Nowhere(Break::Overload)
+            RangeVerdict::Nowhere(Break::Overload)
         );
-        assert_eq!(flow(&[]).verdict(SIMULATED, 0.02), Verdict::Unknown);
+        assert_eq!(flow(&[]).verdict(SIMULATED, 0.02), RangeVerdict::Unknown);
     }
 
     #[test]
@@ -157,13 +168,13 @@ mod tests {
 
     #[test]
     fn lateness_and_void_points_end_the_range_of_what_is_measured() {
-        let with = |utilisation: f64, other: Measured| CheckPoint {
+        let with = |utilisation: f64, other: MeasuredFlow| CheckPoint {
             measured: Some(other),
             ..point(utilisation, Some(1.0e-3), 1.0e-3, 1.0e-6)
         };
         // 30 of 1000 us are lateness.
         let late = with(0.1, measured(1.0e-3, 1.0e-6, [10.0e-6, 20.0e-6]));
-        let Verdict::Nowhere(Break::Late(share)) =
+        let RangeVerdict::Nowhere(Break::Late(share)) =
             flow(std::slice::from_ref(&late)).verdict(AnswerKind::Measured, 0.02)
         else {
             panic!("3 % of lateness cannot be told from 2 %");
@@ -171,17 +182,17 @@ mod tests {
         assert!((share - 0.03).abs() < 1e-12);
         assert_eq!(
             flow(std::slice::from_ref(&late)).verdict(AnswerKind::Measured, 0.05),
-            Verdict::Everywhere(0.1)
+            RangeVerdict::Everywhere(0.1)
         );
         assert_eq!(
             flow(std::slice::from_ref(&late)).verdict(SIMULATED, 0.02),
-            Verdict::Everywhere(0.1)
+            RangeVerdict::Everywhere(0.1)
         );
-        let void = Measured {
+        let void = MeasuredFlow {
             void: vec!["the sender gave up".to_owned()],
             ..measured(1.0e-3, 1.0e-6, [0.0; 2])
         };
         let flow = flow(&[late, with(0.5, void)]);
-        assert_eq!(flow.verdict(AnswerKind::Measured, 0.2), Verdict::UpTo(0.1, Break::Void));
+        assert_eq!(flow.verdict(AnswerKind::Measured, 0.2), RangeVerdict::UpTo(0.1, Break::Void));
     }
 }

@@ -2,7 +2,7 @@
 
 use btu_studies::pipe::{PipeVerdict, SignatureCost, cost_over};
 
-use super::cost::{Line, by_size, intervals, summary};
+use super::cost::{NamedCost, by_size, intervals, summary};
 use super::first::compared;
 use super::page::Named;
 use super::picture::{Graph, NamedSignature};
@@ -37,10 +37,10 @@ pub fn signatures_text(
     let Some((base, others)) = runs.split_first() else { return String::new() };
     let costs: Vec<SignatureCost> =
         others.iter().map(|other| cost_over(&other.verdict, &base.verdict)).collect();
-    let lines: Vec<Line> = others
+    let lines: Vec<NamedCost> = others
         .iter()
         .zip(&costs)
-        .map(|(other, cost)| Line { name: other.name.clone(), cost })
+        .map(|(other, cost)| NamedCost { name: other.name.clone(), cost })
         .collect();
     let table = summary("run", (&base.name, &base.verdict), &lines);
     let head = runs

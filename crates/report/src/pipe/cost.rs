@@ -12,13 +12,13 @@ use crate::unit::{rate, time};
 const GLANCE: usize = 9;
 
 /// One of the set: its name, and its differences from the first.
-pub(super) struct Line<'a> {
+pub(super) struct NamedCost<'a> {
     pub(super) name: String,
     pub(super) cost: &'a SignatureCost,
 }
 
 /// Latency, maximum, and the cost of every message and every byte.
-pub(super) fn summary(first: &str, base: (&str, &PipeVerdict), lines: &[Line]) -> Vec<String> {
+pub(super) fn summary(first: &str, base: (&str, &PipeVerdict), lines: &[NamedCost]) -> Vec<String> {
     let head = [first, "latency", "more", "%", "maximum", "%", "message", "byte"]
         .map(str::to_owned)
         .to_vec();
@@ -76,11 +76,11 @@ fn signed(value: f64) -> String {
 }
 
 /// A figure of a cost, its name, and the form of its ends.
-type Figure = (&'static str, fn(&SignatureCost) -> Option<Estimate>, fn(f64) -> String);
+type CostFigure = (&'static str, fn(&SignatureCost) -> Option<Estimate>, fn(f64) -> String);
 
 /// The figures of all costs that have an interval, one line each.
-pub(super) fn intervals(first: &str, lines: &[Line], options: &TextOptions) -> Vec<String> {
-    let figures: [Figure; 5] = [
+pub(super) fn intervals(first: &str, lines: &[NamedCost], options: &TextOptions) -> Vec<String> {
+    let figures: [CostFigure; 5] = [
         ("latency, more", |cost| cost.latency_more_seconds, signed_time),
         ("latency, %", |cost| cost.latency_ratio, signed_percent),
         ("maximum, %", |cost| cost.maximum_ratio, signed_percent),
@@ -110,7 +110,7 @@ pub(super) fn intervals(first: &str, lines: &[Line], options: &TextOptions) -> V
 }
 
 /// Throughput as a share of the first one's, for some sizes from the smallest to the largest.
-pub(super) fn by_size(base: &str, lines: &[Line], options: &TextOptions) -> Vec<String> {
+pub(super) fn by_size(base: &str, lines: &[NamedCost], options: &TextOptions) -> Vec<String> {
     let head =
         std::iter::once("bytes".to_owned()).chain(lines.iter().map(|line| line.name.clone()));
     let mut sheet = Sheet::new(head.collect(), 0);
@@ -123,7 +123,7 @@ pub(super) fn by_size(base: &str, lines: &[Line], options: &TextOptions) -> Vec<
         if index % step != 0 && index + 1 != longest.len() {
             continue;
         }
-        let of = |line: &Line| {
+        let of = |line: &NamedCost| {
             let found = line.cost.sizes.iter().find(|other| other.size == size.size);
             told(found.map(|found| found.throughput_ratio), 1.0, |ratio| {
                 three_digits(ratio * 100.0)

@@ -52,7 +52,7 @@ pub fn pipe_picture(
 
 /// Draws one graph of all signatures.
 pub(super) fn panel(graph: Graph, runs: &[NamedSignature], references: bool) -> Panel {
-    let mut series: Vec<Source> = runs.iter().map(measured).collect();
+    let mut series: Vec<SeriesSamples> = runs.iter().map(measured).collect();
     if references {
         series.extend(netpipe96::history().curves.iter().filter_map(reference));
     }
@@ -67,26 +67,26 @@ pub(super) fn panel(graph: Graph, runs: &[NamedSignature], references: bool) -> 
 }
 
 /// One series before its axes are chosen.
-struct Source {
+struct SeriesSamples {
     name: String,
     mark: Mark,
-    samples: Vec<Sample>,
+    samples: Vec<SizeSample>,
 }
 
 /// A size with its time and its throughput.
-struct Sample {
+struct SizeSample {
     bytes: f64,
     seconds: Estimate,
     bits_per_second: Estimate,
 }
 
-fn measured(run: &NamedSignature) -> Source {
-    let sample = |size: &SizeVerdict| Sample {
+fn measured(run: &NamedSignature) -> SeriesSamples {
+    let sample = |size: &SizeVerdict| SizeSample {
         bytes: size.size.count() as f64,
         seconds: size.one_way.median_seconds,
         bits_per_second: size.throughput_bits_per_second,
     };
-    Source {
+    SeriesSamples {
         name: run.name.to_owned(),
         mark: Mark::Line,
         samples: run.verdict.sizes.iter().map(sample).collect(),
@@ -94,14 +94,18 @@ fn measured(run: &NamedSignature) -> Source {
 }
 
 /// A curve of 1996: the points with a known size and time.
-fn reference(curve: &netpipe96::Curve) -> Option<Source> {
+fn reference(curve: &netpipe96::Curve) -> Option<SeriesSamples> {
     let only = |value| Estimate { value, interval: None };
     let sample = |point: &netpipe96::FigurePoint| {
         let (bytes, seconds) = point.bytes.zip(point.seconds)?;
-        Some(Sample { bytes, seconds: only(seconds), bits_per_second: only(bytes * 8.0 / seconds) })
+        Some(SizeSample {
+            bytes,
+            seconds: only(seconds),
+            bits_per_second: only(bytes * 8.0 / seconds),
+        })
     };
-    let samples: Vec<Sample> = curve.points.iter().filter_map(sample).collect();
-    (samples.len() > 1).then(|| Source {
+    let samples: Vec<SizeSample> = curve.points.iter().filter_map(sample).collect();
+    (samples.len() > 1).then(|| SeriesSamples {
         name: format!("1996: {}", curve.name),
         mark: Mark::Points,
         samples,
@@ -115,7 +119,7 @@ struct Units {
 }
 
 impl Units {
-    fn of(series: &[Source]) -> Self {
+    fn of(series: &[SeriesSamples]) -> Self {
         let samples = || series.iter().flat_map(|source| &source.samples);
         let most = samples().map(|sample| sample.bits_per_second.value).fold(0.0, f64::max);
         let least = samples().map(|sample| sample.seconds.value).fold(f64::INFINITY, f64::min);
@@ -124,7 +128,7 @@ impl Units {
     }
 }
 
-fn axes(graph: Graph, series: &[Source], units: &Units) -> (Axis, Axis) {
+fn axes(graph: Graph, series: &[SeriesSamples], units: &Units) -> (Axis, Axis) {
     let time = || Axis::logarithmic(&format!("time of a message one way ({})", units.time.name));
     let size = || Axis::logarithmic("size of a message (bytes)");
     let rate = || {
@@ -141,8 +145,8 @@ fn axes(graph: Graph, series: &[Source], units: &Units) -> (Axis, Axis) {
 
 /// Whether the signatures have similar maxima: then the axis of throughput has equal differences,
 /// as in the paper.
-fn alike(series: &[Source]) -> bool {
-    let highest = |source: &Source| {
+fn alike(series: &[SeriesSamples]) -> bool {
+    let highest = |source: &SeriesSamples| {
         source.samples.iter().map(|sample| sample.bits_per_second.value).fold(0.0, f64::max)
     };
     let (low, high) =
@@ -152,7 +156,7 @@ fn alike(series: &[Source]) -> bool {
     high <= low * 5.0
 }
 
-fn point(graph: Graph, sample: &Sample, units: &Units) -> Point {
+fn point(graph: Graph, sample: &SizeSample, units: &Units) -> Point {
     let scaled = |estimate: &Estimate, unit: Unit| estimate.scaled(1.0 / unit.worth);
     let (time, rate) =
         (scaled(&sample.seconds, units.time), scaled(&sample.bits_per_second, units.rate));

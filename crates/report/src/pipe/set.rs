@@ -5,7 +5,7 @@ use std::fmt::Write;
 use btu_studies::pipe::{LoadedVerdict, SetVerdict};
 use btu_suite::pipe::Purpose;
 
-use super::cost::{Line, by_size, intervals, summary};
+use super::cost::{NamedCost, by_size, intervals, summary};
 use super::csv::{HEAD, ends_of, size_line};
 use super::picture::{Graph, NamedSignature};
 use super::{plot, warnings};
@@ -47,15 +47,15 @@ pub fn set_text(verdict: &SetVerdict, run: &RunHead, all: bool, options: &TextOp
     ])
 }
 
-fn lines(verdict: &SetVerdict) -> Vec<Line<'_>> {
+fn lines(verdict: &SetVerdict) -> Vec<NamedCost<'_>> {
     let layers = verdict
         .layers
         .iter()
-        .map(|layer| Line { name: layer.kind.label().to_owned(), cost: &layer.cost });
+        .map(|layer| NamedCost { name: layer.kind.label().to_owned(), cost: &layer.cost });
     let loads = verdict
         .loads
         .iter()
-        .map(|load| Line { name: load.load.name().to_owned(), cost: &load.cost });
+        .map(|load| NamedCost { name: load.load.name().to_owned(), cost: &load.cost });
     layers.chain(loads).collect()
 }
 

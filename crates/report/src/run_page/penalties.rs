@@ -14,7 +14,7 @@ use crate::html::{
 type Of = fn(&Penalty) -> Option<Side>;
 
 /// A column of Table 2: its name, its colour, the activity that has the loss, and the load.
-type Part = (String, Role, Of, Load);
+type PenaltyColumn = (String, Role, Of, Load);
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let penalties = &report.verdict.penalties;
@@ -36,15 +36,15 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
 
 /// The paper's Figure 3b: stacked seconds for each message size, two parts for each load.
 fn seconds(report: &RunReport) -> Figure {
-    let unit = Unit::of(&report.verdict.penalties.table);
+    let unit = TimeUnit::of(&report.verdict.penalties.table);
     let loads = || report.verdict.penalties.by_load.iter().map(|of| of.load).enumerate();
-    let network = loads().map(|(_, load)| -> Part {
+    let network = loads().map(|(_, load)| -> PenaltyColumn {
         (format!("network under {load}"), role(load), |penalty| penalty.network, load)
     });
-    let host = loads().map(|(place, load)| -> Part {
+    let host = loads().map(|(place, load)| -> PenaltyColumn {
         (format!("{load} with network"), Role::Member(4 + place), |penalty| penalty.host, load)
     });
-    let parts: Vec<Part> = network.chain(host).collect();
+    let parts: Vec<PenaltyColumn> = network.chain(host).collect();
     let stacked = parts.iter().map(|(name, role, of, load)| {
         let heights = (0..report.plan.messages.len()).map(|at| bar(report, &unit, at, *load, *of));
         (name.clone(), *role, heights.collect())
@@ -62,7 +62,7 @@ fn seconds(report: &RunReport) -> Figure {
 }
 
 /// The height of a part of the bar of a message size.
-fn bar(report: &RunReport, unit: &Unit, at: usize, load: Load, of: Of) -> Option<f64> {
+fn bar(report: &RunReport, unit: &TimeUnit, at: usize, load: Load, of: Of) -> Option<f64> {
     Some(of(find(report, at, load)?)?.clipped_seconds * unit.per_second)
 }
 
@@ -77,7 +77,7 @@ fn find<'a>(report: &RunReport<'a>, at: usize, load: Load) -> Option<&'a Penalty
 }
 
 /// Table 2: a line for each message size, a column for each part, and their sum.
-fn table(report: &RunReport, unit: &Unit, parts: &[Part]) -> Table {
+fn table(report: &RunReport, unit: &TimeUnit, parts: &[PenaltyColumn]) -> Table {
     let heads: Vec<&str> = parts.iter().map(|(name, ..)| name.as_str()).collect();
     let head = [&["message size, B"], heads.as_slice(), &["total", "total with gains"]].concat();
     let mut table = Table::new(&format!("Penalties, {} (as Table 2)", unit.name), &head, 1);
@@ -168,12 +168,12 @@ fn by_load(report: &RunReport) -> Table {
 }
 
 /// Seconds, or milliseconds if all values are short.
-struct Unit {
+struct TimeUnit {
     name: &'static str,
     per_second: f64,
 }
 
-impl Unit {
+impl TimeUnit {
     fn of(table: &[Penalty]) -> Self {
         let sides = table.iter().flat_map(|penalty| [penalty.network, penalty.host]).flatten();
         let longest = sides.map(|side| side.clipped_seconds).fold(0.0, f64::max);

@@ -38,7 +38,7 @@ impl Group {
 }
 
 /// A machine or a network with its result.
-struct Place {
+struct RatedSystem {
     name: String,
     group: Group,
     megabits_per_second: Estimate,
@@ -50,7 +50,7 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     if places.is_empty() {
         return None;
     }
-    let here = |name: &str, estimate: Estimate| Place {
+    let here = |name: &str, estimate: Estimate| RatedSystem {
         name: name.to_owned(),
         group: Group::ThisRun,
         megabits_per_second: scaled(&estimate),
@@ -76,9 +76,9 @@ fn scaled(estimate: &Estimate) -> Estimate {
 }
 
 /// Results of other studies, from the slowest on; none where the user did not ask for them.
-fn references(studies: &[Study]) -> Vec<Place> {
+fn references(studies: &[Study]) -> Vec<RatedSystem> {
     let of_1995 = if studies.contains(&Study::Btu95) { corrected() } else { Vec::new() };
-    let machines = of_1995.into_iter().map(|machine| Place {
+    let machines = of_1995.into_iter().map(|machine| RatedSystem {
         name: format!("{}, 1995", machine.machine),
         group: Group::Machines1995,
         megabits_per_second: bare(machine.bits_per_second / MEGABIT),
@@ -88,13 +88,14 @@ fn references(studies: &[Study]) -> Vec<Place> {
         .filter(|study| **study != Study::Btu95)
         .flat_map(|study| study.reference_points());
     // A value of a whole curve: its maximum.
-    let others =
-        others.filter(|point| point.x.is_none() && point.unit == "bits/s").map(|point| Place {
+    let others = others.filter(|point| point.x.is_none() && point.unit == "bits/s").map(|point| {
+        RatedSystem {
             name: point.label.to_owned(),
             group: Group::OtherStudies,
             megabits_per_second: bare(point.y / MEGABIT),
-        });
-    let mut places: Vec<Place> = machines.chain(others).collect();
+        }
+    });
+    let mut places: Vec<RatedSystem> = machines.chain(others).collect();
     places.sort_by(|a, b| a.megabits_per_second.value.total_cmp(&b.megabits_per_second.value));
     places
 }
@@ -103,7 +104,7 @@ fn bare(value: f64) -> Estimate {
     Estimate { value, interval: None }
 }
 
-fn figure(places: &[Place], rating: f64) -> Figure {
+fn figure(places: &[RatedSystem], rating: f64) -> Figure {
     let names = places.iter().map(|place| place.name.clone()).collect();
     let series = Group::ALL.map(|group| Series {
         name: group.name().to_owned(),
@@ -126,9 +127,9 @@ fn figure(places: &[Place], rating: f64) -> Figure {
     }
 }
 
-fn of_group(places: &[Place], group: Group) -> Vec<Point> {
+fn of_group(places: &[RatedSystem], group: Group) -> Vec<Point> {
     let of_it = places.iter().enumerate().filter(|(_, place)| place.group == group);
-    let point = |(at, place): (usize, &Place)| {
+    let point = |(at, place): (usize, &RatedSystem)| {
         let Estimate { value, interval } = place.megabits_per_second;
         Point {
             x: value,
@@ -139,7 +140,7 @@ fn of_group(places: &[Place], group: Group) -> Vec<Point> {
     of_it.map(point).collect()
 }
 
-fn table(places: &[Place], rating: f64) -> Table {
+fn table(places: &[RatedSystem], rating: f64) -> Table {
     let mut table = Table::new("Ratings, Mb/s", &["", "Mb/s", "this run is so many times it"], 1);
     for place in places.iter().rev() {
         let cells = [

@@ -3,7 +3,7 @@
 use btu_medium::sim::{DelayOutcome, FlowOutcome, MediumOutcome};
 use btu_stats::Estimate;
 
-use super::Page;
+use super::SimulationText;
 use crate::number::{NOTHING, or_dash, percent, plus_minus, three_digits};
 use crate::sheet::Sheet;
 use crate::unit::time;
@@ -12,7 +12,7 @@ use crate::unit::time;
 const MEGABIT: f64 = 1e6;
 
 /// The offered and the delivered load.
-pub(super) fn flows(page: &Page) -> Vec<String> {
+pub(super) fn flows(page: &SimulationText) -> Vec<String> {
     let flows = &page.outcome.flows;
     if flows.is_empty() {
         return vec!["The network file draws no traffic, so there is nothing to see.".to_owned()];
@@ -36,7 +36,7 @@ pub(super) fn flows(page: &Page) -> Vec<String> {
 }
 
 /// The delays of frames.
-pub(super) fn delays(page: &Page) -> Vec<String> {
+pub(super) fn delays(page: &SimulationText) -> Vec<String> {
     let mut sheet = sheet(&["flow", "mean", "", "sd", "p50", "", "p99", "", "longest"]);
     for flow in &page.outcome.flows {
         sheet.row(std::iter::once(flow.name.clone()).chain(delay(flow.delay.as_ref())).collect());
@@ -53,7 +53,7 @@ pub(super) fn delays(page: &Page) -> Vec<String> {
 }
 
 /// Exchanges of flows that have them.
-pub(super) fn exchanges(page: &Page) -> Vec<String> {
+pub(super) fn exchanges(page: &SimulationText) -> Vec<String> {
     let mut sheet =
         sheet(&["flow", "per second", "mean", "", "sd", "p50", "", "p99", "", "longest"]);
     let mut any = false;
@@ -71,7 +71,7 @@ pub(super) fn exchanges(page: &Page) -> Vec<String> {
 }
 
 /// The busy times of segments and links.
-pub(super) fn media(page: &Page) -> Vec<String> {
+pub(super) fn media(page: &SimulationText) -> Vec<String> {
     let collide = page.outcome.media.iter().any(|medium| medium.collisions_per_second.is_some());
     let head = [
         "medium",
@@ -187,7 +187,7 @@ fn medium_cells(medium: &MediumOutcome) -> Vec<String> {
 }
 
 /// The lost frames, by cause.
-pub(super) fn losses(page: &Page) -> Vec<String> {
+pub(super) fn losses(page: &SimulationText) -> Vec<String> {
     let mut sheet =
         Sheet::new(["flow", "cause", "frames", "share %"].map(str::to_owned).to_vec(), 2);
     let mut any = false;
@@ -202,7 +202,7 @@ pub(super) fn losses(page: &Page) -> Vec<String> {
 }
 
 /// The table of all stations.
-pub(super) fn stations(page: &Page) -> Vec<String> {
+pub(super) fn stations(page: &SimulationText) -> Vec<String> {
     let mut sheet =
         sheet(&["station", "sent/s", "delivered/s", "Mb/s", "mean delay", "lost %", "received/s"]);
     for station in &page.outcome.stations {

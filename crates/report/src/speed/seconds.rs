@@ -13,10 +13,10 @@ use crate::html::{
 const KIBI: f64 = 1024.0;
 
 /// A quantity of a panel: its title, its unit, and its value in an interval of a flow.
-type Quantity = (&'static str, &'static str, fn(&FlowInterval) -> Option<f64>);
+type PanelQuantity = (&'static str, &'static str, fn(&FlowInterval) -> Option<f64>);
 
 /// The quantities of flows, from above to below.
-const QUANTITIES: [Quantity; 4] = [
+const QUANTITIES: [PanelQuantity; 4] = [
     ("Rate", "Mb/s", |flow| Some(flow.goodput_bits_per_second / MEGA)),
     ("Resent", "segments", |flow| flow.segments_sent_again.map(|again| again as f64)),
     ("Congestion window", "KiB", |flow| {

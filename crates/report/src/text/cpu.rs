@@ -5,12 +5,12 @@ use btu_studies::rate::CpuRow;
 use btu_units::Bytes;
 
 use super::rates::called;
-use super::{Page, size_head};
+use super::{RateText, size_head};
 use crate::number::{NOTHING, or_dash, percent};
 use crate::sheet::Sheet;
 
 /// CPU seconds by load and message size, and the other load of the machine meanwhile.
-pub(super) fn lines(page: &Page) -> Vec<String> {
+pub(super) fn lines(page: &RateText) -> Vec<String> {
     let rows = &page.verdict.cpu;
     if rows.is_empty() {
         return Vec::new();

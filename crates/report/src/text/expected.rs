@@ -3,12 +3,12 @@
 
 use btu_studies::rate::ExpectedRow;
 
-use super::{MEGABIT, Page};
+use super::{MEGABIT, RateText};
 use crate::number::{NOTHING, or_dash};
 use crate::sheet::Sheet;
 
 /// Goodput of bulk TCP without a load: measured, by the closed form and by the simulator.
-pub(super) fn lines(page: &Page) -> Vec<String> {
+pub(super) fn lines(page: &RateText) -> Vec<String> {
     let Some(first) = page.verdict.expected.first() else { return Vec::new() };
     let head = ["", "measured", "closed form", "", "simulator", ""].map(str::to_owned);
     let mut sheet = Sheet::new(head.to_vec(), 1);

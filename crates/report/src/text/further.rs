@@ -5,7 +5,7 @@ use btu_studies::rate::{InteractiveRow, UdpRow};
 use btu_suite::cell::Component;
 
 use super::rates::called;
-use super::{MEGABIT, Page};
+use super::{MEGABIT, RateText};
 use crate::number::{NOTHING, or_dash, plus_minus};
 use crate::sheet::Sheet;
 use crate::unit::{Unit, time_unit};
@@ -14,7 +14,7 @@ use crate::unit::{Unit, time_unit};
 const NANO: f64 = 1e-9;
 
 /// The lines about request and response.
-pub(super) fn interactive(page: &Page) -> Vec<String> {
+pub(super) fn interactive(page: &RateText) -> Vec<String> {
     let Some(first) = page.verdict.interactive.first() else { return Vec::new() };
     let head = ["", "", "answers/s", "p50", "", "p90", "p99", "p99.9", "max", "n", "lost"]
         .map(str::to_owned);
@@ -56,7 +56,7 @@ fn interactive_row(name: &str, row: &InteractiveRow, unit: Unit) -> Vec<String> 
 }
 
 /// The lines about the paced stream.
-pub(super) fn udp(page: &Page) -> Vec<String> {
+pub(super) fn udp(page: &RateText) -> Vec<String> {
     let Some(first) = page.verdict.udp.first() else { return Vec::new() };
     let head = ["", "sent", "Mb/s", "", "lost %", "95 %", "drops", "copies", "reordered"];
     let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), 1);

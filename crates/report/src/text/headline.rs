@@ -4,14 +4,14 @@ use btu_stats::Means;
 use btu_studies::rate::{Obstacle, Rating};
 use btu_suite::cell::Load;
 
-use super::Page;
+use super::RateText;
 use super::rates::called;
 use crate::number::{NOTHING, count, duration};
 use crate::run_page::without_rating;
 use crate::sheet::{columns, wrap, wrap_at};
 use crate::unit::{rate, rate_with_ends};
 
-pub(super) fn lines(page: &Page) -> Vec<String> {
+pub(super) fn lines(page: &RateText) -> Vec<String> {
     let mut lines = first(page);
     lines.extend(per_load(page));
     lines.extend(made_of(page));
@@ -22,7 +22,7 @@ pub(super) fn lines(page: &Page) -> Vec<String> {
 
 /// `BTU rating  1234 Mb/s  (95 %: 1200 .. 1268)  quick profile, low confidence: 3 rows`, or another
 /// name of the result.
-fn first(page: &Page) -> Vec<String> {
+fn first(page: &RateText) -> Vec<String> {
     let words = page.verdict.title.words();
     let title = page.paint.title(words);
     let Some(rating) = &page.verdict.rating else {
@@ -51,7 +51,7 @@ fn first(page: &Page) -> Vec<String> {
 }
 
 /// Why it is only part of a rating, except for the rows that [`confidence`] counts.
-fn obstacles(page: &Page, rating: &Rating) -> String {
+fn obstacles(page: &RateText, rating: &Rating) -> String {
     let uncounted =
         |obstacle: &&Obstacle| **obstacle != Obstacle::Incomplete || rating.missing.is_empty();
     page.verdict
@@ -62,7 +62,7 @@ fn obstacles(page: &Page, rating: &Rating) -> String {
         .collect()
 }
 
-fn confidence(page: &Page, rating: &Rating) -> String {
+fn confidence(page: &RateText, rating: &Rating) -> String {
     if !rating.missing.is_empty() {
         let (missing, planned) = (rating.missing.len(), rating.cells_planned);
         return format!(", incomplete: {missing} of {planned} rows missing");
@@ -75,7 +75,7 @@ fn confidence(page: &Page, rating: &Rating) -> String {
 }
 
 /// The ratings of the loads, side by side.
-fn per_load(page: &Page) -> Vec<String> {
+fn per_load(page: &RateText) -> Vec<String> {
     let one = |load: Load, rating: Option<&Rating>| {
         let value = rating.map(|rating| rate(rating.btu_bits_per_second.value));
         format!("{} {}", called(load), value.as_deref().unwrap_or(NOTHING))
@@ -92,7 +92,7 @@ fn per_load(page: &Page) -> Vec<String> {
 }
 
 /// The scope of the mean, and the two other means.
-fn made_of(page: &Page) -> Vec<String> {
+fn made_of(page: &RateText) -> Vec<String> {
     let Some(rating) = &page.verdict.rating else { return Vec::new() };
     let form = if rating.btu_bits_per_second.interval.is_some() {
         format!(", interval between {}", count(rating.blocks_compared, "block"))
@@ -111,7 +111,7 @@ fn made_of(page: &Page) -> Vec<String> {
 }
 
 /// The rating by the paper's rule, where it applies.
-fn papers_rule(page: &Page) -> Vec<String> {
+fn papers_rule(page: &RateText) -> Vec<String> {
     let Some(btu) = &page.verdict.btu95 else { return Vec::new() };
     let means = |means: &Means| {
         let [geometric, arithmetic, harmonic] =
@@ -128,7 +128,7 @@ fn papers_rule(page: &Page) -> Vec<String> {
 }
 
 /// Which run this is.
-fn run(page: &Page) -> Vec<String> {
+fn run(page: &RateText) -> Vec<String> {
     let run = page.run;
     let what = [
         format!("run {}", run.id),
@@ -153,7 +153,7 @@ fn indented(text: &str) -> String {
     format!("{}{text}", " ".repeat(INDENT))
 }
 
-fn quiet(page: &Page, text: &str) -> Vec<String> {
+fn quiet(page: &RateText, text: &str) -> Vec<String> {
     let separator = if text.contains(GAP) { GAP } else { " " };
     let lines = wrap_at(text, separator, page.options.columns() - INDENT, 0);
     lines.iter().map(|line| indented(&page.paint.quiet(line))).collect()

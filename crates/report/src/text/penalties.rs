@@ -5,17 +5,17 @@ use btu_studies::rate::{Penalty, Side};
 use btu_suite::cell::{Component, Load};
 use btu_units::Bytes;
 
-use super::{Page, size_head};
+use super::{RateText, size_head};
 use crate::number::{NOTHING, or_dash, plus_minus, three_digits};
 use crate::sheet::Sheet;
 
 /// The host loads of the run.
-fn loads(page: &Page) -> Vec<Load> {
+fn loads(page: &RateText) -> Vec<Load> {
     page.verdict.penalties.by_load.iter().map(|of| of.load).collect()
 }
 
 /// By component: each network activity under each host activity, and the other way round.
-pub(super) fn slowdowns(page: &Page) -> Vec<String> {
+pub(super) fn slowdowns(page: &RateText) -> Vec<String> {
     let loads = loads(page);
     if page.verdict.penalties.by_load.iter().all(|of| of.network.is_none() && of.host.is_none()) {
         return Vec::new();
@@ -50,14 +50,14 @@ pub(super) fn slowdowns(page: &Page) -> Vec<String> {
     page.section("Slowdown", note, sheet.lines())
 }
 
-fn components(page: &Page) -> Vec<Component> {
+fn components(page: &RateText) -> Vec<Component> {
     let mut components: Vec<Component> =
         page.verdict.penalties.by_component.iter().map(|one| one.component).collect();
     components.dedup();
     components
 }
 
-fn slowdown(page: &Page, estimate: Option<Estimate>) -> String {
+fn slowdown(page: &RateText, estimate: Option<Estimate>) -> String {
     let Some(estimate) = estimate else { return NOTHING.to_owned() };
     let value = three_digits(estimate.value);
     if page.options.is_wide() {
@@ -68,12 +68,12 @@ fn slowdown(page: &Page, estimate: Option<Estimate>) -> String {
 }
 
 /// By message size: Table 2 of the paper.
-pub(super) fn seconds(page: &Page) -> Vec<String> {
+pub(super) fn seconds(page: &RateText) -> Vec<String> {
     let penalties = &page.verdict.penalties;
     if penalties.table.iter().all(|penalty| penalty.network.is_none() && penalty.host.is_none()) {
         return Vec::new();
     }
-    let unit = Unit::for_table(page);
+    let unit = TimeUnit::for_table(page);
     let sizes = page.messages();
     let head =
         [String::new(), String::new()].into_iter().chain(sizes.iter().map(|&size| size_head(size)));
@@ -100,7 +100,7 @@ pub(super) fn seconds(page: &Page) -> Vec<String> {
 }
 
 /// The sums of the columns.
-fn totals(page: &Page, unit: &Unit, sheet: &mut Sheet) {
+fn totals(page: &RateText, unit: &TimeUnit, sheet: &mut Sheet) {
     let totals = &page.verdict.penalties.totals;
     let sums: Vec<Option<(f64, f64)>> = page
         .messages()
@@ -116,7 +116,7 @@ fn totals(page: &Page, unit: &Unit, sheet: &mut Sheet) {
     }
 }
 
-fn find<'a>(page: &'a Page, message: Bytes, load: Load) -> Option<&'a Penalty> {
+fn find<'a>(page: &'a RateText, message: Bytes, load: Load) -> Option<&'a Penalty> {
     page.verdict
         .penalties
         .table
@@ -124,12 +124,12 @@ fn find<'a>(page: &'a Page, message: Bytes, load: Load) -> Option<&'a Penalty> {
         .find(|penalty| (penalty.message, penalty.load) == (message, load))
 }
 
-fn cell(page: &Page, unit: &Unit, side: Option<Side>) -> String {
+fn cell(page: &RateText, unit: &TimeUnit, side: Option<Side>) -> String {
     both(page, unit, side.map(|side| (side.clipped_seconds, side.signed_seconds)))
 }
 
 /// The clipped penalty and, if there is room and it differs, the signed one in parentheses.
-fn both(page: &Page, unit: &Unit, seconds: Option<(f64, f64)>) -> String {
+fn both(page: &RateText, unit: &TimeUnit, seconds: Option<(f64, f64)>) -> String {
     let clipped = unit.text(seconds.map(|(clipped, _)| clipped));
     if !page.options.is_wide() {
         return clipped;
@@ -140,13 +140,13 @@ fn both(page: &Page, unit: &Unit, seconds: Option<(f64, f64)>) -> String {
 }
 
 /// Seconds, or milliseconds if all values are short.
-struct Unit {
+struct TimeUnit {
     name: &'static str,
     per_second: f64,
 }
 
-impl Unit {
-    fn for_table(page: &Page) -> Self {
+impl TimeUnit {
+    fn for_table(page: &RateText) -> Self {
         let table = &page.verdict.penalties.table;
         let sides = table.iter().flat_map(|penalty| [penalty.network, penalty.host]).flatten();
         let longest = sides.map(|side| side.loaded_seconds).fold(0.0, f64::max);

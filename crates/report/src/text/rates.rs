@@ -5,12 +5,12 @@ use btu_studies::rate::{RateRow, Rating};
 use btu_suite::cell::{Component, Load};
 use btu_units::Bytes;
 
-use super::{MEGABIT, Page, size_head};
+use super::{MEGABIT, RateText, size_head};
 use crate::number::{or_dash, percent, plus_minus};
 use crate::sheet::Sheet;
 
 /// Component and load down, message size across.
-pub(super) fn lines(page: &Page) -> Vec<String> {
+pub(super) fn lines(page: &RateText) -> Vec<String> {
     if page.verdict.rates.iter().all(|rate| rate.goodput_bits_per_second.is_none()) {
         return Vec::new();
     }
@@ -37,7 +37,7 @@ const MARKS: usize = 2;
 const WIDE_MARKS: usize = 6;
 
 /// The meanings of the marks that occur.
-fn legend(page: &Page) -> String {
+fn legend(page: &RateText) -> String {
     let rates = &page.verdict.rates;
     let spread = page.options.is_wide().then(|| "± half the 95 % interval".to_owned());
     let low = rates.iter().any(|rate| rate.low_confidence && rate.repetitions > 0);
@@ -48,7 +48,7 @@ fn legend(page: &Page) -> String {
 }
 
 /// Components and loads in the order of the table.
-fn lines_of(page: &Page) -> Vec<(Component, Load)> {
+fn lines_of(page: &RateText) -> Vec<(Component, Load)> {
     let mut lines: Vec<(Component, Load)> =
         page.verdict.rates.iter().map(|rate| (rate.component, rate.load)).collect();
     lines.sort_unstable();
@@ -56,7 +56,7 @@ fn lines_of(page: &Page) -> Vec<(Component, Load)> {
     lines
 }
 
-fn first_load(page: &Page) -> Load {
+fn first_load(page: &RateText) -> Load {
     page.verdict.rates.iter().map(|rate| rate.load).min().unwrap_or(Load::Idle)
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn called(load: Load) -> String {
 }
 
 fn find<'a>(
-    page: &'a Page,
+    page: &'a RateText,
     component: Component,
     message: Bytes,
     load: Load,
@@ -77,24 +77,24 @@ fn find<'a>(
         .find(|rate| (rate.component, rate.message, rate.load) == (component, message, load))
 }
 
-fn cell(page: &Page, rate: Option<&RateRow>) -> String {
+fn cell(page: &RateText, rate: Option<&RateRow>) -> String {
     let goodput = rate.and_then(|rate| rate.goodput_bits_per_second);
     let low = rate.is_some_and(|rate| rate.low_confidence && rate.repetitions > 0);
     marked(page, goodput, low, rate.is_some_and(|rate| !rate.outliers.is_empty()))
 }
 
 /// Picks a rating of the message size with that index.
-type Choice = for<'a> fn(&'a Page, usize) -> Option<&'a Rating>;
+type Choice = for<'a> fn(&'a RateText, usize) -> Option<&'a Rating>;
 
-fn idle<'a>(page: &'a Page, size: usize) -> Option<&'a Rating> {
+fn idle<'a>(page: &'a RateText, size: usize) -> Option<&'a Rating> {
     page.verdict.per_size.get(size)?.idle.as_ref()
 }
 
-fn loaded<'a>(page: &'a Page, size: usize) -> Option<&'a Rating> {
+fn loaded<'a>(page: &'a RateText, size: usize) -> Option<&'a Rating> {
     page.verdict.per_size.get(size)?.rating.as_ref()
 }
 
-fn rated(page: &Page, rating: Option<&Rating>) -> String {
+fn rated(page: &RateText, rating: Option<&Rating>) -> String {
     marked(
         page,
         rating.map(|rating| rating.btu_bits_per_second),
@@ -105,7 +105,7 @@ fn rated(page: &Page, rating: Option<&Rating>) -> String {
 
 /// The value in Mb/s, its interval if there is room, and its marks; the part behind the value has a
 /// fixed width.
-fn marked(page: &Page, estimate: Option<Estimate>, low: bool, outliers: bool) -> String {
+fn marked(page: &RateText, estimate: Option<Estimate>, low: bool, outliers: bool) -> String {
     let value = or_dash(estimate.map(|estimate| estimate.value / MEGABIT));
     let (low, outliers) = (if low { '?' } else { ' ' }, if outliers { '*' } else { ' ' });
     if page.options.is_wide() {

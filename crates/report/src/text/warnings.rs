@@ -1,6 +1,6 @@
 //! The warnings about a result: short near the top, in full at the end.
 
-use super::Page;
+use super::RateText;
 use crate::number::count;
 use crate::sheet::wrap;
 
@@ -8,7 +8,7 @@ use crate::sheet::wrap;
 const NOTED: &str = "seen during the run";
 
 /// One line that names the reasons.
-pub(super) fn summary(page: &Page) -> Vec<String> {
+pub(super) fn summary(page: &RateText) -> Vec<String> {
     let warnings = page.verdict.warnings.iter().map(|warning| warning.cause.title());
     let titles: Vec<&str> = page.run.notes.iter().map(|_| NOTED).chain(warnings).collect();
     if titles.is_empty() {
@@ -19,7 +19,7 @@ pub(super) fn summary(page: &Page) -> Vec<String> {
 }
 
 /// Each warning with its observation and its advice.
-pub(super) fn lines(page: &Page) -> Vec<String> {
+pub(super) fn lines(page: &RateText) -> Vec<String> {
     let warnings = &page.verdict.warnings;
     if warnings.is_empty() && page.run.notes.is_empty() {
         return Vec::new();

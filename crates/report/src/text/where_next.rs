@@ -2,9 +2,9 @@
 
 use btu_studies::rate::Cause;
 
-use super::Page;
+use super::RateText;
 
-pub(super) fn lines(page: &Page) -> Vec<String> {
+pub(super) fn lines(page: &RateText) -> Vec<String> {
     let run = page.run;
     let mut commands = vec![
         (format!("btu show {}", run.id), "this again, from what is stored"),

@@ -4,10 +4,10 @@ use btu_model::predict::{Occupation, PacketSizes, SegmentPrediction};
 use btu_network::SharedEthernet;
 use rust_xlsxwriter::XlsxError;
 
-use super::page::Page;
+use super::page::SheetBuilder;
 use super::server::{Book, Formula, Load, Solved};
 use super::sizes::cell_name;
-use super::value::Value;
+use super::value::SheetValue;
 
 const ABOUT: &str = "CSMA/CD mean delay, of the kind of Lam, Computer Networks 4 (1980). Yellow cells may be changed.";
 
@@ -18,8 +18,8 @@ pub(super) fn sheet(
     segment: &SegmentPrediction,
     cable: &SharedEthernet,
     sizes: PacketSizes,
-) -> Result<(Page, Solved), XlsxError> {
-    let mut page = Page::new(sheet, &format!("Shared Ethernet {}", segment.name), ABOUT)?;
+) -> Result<(SheetBuilder, Solved), XlsxError> {
+    let mut page = SheetBuilder::new(sheet, &format!("Shared Ethernet {}", segment.name), ABOUT)?;
     let name = |what: &str| cell_name(&["segment", &segment.name, what]);
     let rate = page.input("Rate, R", "bit/s", segment.rate_bits_per_second, &name("rate"))?;
     let note = format!(
@@ -52,13 +52,13 @@ pub(super) fn sheet(
 
 /// The lines of the formula; `beyond` is left to the caller.
 fn delay(
-    page: &mut Page,
+    page: &mut SheetBuilder,
     load: &Load,
-    rate: &Value,
-    tau: &Value,
-    alike: &Value,
+    rate: &SheetValue,
+    tau: &SheetValue,
+    alike: &SheetValue,
 ) -> Result<Formula, XlsxError> {
-    let (lambda, mean, e) = (&load.frames, &load.mean, Value::e());
+    let (lambda, mean, e) = (&load.frames, &load.mean, SheetValue::e());
     let square = alike.above(0.5, &(mean * mean), &load.mean_square);
     let square = page.computed("E[X^2] used", "s^2", &square)?;
     let s1 = page.computed("S1 = E[X] + tau (1 + 2 e)", "s", &(mean + tau * (1.0 + 2.0 * &e)))?;
@@ -72,15 +72,15 @@ fn delay(
     let saved = saved(page, load, rate, tau, alike)?;
     let queueing = lambda * &s2 / (2.0 * (1.0 - &used));
     let delay = mean + tau + (2.0 * &e + 1.0) * tau + queueing - saved;
-    let delay = delay.unless_saturated(&used, &Value::constant(1.0));
+    let delay = delay.unless_saturated(&used, &SheetValue::constant(1.0));
     let delay = page.computed(
         "D",
         "s; E[X] + tau + (2e+1) tau + lambda S2 / (2 (1 - lambda S1)) - saved",
         &delay,
     )?;
     let share = load.own_share(rate);
-    let capacity = lambda.above(0.0, &(share * mean / &s1), &Value::constant(1.0));
-    let none = Value::constant(0.0);
+    let capacity = lambda.above(0.0, &(share * mean / &s1), &SheetValue::constant(1.0));
+    let none = SheetValue::constant(0.0);
     Ok(Formula {
         name: String::new(),
         alike: 1.0,
@@ -94,12 +94,12 @@ fn delay(
 
 /// The time that a frame saves when no other station contends.
 fn saved(
-    page: &mut Page,
+    page: &mut SheetBuilder,
     load: &Load,
-    rate: &Value,
-    tau: &Value,
-    alike: &Value,
-) -> Result<Value, XlsxError> {
+    rate: &SheetValue,
+    tau: &SheetValue,
+    alike: &SheetValue,
+) -> Result<SheetValue, XlsxError> {
     let lambda = &load.frames;
     let slot = page.computed("2 lambda tau", "", &(2.0 * lambda * tau))?;
     // Subtracting from one loses the digits of a small argument; the series has them all below a
@@ -122,9 +122,14 @@ fn saved(
 }
 
 /// F(lambda), the Laplace transform of X: a line for each kind, and the mean weighted by frames.
-fn laplace(page: &mut Page, load: &Load, rate: &Value, alike: &Value) -> Result<Value, XlsxError> {
+fn laplace(
+    page: &mut SheetBuilder,
+    load: &Load,
+    rate: &SheetValue,
+    alike: &SheetValue,
+) -> Result<SheetValue, XlsxError> {
     let lambda = &load.frames;
-    let mut sum = Value::constant(0.0);
+    let mut sum = SheetValue::constant(0.0);
     for kind in &load.kinds {
         let own = if kind.occupied.exponential {
             1.0 / (1.0 + lambda * &kind.mean)
@@ -135,7 +140,7 @@ fn laplace(page: &mut Page, load: &Load, rate: &Value, alike: &Value) -> Result<
         let own = page.computed("E[EXP(-lambda X)] of one kind, in the order above", "", &own)?;
         sum = sum + &kind.frames * own;
     }
-    let mixed = lambda.above(0.0, &(sum / lambda), &Value::constant(1.0));
+    let mixed = lambda.above(0.0, &(sum / lambda), &SheetValue::constant(1.0));
     let fixed = (0.0 - lambda * &load.mean).exp();
     page.computed(
         "F(lambda) = E[EXP(-lambda X)]",

@@ -4,10 +4,10 @@ use btu_model::predict::{LinePrediction, Occupation, SegmentPrediction};
 use btu_network::{Direction, Link, Star};
 use rust_xlsxwriter::XlsxError;
 
-use super::page::Page;
+use super::page::SheetBuilder;
 use super::server::{Book, Formula, Solved};
 use super::sizes::cell_name;
-use super::value::{Column, Value};
+use super::value::{SheetColumn, SheetValue};
 
 const ABOUT: &str = "M/G/1 (Pollaczek and Khinchine; Kleinrock, Queueing Systems I, 1975) in each direction. Yellow cells may be changed.";
 
@@ -17,8 +17,8 @@ pub(super) fn link(
     sheet: &str,
     link: &Link,
     directions: &[LinePrediction],
-) -> Result<(Page, Vec<Solved>), XlsxError> {
-    let mut page = Page::new(sheet, &format!("Link {}", link.name), ABOUT)?;
+) -> Result<(SheetBuilder, Vec<Solved>), XlsxError> {
+    let mut page = SheetBuilder::new(sheet, &format!("Link {}", link.name), ABOUT)?;
     let ways = [&link.forth, &link.back];
     let solved =
         directions.iter().zip(ways).map(|(line, way)| block(book, &mut page, line, way, None));
@@ -32,8 +32,8 @@ pub(super) fn star(
     sheet: &str,
     segment: &SegmentPrediction,
     star: &Star,
-) -> Result<(Page, Vec<Solved>, Whole), XlsxError> {
-    let mut page = Page::new(sheet, &format!("Star {}", segment.name), ABOUT)?;
+) -> Result<(SheetBuilder, Vec<Solved>, Whole), XlsxError> {
+    let mut page = SheetBuilder::new(sheet, &format!("Star {}", segment.name), ABOUT)?;
     let name = cell_name(&["segment", &segment.name, "latency"]);
     let latency = page.input("Latency of the switch", "s", star.latency.seconds(), &name)?;
     let mut solved = Vec::new();
@@ -49,28 +49,28 @@ pub(super) fn star(
 /// A star seen as one.
 #[derive(Debug)]
 pub(super) struct Whole {
-    pub(super) frames: Value,
-    pub(super) data: Value,
-    pub(super) used: Value,
-    pub(super) delay: Value,
+    pub(super) frames: SheetValue,
+    pub(super) data: SheetValue,
+    pub(super) used: SheetValue,
+    pub(super) delay: SheetValue,
 }
 
 /// Every frame comes in by one line of a star and goes out by another.
 fn whole(
-    page: &mut Page,
+    page: &mut SheetBuilder,
     segment: &SegmentPrediction,
     solved: &[Solved],
 ) -> Result<Whole, XlsxError> {
-    let none = Value::constant(0.0);
+    let none = SheetValue::constant(0.0);
     let entering = solved.iter().zip(&segment.lines).filter(|(_, line)| line.name.ends_with(" up"));
     let frames = entering.fold(none.clone(), |sum, (line, _)| sum + line.alike * &line.frames);
     let spent = solved.iter().fold(none.clone(), |sum, line| {
         sum + line.frames.above(0.0, &(line.alike * &line.frames * &line.delay), &none)
     });
-    let largest = |of: fn(&Solved) -> &Value| {
+    let largest = |of: fn(&Solved) -> &SheetValue| {
         let cells: Vec<&str> = solved.iter().map(|line| of(line).text.as_str()).collect();
         let numbers = solved.iter().map(|line| of(line).number).chain([0.0]).collect();
-        Column { text: [cells, vec!["0"]].concat().join(","), numbers }.largest()
+        SheetColumn { text: [cells, vec!["0"]].concat().join(","), numbers }.largest()
     };
     page.heading("The whole star")?;
     let frames = page.computed("Packets", "1/s, each counted once", &frames)?;
@@ -93,10 +93,10 @@ fn whole(
 /// One direction of a line. `latency` is the switch's, spent before the queue.
 fn block(
     book: &Book,
-    page: &mut Page,
+    page: &mut SheetBuilder,
     line: &LinePrediction,
     way: &Direction,
-    latency: Option<&Value>,
+    latency: Option<&SheetValue>,
 ) -> Result<Solved, XlsxError> {
     page.heading(&line.name)?;
     if line.alike > 1 {
@@ -110,7 +110,7 @@ fn block(
     let load = book.load(page, &line.kinds, occupation, &rate)?;
     page.heading("The formula")?;
     let waiting = &load.second / (2.0 * (1.0 - &load.busy));
-    let waiting = waiting.unless_saturated(&load.busy, &Value::constant(1.0));
+    let waiting = waiting.unless_saturated(&load.busy, &SheetValue::constant(1.0));
     let waiting = page.computed("W = lambda E[X^2] / (2 (1 - rho))", "s", &waiting)?;
     let pipelined = match latency {
         Some(latency) => &propagation + latency,

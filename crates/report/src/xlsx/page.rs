@@ -2,7 +2,7 @@
 
 use rust_xlsxwriter::{Color, Format, FormatBorder, Formula, Worksheet, XlsxError};
 
-use super::value::{Column, Value};
+use super::value::{SheetColumn, SheetValue};
 
 /// The formats of cells.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ struct Styles {
 }
 
 /// A sheet during its construction.
-pub(super) struct Page {
+pub(super) struct SheetBuilder {
     pub(super) sheet: Worksheet,
     name: String,
     styles: Styles,
@@ -26,14 +26,14 @@ pub(super) struct Page {
 
 /// A table during its construction: its first row, and its columns so far.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct TableBuilder {
     first: u32,
     columns: Vec<Vec<f64>>,
 }
 
 /// The content of a table's cell.
 #[derive(Debug, Clone)]
-pub(super) enum Cell {
+pub(super) enum SheetCell {
     /// A worker sent a message.
     Label(String),
     /// A number that users may change, with its name.
@@ -41,10 +41,10 @@ pub(super) enum Cell {
     /// A number that follows from the drawing.
     Drawn(f64),
     /// A cell with a formula.
-    Formula(Value),
+    Formula(SheetValue),
 }
 
-impl Page {
+impl SheetBuilder {
     /// An empty sheet of this name.
     pub(super) fn new(name: &str, title: &str, about: &str) -> Result<Self, XlsxError> {
         let mut sheet = Worksheet::new();
@@ -95,9 +95,9 @@ impl Page {
         unit: &str,
         number: f64,
         name: &str,
-    ) -> Result<Value, XlsxError> {
+    ) -> Result<SheetValue, XlsxError> {
         self.words(label, unit)?;
-        let value = self.put(1, Cell::Input(number, name.to_owned()))?;
+        let value = self.put(1, SheetCell::Input(number, name.to_owned()))?;
         self.row += 1;
         Ok(value)
     }
@@ -124,9 +124,9 @@ impl Page {
         label: &str,
         unit: &str,
         number: f64,
-    ) -> Result<Value, XlsxError> {
+    ) -> Result<SheetValue, XlsxError> {
         self.words(label, unit)?;
-        let value = self.put(1, Cell::Drawn(number))?;
+        let value = self.put(1, SheetCell::Drawn(number))?;
         self.row += 1;
         Ok(value)
     }
@@ -136,10 +136,10 @@ impl Page {
         &mut self,
         label: &str,
         unit: &str,
-        value: &Value,
-    ) -> Result<Value, XlsxError> {
+        value: &SheetValue,
+    ) -> Result<SheetValue, XlsxError> {
         self.words(label, unit)?;
-        let value = self.put(1, Cell::Formula(value.clone()))?;
+        let value = self.put(1, SheetCell::Formula(value.clone()))?;
         self.row += 1;
         Ok(value)
     }
@@ -159,20 +159,20 @@ impl Page {
     }
 
     /// The head of a table.
-    pub(super) fn table(&mut self, head: &[&str]) -> Result<Table, XlsxError> {
+    pub(super) fn table(&mut self, head: &[&str]) -> Result<TableBuilder, XlsxError> {
         for (column, text) in head.iter().enumerate() {
             self.sheet.write_with_format(self.row, column as u16, *text, &self.styles.heading)?;
         }
         self.row += 1;
-        Ok(Table { first: self.row, columns: vec![Vec::new(); head.len()] })
+        Ok(TableBuilder { first: self.row, columns: vec![Vec::new(); head.len()] })
     }
 
     /// A row of a table; its values.
     pub(super) fn row(
         &mut self,
-        table: &mut Table,
-        cells: Vec<Cell>,
-    ) -> Result<Vec<Value>, XlsxError> {
+        table: &mut TableBuilder,
+        cells: Vec<SheetCell>,
+    ) -> Result<Vec<SheetValue>, XlsxError> {
         let mut values = Vec::with_capacity(cells.len());
         for (column, cell) in cells.into_iter().enumerate() {
             let value = self.put(column as u16, cell)?;
@@ -184,25 +184,25 @@ impl Page {
     }
 
     /// A column of a table; of one without rows an empty cell.
-    pub(super) fn column(&self, table: &Table, number: u16) -> Column {
+    pub(super) fn column(&self, table: &TableBuilder, number: u16) -> SheetColumn {
         let numbers = table.columns[usize::from(number)].clone();
         let last = table.first + (numbers.len() as u32).max(1) - 1;
         let letter = letter(number);
         let text = format!("'{}'!${letter}${}:${letter}${}", self.name, table.first + 1, last + 1);
-        Column { text, numbers }
+        SheetColumn { text, numbers }
     }
 
     /// The column of a table with its first row this number of lines below the next one.
-    pub(super) fn column_below(&self, column: u16, lines: u32, numbers: Vec<f64>) -> Column {
+    pub(super) fn column_below(&self, column: u16, lines: u32, numbers: Vec<f64>) -> SheetColumn {
         let first = self.row + lines + 1;
         let last = first + (numbers.len() as u32).max(1) - 1;
         let letter = letter(column);
-        Column { text: format!("'{}'!${letter}${first}:${letter}${last}", self.name), numbers }
+        SheetColumn { text: format!("'{}'!${letter}${first}:${letter}${last}", self.name), numbers }
     }
 
     /// The row of the next cell, so that a formula can refer to its own row.
-    pub(super) fn next_cell(&self, column: u16, number: f64) -> Value {
-        Value::new(self.reference(self.row, column), number)
+    pub(super) fn next_cell(&self, column: u16, number: f64) -> SheetValue {
+        SheetValue::new(self.reference(self.row, column), number)
     }
 
     fn words(&mut self, label: &str, unit: &str) -> Result<(), XlsxError> {
@@ -211,25 +211,25 @@ impl Page {
         Ok(())
     }
 
-    fn put(&mut self, column: u16, cell: Cell) -> Result<Value, XlsxError> {
+    fn put(&mut self, column: u16, cell: SheetCell) -> Result<SheetValue, XlsxError> {
         let (row, reference) = (self.row, self.reference(self.row, column));
         match cell {
-            Cell::Label(text) => {
+            SheetCell::Label(text) => {
                 self.sheet.write(row, column, text)?;
-                Ok(Value::new(reference, 0.0))
+                Ok(SheetValue::new(reference, 0.0))
             }
-            Cell::Input(number, name) => {
+            SheetCell::Input(number, name) => {
                 self.sheet.write_with_format(row, column, number, &self.styles.input)?;
                 if !name.is_empty() {
                     self.names.push((name, reference.clone()));
                 }
-                Ok(Value::new(reference, number))
+                Ok(SheetValue::new(reference, number))
             }
-            Cell::Drawn(number) => {
+            SheetCell::Drawn(number) => {
                 self.sheet.write_with_format(row, column, number, &self.styles.note)?;
-                Ok(Value::new(reference, number))
+                Ok(SheetValue::new(reference, number))
             }
-            Cell::Formula(value) => {
+            SheetCell::Formula(value) => {
                 let result = if value.number.is_nan() {
                     "saturated".to_owned()
                 } else {
@@ -240,7 +240,7 @@ impl Page {
                 self.sheet.write_formula_with_format(row, column, formula, &self.styles.result)?;
                 let may_be_word = guarded.contains("\"saturated\"");
                 let words = if may_be_word { vec![reference.clone()] } else { Vec::new() };
-                Ok(Value { words, ..Value::new(reference, value.number) })
+                Ok(SheetValue { words, ..SheetValue::new(reference, value.number) })
             }
         }
     }

@@ -4,32 +4,35 @@ use btu_model::predict::{Occupation, RingUse, SegmentPrediction};
 use btu_network::{Fddi, Service, TokenRing};
 use rust_xlsxwriter::XlsxError;
 
-use super::page::Page;
+use super::page::SheetBuilder;
 use super::server::{Book, Formula, Load, Solved};
 use super::sizes::cell_name;
-use super::value::Value;
+use super::value::SheetValue;
 
 /// How frames are sent when the token comes, as cells.
-struct Turn {
+struct TokenService {
     /// 1 with gated service or one frame a turn, -1 with exhaustive service.
-    sign: Value,
+    sign: SheetValue,
     /// 1 with one frame a turn, else 0.
-    one: Value,
+    one: SheetValue,
     /// Frames that a station may send for each token.
-    kept: Value,
+    kept: SheetValue,
 }
 
 /// A ring's own cells.
 struct Ring {
     /// Stations that send.
-    senders: Value,
-    latency: Value,
+    senders: SheetValue,
+    latency: SheetValue,
     /// The share of the ring from sender to receiver.
-    way: Value,
+    way: SheetValue,
 }
 
 /// The stations that send, and the way of their frames.
-fn used(page: &mut Page, segment: &SegmentPrediction) -> Result<[Value; 2], XlsxError> {
+fn used(
+    page: &mut SheetBuilder,
+    segment: &SegmentPrediction,
+) -> Result<[SheetValue; 2], XlsxError> {
     let RingUse { senders, way } =
         segment.ring.unwrap_or(RingUse { senders: segment.stations, way: 0.5 });
     let name = |what: &str| cell_name(&["segment", &segment.name, what]);
@@ -45,9 +48,9 @@ pub(super) fn token_ring(
     sheet: &str,
     segment: &SegmentPrediction,
     ring: &TokenRing,
-) -> Result<(Page, Solved), XlsxError> {
+) -> Result<(SheetBuilder, Solved), XlsxError> {
     let about = "Symmetric polling: Takagi (1986); Bux, IEEE Transactions on Communications (1981). Yellow cells may be changed.";
-    let mut page = Page::new(sheet, &format!("Token ring {}", segment.name), about)?;
+    let mut page = SheetBuilder::new(sheet, &format!("Token ring {}", segment.name), about)?;
     let name = |what: &str| cell_name(&["segment", &segment.name, what]);
     let rate = page.input("Rate, R", "bit/s", segment.rate_bits_per_second, &name("rate"))?;
     let stations = page.input("Stations, N", "", f64::from(segment.stations), &name("stations"))?;
@@ -84,7 +87,7 @@ pub(super) fn token_ring(
     let kept = kept(&word, &holding, &load);
     let kept =
         page.computed("Frames for each token", "at most, with all stations sending", &kept)?;
-    let turn = Turn { kept, ..word.turn };
+    let turn = TokenService { kept, ..word.turn };
     let ring = Ring { senders, latency, way };
     let formula = polling(&mut page, &load, &rate, &ring, &turn, Some(&early))?;
     let formula = Formula { name: segment.name.clone(), ..formula };
@@ -109,13 +112,13 @@ const ENDLESS: f64 = 1e9;
 /// A turn, and the cell with its name.
 struct Word {
     cell: String,
-    turn: Turn,
+    turn: TokenService,
 }
 
 /// Frames that a station may send for each token: one, two that wait with gated service, or those
 /// that end within the holding time. Of sizes that differ the last that would not fit leaves half
 /// of its mean excess unused.
-fn kept(word: &Word, holding: &Value, load: &Load) -> Value {
+fn kept(word: &Word, holding: &SheetValue, load: &Load) -> SheetValue {
     let (mean, square) = (load.mean.number, load.mean_square.number);
     let (m, q, h) = (&load.mean.text, &load.mean_square.text, &holding.text);
     let differs = square > mean * mean * (1.0 + 1e-9);
@@ -139,10 +142,15 @@ fn kept(word: &Word, holding: &Value, load: &Load) -> Value {
         "IF({m}>0,MAX(1,IF({q}>{m}^2*(1+1E-9),{h}/{m}-{q}/(2*{m}^2),INT({h}/{m}+1E-9))),1)"
     );
     let cell = &word.cell;
-    Value::new(format!("IF({cell}=\"one\",1,IF({cell}=\"gated\",2,{many}))"), frames)
+    SheetValue::new(format!("IF({cell}=\"one\",1,IF({cell}=\"gated\",2,{many}))"), frames)
 }
 
-fn page_turn(page: &mut Page, one: bool, gated: bool, name: &str) -> Result<Word, XlsxError> {
+fn page_turn(
+    page: &mut SheetBuilder,
+    one: bool,
+    gated: bool,
+    name: &str,
+) -> Result<Word, XlsxError> {
     let word = if one {
         "one"
     } else if gated {
@@ -153,23 +161,23 @@ fn page_turn(page: &mut Page, one: bool, gated: bool, name: &str) -> Result<Word
     let note = "one (frame a turn), gated or exhaustive; a holding time of two full frames and more counts as exhaustive";
     let word_cell =
         page.input_word("What a station sends when the token comes", note, word, name)?;
-    let sign = Value::new(
+    let sign = SheetValue::new(
         format!("IF({word_cell}=\"exhaustive\",-1,1)"),
         if one || gated { 1.0 } else { -1.0 },
     );
-    let one = Value::new(format!("IF({word_cell}=\"one\",1,0)"), f64::from(u8::from(one)));
-    Ok(Word { cell: word_cell, turn: Turn { sign, one, kept: Value::constant(1.0) } })
+    let one = SheetValue::new(format!("IF({word_cell}=\"one\",1,0)"), f64::from(u8::from(one)));
+    Ok(Word { cell: word_cell, turn: TokenService { sign, one, kept: SheetValue::constant(1.0) } })
 }
 
 /// `W = (lambda E[X^2] + R_L (1 +- rho/N)) / (2 (1 - rho - lambda R_L/N))`, the last term with one
 /// frame a turn only.
 fn polling(
-    page: &mut Page,
+    page: &mut SheetBuilder,
     load: &Load,
-    rate: &Value,
+    rate: &SheetValue,
     ring: &Ring,
-    turn: &Turn,
-    early: Option<&Value>,
+    turn: &TokenService,
+    early: Option<&SheetValue>,
 ) -> Result<Formula, XlsxError> {
     let (lambda, latency) = (&load.frames, &ring.latency);
     let (mean, square) = match early {
@@ -191,12 +199,12 @@ fn polling(
     let used = page.computed("Share of a full ring", "stable below 1", &(lambda * &full))?;
     let walk = latency * (1.0 + &turn.sign * &rho / &ring.senders);
     let waiting = (lambda * &square + walk) / (2.0 * (1.0 - &rho - lambda * &hop));
-    let waiting = waiting.unless_saturated(&used, &Value::constant(1.0));
+    let waiting = waiting.unless_saturated(&used, &SheetValue::constant(1.0));
     let note = "s; (lambda E[X^2] + R_L (1 - rho/n, or + unless exhaustive)) / (2 (1 - rho - lambda walk))";
     let waiting = page.computed("W", note, &waiting)?;
     let capacity = load.own_share(rate) * &load.mean / &full;
-    let capacity = lambda.above(0.0, &capacity, &Value::constant(1.0));
-    let pipelined = Value::constant(0.0);
+    let capacity = lambda.above(0.0, &capacity, &SheetValue::constant(1.0));
+    let pipelined = SheetValue::constant(0.0);
     Ok(Formula {
         name: String::new(),
         alike: 1.0,
@@ -211,14 +219,14 @@ fn polling(
 /// Mean and mean square of the time for which a frame occupies the ring: its time, or the ring's
 /// latency where the token waits for it.
 fn served(
-    page: &mut Page,
+    page: &mut SheetBuilder,
     load: &Load,
-    rate: &Value,
-    latency: &Value,
-    early: &Value,
-) -> Result<(Value, Value), XlsxError> {
+    rate: &SheetValue,
+    latency: &SheetValue,
+    early: &SheetValue,
+) -> Result<(SheetValue, SheetValue), XlsxError> {
     let scale = 1.0 / rate;
-    let mut sums = [Value::constant(0.0), Value::constant(0.0)];
+    let mut sums = [SheetValue::constant(0.0), SheetValue::constant(0.0)];
     for kind in &load.kinds {
         for (sum, power) in sums.iter_mut().zip([1, 2]) {
             let own =
@@ -232,8 +240,8 @@ fn served(
         }
     }
     let [mean, square] = sums;
-    let none = Value::constant(0.0);
-    let weighed = |sum: Value| load.frames.above(0.0, &(sum / &load.frames), &none);
+    let none = SheetValue::constant(0.0);
+    let weighed = |sum: SheetValue| load.frames.above(0.0, &(sum / &load.frames), &none);
     let mean = page.computed("E[X] used", "s", &early.above(0.5, &load.mean, &weighed(mean)))?;
     let square = page.computed(
         "E[X^2] used",
@@ -249,9 +257,9 @@ pub(super) fn fddi(
     sheet: &str,
     segment: &SegmentPrediction,
     ring: &Fddi,
-) -> Result<(Page, Solved), XlsxError> {
+) -> Result<(SheetBuilder, Solved), XlsxError> {
     let about = "Exhaustive polling (Takagi 1986) below Jain's (1990) efficiency. Yellow cells may be changed.";
-    let mut page = Page::new(sheet, &format!("FDDI {}", segment.name), about)?;
+    let mut page = SheetBuilder::new(sheet, &format!("FDDI {}", segment.name), about)?;
     let name = |what: &str| cell_name(&["segment", &segment.name, what]);
     let rate = page.input("Rate, R", "bit/s", segment.rate_bits_per_second, &name("rate"))?;
     let stations = page.input("Stations, N", "", f64::from(segment.stations), &name("stations"))?;
@@ -274,7 +282,7 @@ pub(super) fn fddi(
         page.computed("Latency of the ring, D", "s; at least the token's 88 bits", &latency)?;
     let [senders, way] = used(&mut page, segment)?;
     let efficiency = &senders * (&target - &latency) / (&senders * &target + &latency);
-    let efficiency = (&target - &latency).above(0.0, &efficiency, &Value::constant(0.0));
+    let efficiency = (&target - &latency).above(0.0, &efficiency, &SheetValue::constant(0.0));
     let efficiency =
         page.computed("Efficiency, n (T - D) / (n T + D)", "share of the rate", &efficiency)?;
     page.computed(
@@ -285,16 +293,16 @@ pub(super) fn fddi(
     let ring = Ring { senders, latency, way };
     let load = book.load(&mut page, &segment.kinds, Occupation::FDDI, &rate)?;
     page.heading("The formula")?;
-    let turn = Turn {
-        sign: Value::constant(-1.0),
-        one: Value::constant(0.0),
-        kept: Value::constant(ENDLESS),
+    let turn = TokenService {
+        sign: SheetValue::constant(-1.0),
+        one: SheetValue::constant(0.0),
+        kept: SheetValue::constant(ENDLESS),
     };
     let formula = polling(&mut page, &load, &rate, &ring, &turn, None)?;
     let waiting = formula.waiting.unless_saturated(&load.busy, &efficiency);
-    let used = &load.busy / efficiency.max(&Value::constant(1e-9));
+    let used = &load.busy / efficiency.max(&SheetValue::constant(1e-9));
     let capacity = load.own_share(&rate) * &efficiency;
-    let capacity = load.frames.above(0.0, &capacity, &Value::constant(1.0));
+    let capacity = load.frames.above(0.0, &capacity, &SheetValue::constant(1.0));
     let formula = Formula { name: segment.name.clone(), waiting, capacity, used, ..formula };
     let solved = load.results(&mut page, &rate, formula)?;
     Ok((page, solved))

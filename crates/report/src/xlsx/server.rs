@@ -3,11 +3,11 @@
 use btu_model::predict::{FrameKind, Occupation};
 use rust_xlsxwriter::XlsxError;
 
-use super::page::{Cell, Page, Table};
+use super::page::{SheetBuilder, SheetCell, TableBuilder};
 use super::sizes::{ClassCells, Occupied};
 use super::structure::Structure;
 use super::traffic::FlowCells;
-use super::value::Value;
+use super::value::SheetValue;
 
 /// The cells to which submodels refer.
 pub(super) struct Book<'a> {
@@ -18,31 +18,31 @@ pub(super) struct Book<'a> {
 
 /// The frames that pass a submodel: their table and sums over all frames of a second.
 pub(super) struct Load<'a> {
-    pub(super) kinds: Vec<Kind<'a>>,
+    pub(super) kinds: Vec<FrameClass<'a>>,
     /// The number of frames per second.
-    pub(super) frames: Value,
+    pub(super) frames: SheetValue,
     /// Own bits per second.
-    pub(super) own: Value,
+    pub(super) own: SheetValue,
     /// Seconds that they occupy.
-    pub(super) busy: Value,
+    pub(super) busy: SheetValue,
     /// Sum of the squares of these.
-    pub(super) second: Value,
+    pub(super) second: SheetValue,
     /// Mean seconds that a frame occupies, 0 without frames.
-    pub(super) mean: Value,
+    pub(super) mean: SheetValue,
     /// Mean of the squares of these.
-    pub(super) mean_square: Value,
+    pub(super) mean_square: SheetValue,
 }
 
 /// Frames of a class at a submodel.
 #[derive(Clone)]
-pub(super) struct Kind<'a> {
+pub(super) struct FrameClass<'a> {
     pub(super) class: usize,
     /// How many pass for each that the flow sends.
     pub(super) passes: f64,
     /// The number of frames per second.
-    pub(super) frames: Value,
+    pub(super) frames: SheetValue,
     /// Mean seconds that one occupies the submodel.
-    pub(super) mean: Value,
+    pub(super) mean: SheetValue,
     pub(super) occupied: &'a Occupied,
 }
 
@@ -53,34 +53,34 @@ pub(super) struct Solved {
     pub(super) name: String,
     /// The classes, the passages for each frame that is sent, and the mean seconds for which a
     /// frame occupies it.
-    pub(super) kinds: Vec<(usize, f64, Value)>,
+    pub(super) kinds: Vec<(usize, f64, SheetValue)>,
     /// The number of equal submodels.
     pub(super) alike: f64,
     /// The number of frames per second.
-    pub(super) frames: Value,
+    pub(super) frames: SheetValue,
     /// Share of time in frames' own bits.
-    pub(super) data: Value,
+    pub(super) data: SheetValue,
     /// Share of time in everything.
-    pub(super) used: Value,
+    pub(super) used: SheetValue,
     /// The largest share of time in frames' own bits.
-    pub(super) capacity: Value,
-    pub(super) waiting: Value,
+    pub(super) capacity: SheetValue,
+    pub(super) waiting: SheetValue,
     /// From a frame's last bit at the sender to the receiver, the gap taken off.
-    pub(super) beyond: Value,
+    pub(super) beyond: SheetValue,
     /// The part of `beyond` for which the next frame need not wait.
-    pub(super) pipelined: Value,
+    pub(super) pipelined: SheetValue,
     /// Mean delay of all frames.
-    pub(super) delay: Value,
+    pub(super) delay: SheetValue,
 }
 
 impl<'a> Book<'a> {
     /// The table of the passing frames, and its sums. `rate` is the medium's in bits per second.
     pub(super) fn load(
         &self,
-        page: &mut Page,
+        page: &mut SheetBuilder,
         kinds: &[FrameKind],
         occupation: Occupation,
-        rate: &Value,
+        rate: &SheetValue,
     ) -> Result<Load<'a>, XlsxError> {
         page.heading("What passes")?;
         let head =
@@ -94,15 +94,15 @@ impl<'a> Book<'a> {
             let values = page.row(
                 &mut table,
                 vec![
-                    Cell::Label(self.structure.classes[class].label.clone()),
-                    Cell::Drawn(passes),
-                    Cell::Formula(total * passing),
-                    Cell::Formula(self.classes[class].own_bits.clone()),
-                    Cell::Formula(&occupied.mean / rate),
-                    Cell::Formula(&occupied.second / (rate * rate)),
+                    SheetCell::Label(self.structure.classes[class].label.clone()),
+                    SheetCell::Drawn(passes),
+                    SheetCell::Formula(total * passing),
+                    SheetCell::Formula(self.classes[class].own_bits.clone()),
+                    SheetCell::Formula(&occupied.mean / rate),
+                    SheetCell::Formula(&occupied.second / (rate * rate)),
                 ],
             )?;
-            rows.push(Kind {
+            rows.push(FrameClass {
                 class,
                 passes,
                 frames: values[2].clone(),
@@ -111,17 +111,21 @@ impl<'a> Book<'a> {
             });
         }
         if rows.is_empty() {
-            let empty = ["nothing".to_owned()].map(Cell::Label).to_vec();
-            let zeros = (0..5).map(|_| Cell::Drawn(0.0));
+            let empty = ["nothing".to_owned()].map(SheetCell::Label).to_vec();
+            let zeros = (0..5).map(|_| SheetCell::Drawn(0.0));
             page.row(&mut table, empty.into_iter().chain(zeros).collect())?;
         }
         sums(page, &table, rows)
     }
 }
 
-fn sums<'a>(page: &mut Page, table: &Table, kinds: Vec<Kind<'a>>) -> Result<Load<'a>, XlsxError> {
+fn sums<'a>(
+    page: &mut SheetBuilder,
+    table: &TableBuilder,
+    kinds: Vec<FrameClass<'a>>,
+) -> Result<Load<'a>, XlsxError> {
     page.heading("Together")?;
-    let column = |page: &Page, number| page.column(table, number);
+    let column = |page: &SheetBuilder, number| page.column(table, number);
     let (rates, own, mean, second) =
         (column(page, 2), column(page, 3), column(page, 4), column(page, 5));
     let frames = page.computed("Packets, lambda", "1/s", &rates.sum())?;
@@ -129,7 +133,7 @@ fn sums<'a>(page: &mut Page, table: &Table, kinds: Vec<Kind<'a>>) -> Result<Load
     let busy =
         page.computed("Seconds occupied in a second, lambda E[X]", "s/s", &rates.times(&mean))?;
     let second = page.computed("lambda E[X^2]", "s", &rates.times(&second))?;
-    let none = Value::constant(0.0);
+    let none = SheetValue::constant(0.0);
     let size = frames.above(0.0, &(&own / &frames), &none);
     page.computed("Mean packet", "bits, from destination address to check sequence", &size)?;
     let mean = page.computed(
@@ -147,24 +151,24 @@ pub(super) struct Formula {
     pub(super) name: String,
     pub(super) alike: f64,
     /// Share of time in everything.
-    pub(super) used: Value,
-    pub(super) capacity: Value,
-    pub(super) waiting: Value,
-    pub(super) beyond: Value,
-    pub(super) pipelined: Value,
+    pub(super) used: SheetValue,
+    pub(super) capacity: SheetValue,
+    pub(super) waiting: SheetValue,
+    pub(super) beyond: SheetValue,
+    pub(super) pipelined: SheetValue,
 }
 
 impl Load<'_> {
     /// The share of frames' own bits in what they occupy; one without frames.
-    pub(super) fn own_share(&self, rate: &Value) -> Value {
-        self.frames.above(0.0, &(&self.own / rate / &self.busy), &Value::constant(1.0))
+    pub(super) fn own_share(&self, rate: &SheetValue) -> SheetValue {
+        self.frames.above(0.0, &(&self.own / rate / &self.busy), &SheetValue::constant(1.0))
     }
 
     /// The results' lines, equal for every submodel.
     pub(super) fn results(
         self,
-        page: &mut Page,
-        rate: &Value,
+        page: &mut SheetBuilder,
+        rate: &SheetValue,
         formula: Formula,
     ) -> Result<Solved, XlsxError> {
         page.heading("Results")?;
@@ -179,7 +183,7 @@ impl Load<'_> {
             "share of time in data",
             &formula.capacity,
         )?;
-        let none = Value::constant(0.0);
+        let none = SheetValue::constant(0.0);
         let waiting =
             page.computed("Mean wait", "s", &self.frames.above(0.0, &formula.waiting, &none))?;
         let delay = &waiting + &self.mean + &formula.beyond;

@@ -4,9 +4,9 @@ use btu_model::predict::Occupation;
 use btu_network::Sizes;
 use rust_xlsxwriter::XlsxError;
 
-use super::page::{Cell, Page};
+use super::page::{SheetBuilder, SheetCell};
 use super::structure::{Class, Structure, words};
-use super::value::{Column, Value};
+use super::value::{SheetColumn, SheetValue};
 
 /// The name of cells for `parts`.
 pub(super) fn cell_name(parts: &[&str]) -> String {
@@ -18,10 +18,10 @@ pub(super) fn cell_name(parts: &[&str]) -> String {
 #[derive(Debug)]
 pub(super) struct ClassCells {
     /// The mean of the frames' own bits.
-    pub(super) own_bits: Value,
+    pub(super) own_bits: SheetValue,
     /// Whether sizes are exponential.
     pub(super) exponential: bool,
-    shares: Column,
+    shares: SheetColumn,
     occupied: Vec<(Occupation, Occupied)>,
 }
 
@@ -29,13 +29,13 @@ pub(super) struct ClassCells {
 #[derive(Debug, Clone)]
 pub(super) struct Occupied {
     /// The mean of the occupied bits.
-    pub(super) mean: Value,
+    pub(super) mean: SheetValue,
     /// Second moment in bits squared.
-    pub(super) second: Value,
+    pub(super) second: SheetValue,
     /// The column with the shares of frames.
-    pub(super) shares: Column,
+    pub(super) shares: SheetColumn,
     /// Bits of each share.
-    pub(super) bits: Column,
+    pub(super) bits: SheetColumn,
     /// Whether bits are exponential, so that shares are only an approximation.
     pub(super) exponential: bool,
 }
@@ -51,10 +51,10 @@ impl ClassCells {
 pub(super) fn sheet(
     structure: &Structure,
     occupations: &[Occupation],
-) -> Result<(Page, Vec<ClassCells>), XlsxError> {
+) -> Result<(SheetBuilder, Vec<ClassCells>), XlsxError> {
     let about = "Sizes in octets from destination address to check sequence, and the bits that frames occupy. Yellow \
                  cells may be changed.";
-    let mut page = Page::new("Sizes", "Sizes of frames", about)?;
+    let mut page = SheetBuilder::new("Sizes", "Sizes of frames", about)?;
     let classes = structure
         .classes
         .iter()
@@ -64,12 +64,12 @@ pub(super) fn sheet(
 }
 
 fn block(
-    page: &mut Page,
+    page: &mut SheetBuilder,
     class: &Class,
     occupations: &[Occupation],
 ) -> Result<ClassCells, XlsxError> {
     page.heading(&class.label)?;
-    let shape = Shape::of(page, class)?;
+    let shape = PointsSource::of(page, class)?;
     let own_bits = page.computed("Mean size", "bits", &(8.0 * shape.mean()))?;
     let mut head = vec!["weight".to_owned(), "octets".to_owned(), "share".to_owned()];
     head.extend(occupations.iter().copied().map(words));
@@ -78,8 +78,10 @@ fn block(
     for (weight, octets) in shape.points(class) {
         let here = page.next_cell(1, octets_number(&octets));
         let weighed = page.next_cell(0, octets_number(&weight));
-        let mut cells = vec![weight, octets, Cell::Formula(&weighed / shape.weights())];
-        cells.extend(occupations.iter().map(|occupation| Cell::Formula(bits(*occupation, &here))));
+        let mut cells = vec![weight, octets, SheetCell::Formula(&weighed / shape.weights())];
+        cells.extend(
+            occupations.iter().map(|occupation| SheetCell::Formula(bits(*occupation, &here))),
+        );
         page.row(&mut table, cells)?;
     }
     let shares = page.column(&table, 2);
@@ -94,9 +96,9 @@ fn block(
 }
 
 fn moments(
-    page: &mut Page,
+    page: &mut SheetBuilder,
     occupation: Occupation,
-    bits: Column,
+    bits: SheetColumn,
     cells: &ClassCells,
 ) -> Result<Occupied, XlsxError> {
     let exponential = cells.exponential && occupation == Occupation::OWN;
@@ -112,46 +114,46 @@ fn moments(
 }
 
 /// Bits of a frame of this many octets, the gap after it included.
-fn bits(occupation: Occupation, octets: &Value) -> Value {
-    let constant = Value::constant;
+fn bits(occupation: Occupation, octets: &SheetValue) -> SheetValue {
+    let constant = SheetValue::constant;
     match occupation {
         Occupation::Ethernet { shortest } => 8.0 * (octets.max(&constant(shortest)) + 20.0),
         Occupation::Octets { more, bits } => (octets + more).max(&constant(1.0)) * bits,
         Occupation::Cells => {
-            let up = |value: &Value| Value {
+            let up = |value: &SheetValue| SheetValue {
                 text: format!("ROUNDUP({},0)", value.text),
                 ..value.clone()
             };
             let packet = (octets - 18.0).max(&constant(0.0));
-            let packet = Value { number: packet.number.ceil(), ..up(&packet) };
+            let packet = SheetValue { number: packet.number.ceil(), ..up(&packet) };
             let cells = (packet + 16.0) / 48.0;
-            let cells = Value { number: cells.number.ceil(), ..up(&cells) };
+            let cells = SheetValue { number: cells.number.ceil(), ..up(&cells) };
             424.0 * cells
         }
     }
 }
 
-fn octets_number(cell: &Cell) -> f64 {
+fn octets_number(cell: &SheetCell) -> f64 {
     match cell {
-        Cell::Input(number, _) | Cell::Drawn(number) => *number,
-        Cell::Formula(value) => value.number,
-        Cell::Label(_) => 0.0,
+        SheetCell::Input(number, _) | SheetCell::Drawn(number) => *number,
+        SheetCell::Formula(value) => value.number,
+        SheetCell::Label(_) => 0.0,
     }
 }
 
 /// The source of a class's points.
-enum Shape {
+enum PointsSource {
     /// The table's own inputs; their mean and the sum of weights come from the table, which lies
     /// this number of rows below.
-    Listed { mean: Value, weights: Value },
+    Listed { mean: SheetValue, weights: SheetValue },
     /// Sizes are equally likely between two values.
-    Even { least: Value, most: Value },
+    Even { least: SheetValue, most: SheetValue },
     /// Sizes are exponential with this mean.
-    Exponential { mean: Value },
+    Exponential { mean: SheetValue },
 }
 
-impl Shape {
-    fn of(page: &mut Page, class: &Class) -> Result<Self, XlsxError> {
+impl PointsSource {
+    fn of(page: &mut SheetBuilder, class: &Class) -> Result<Self, XlsxError> {
         let name = |what: &str| cell_name(&["size", &class.label, what]);
         match &class.sizes {
             Sizes::Fixed(_) | Sizes::Mix(_) => Ok(Self::listed(page, &class.sizes)),
@@ -166,7 +168,7 @@ impl Shape {
     }
 
     /// The table begins two lines below: the mean's line, the table's head.
-    fn listed(page: &Page, sizes: &Sizes) -> Self {
+    fn listed(page: &SheetBuilder, sizes: &Sizes) -> Self {
         let parts = parts(sizes);
         let column = |column, numbers: Vec<f64>| page.column_below(column, 2, numbers);
         let weights = column(0, parts.iter().map(|(weight, _)| *weight).collect());
@@ -174,7 +176,7 @@ impl Shape {
         Self::Listed { mean: weights.times(&octets) / weights.sum(), weights: weights.sum() }
     }
 
-    fn mean(&self) -> Value {
+    fn mean(&self) -> SheetValue {
         match self {
             Self::Listed { mean, .. } | Self::Exponential { mean } => mean.clone(),
             Self::Even { least, most } => (least + most) / 2.0,
@@ -182,15 +184,15 @@ impl Shape {
     }
 
     /// The sum of weights.
-    fn weights(&self) -> Value {
+    fn weights(&self) -> SheetValue {
         match self {
             Self::Listed { weights, .. } => weights.clone(),
-            Self::Even { .. } | Self::Exponential { .. } => Value::constant(1.0),
+            Self::Even { .. } | Self::Exponential { .. } => SheetValue::constant(1.0),
         }
     }
 
     /// The weights and octets of a class.
-    fn points(&self, class: &Class) -> Vec<(Cell, Cell)> {
+    fn points(&self, class: &Class) -> Vec<(SheetCell, SheetCell)> {
         match self {
             Self::Listed { .. } => {
                 let name = |what: &str, number: usize| {
@@ -198,8 +200,8 @@ impl Shape {
                 };
                 let point = |(number, (weight, octets)): (usize, (f64, f64))| {
                     (
-                        Cell::Input(weight, name("weight", number)),
-                        Cell::Input(octets, name("size", number)),
+                        SheetCell::Input(weight, name("weight", number)),
+                        SheetCell::Input(octets, name("size", number)),
                     )
                 };
                 parts(&class.sizes).into_iter().enumerate().map(point).collect()
@@ -222,24 +224,26 @@ fn parts(sizes: &Sizes) -> Vec<(f64, f64)> {
 
 /// As many points as there are sizes now, at most so many; if the bounds are changed they move
 /// apart or together.
-fn evenly(least: &Value, most: &Value) -> Vec<(Cell, Cell)> {
+fn evenly(least: &SheetValue, most: &SheetValue) -> Vec<(SheetCell, SheetCell)> {
     const MOST: f64 = 4096.0;
     let count = (most.number - least.number + 1.0).clamp(1.0, MOST);
     let width = (most - least + 1.0) / count;
     let octets = |number: f64| least - 0.5 + (number + 0.5) * &width;
     (0..count as u32)
-        .map(|number| (Cell::Drawn(1.0 / count), Cell::Formula(octets(f64::from(number)))))
+        .map(|number| {
+            (SheetCell::Drawn(1.0 / count), SheetCell::Formula(octets(f64::from(number))))
+        })
         .collect()
 }
 
 /// Twentieths of the mean, each with the mean of what falls into it.
-fn exponentially(mean: &Value) -> Vec<(Cell, Cell)> {
+fn exponentially(mean: &SheetValue) -> Vec<(SheetCell, SheetCell)> {
     const WIDTH: f64 = 0.05;
     let bin = |number: i32| {
         let (from, to) = (f64::from(number) * WIDTH, f64::from(number + 1) * WIDTH);
         let share = (-from).exp() - (-to).exp();
         let inside = (1.0 + from) * (-from).exp() - (1.0 + to) * (-to).exp();
-        (Cell::Drawn(share), Cell::Formula(mean * (inside / share)))
+        (SheetCell::Drawn(share), SheetCell::Formula(mean * (inside / share)))
     };
     (0..500).map(bin).collect()
 }

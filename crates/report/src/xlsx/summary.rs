@@ -3,21 +3,21 @@
 use rust_xlsxwriter::XlsxError;
 
 use super::line::Whole;
-use super::page::{Cell, Page};
+use super::page::{SheetBuilder, SheetCell};
 use super::server::{Book, Solved};
-use super::value::Value;
-use super::ways::{BridgeCells, TransferCells, Way};
+use super::value::SheetValue;
+use super::ways::{BridgeCells, PathDelays, TransferCells};
 
 /// The results of a submodel.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct SummaryRow {
     name: String,
     sheet: String,
     /// Packets per second, utilisation by data and by everything, effective throughput, delay.
-    values: [Option<Value>; 5],
+    values: [Option<SheetValue>; 5],
 }
 
-impl Line {
+impl SummaryRow {
     pub(super) fn of(solved: &Solved, sheet: &str) -> Self {
         let values = [&solved.frames, &solved.data, &solved.used, &solved.capacity, &solved.delay];
         Self {
@@ -42,14 +42,14 @@ impl Line {
 /// Writes the sheet.
 pub(super) fn sheet(
     book: &Book,
-    lines: &[Line],
-    ways: &[Way],
+    lines: &[SummaryRow],
+    ways: &[PathDelays],
     transfer: Option<&TransferCells>,
-) -> Result<Page, XlsxError> {
+) -> Result<SheetBuilder, XlsxError> {
     let prediction = book.structure.prediction;
     let about = "Every number below follows the yellow cells of the other sheets at once. Times are seconds, sizes bits or \
                  octets as said.";
-    let mut page = Page::new(
+    let mut page = SheetBuilder::new(
         "Summary",
         &format!("What closed forms expect of {}", prediction.network),
         about,
@@ -61,9 +61,9 @@ pub(super) fn sheet(
     for (number, flow) in book.structure.drawing.traffic.iter().enumerate() {
         let each = book.flows[number].each.clone();
         let cells = vec![
-            Cell::Label(flow.name.clone()),
-            Cell::Formula(each),
-            Cell::Formula(ways[number].delay.clone()),
+            SheetCell::Label(flow.name.clone()),
+            SheetCell::Formula(each),
+            SheetCell::Formula(ways[number].delay.clone()),
         ];
         page.row(&mut table, cells)?;
     }
@@ -81,7 +81,7 @@ pub(super) fn sheet(
     Ok(page)
 }
 
-fn warnings(page: &mut Page, book: &Book) -> Result<(), XlsxError> {
+fn warnings(page: &mut SheetBuilder, book: &Book) -> Result<(), XlsxError> {
     let warnings = &book.structure.prediction.warnings;
     if warnings.is_empty() {
         return Ok(());
@@ -93,7 +93,7 @@ fn warnings(page: &mut Page, book: &Book) -> Result<(), XlsxError> {
     Ok(())
 }
 
-fn submodels(page: &mut Page, lines: &[Line]) -> Result<(), XlsxError> {
+fn submodels(page: &mut SheetBuilder, lines: &[SummaryRow]) -> Result<(), XlsxError> {
     page.heading("Submodels")?;
     let head = [
         "submodel",
@@ -106,12 +106,12 @@ fn submodels(page: &mut Page, lines: &[Line]) -> Result<(), XlsxError> {
     ];
     let mut table = page.table(&head)?;
     for line in lines {
-        let value = |value: &Option<Value>| {
-            value.clone().map_or_else(|| Cell::Label(String::new()), Cell::Formula)
+        let value = |value: &Option<SheetValue>| {
+            value.clone().map_or_else(|| SheetCell::Label(String::new()), SheetCell::Formula)
         };
         let values = line.values.iter().map(value);
-        let name = std::iter::once(Cell::Label(line.name.clone()));
-        let cells = name.chain(values).chain([Cell::Label(line.sheet.clone())]).collect();
+        let name = std::iter::once(SheetCell::Label(line.name.clone()));
+        let cells = name.chain(values).chain([SheetCell::Label(line.sheet.clone())]).collect();
         page.row(&mut table, cells)?;
     }
     Ok(())

@@ -3,27 +3,27 @@
 use btu_network::{Arrivals, Flow, Sizes};
 use rust_xlsxwriter::XlsxError;
 
-use super::page::{Cell, Page};
+use super::page::{SheetBuilder, SheetCell};
 use super::sizes::{ClassCells, cell_name};
 use super::structure::Structure;
-use super::value::Value;
+use super::value::SheetValue;
 
 /// The cells of a flow.
 #[derive(Debug)]
 pub(super) struct FlowCells {
     /// Frames per second of each sender.
-    pub(super) each: Value,
+    pub(super) each: SheetValue,
     /// Frames per second of all.
-    pub(super) total: Value,
+    pub(super) total: SheetValue,
 }
 
 /// The sheet, and each flow's cells.
 pub(super) fn sheet(
     structure: &Structure,
     classes: &[ClassCells],
-) -> Result<(Page, Vec<FlowCells>), XlsxError> {
+) -> Result<(SheetBuilder, Vec<FlowCells>), XlsxError> {
     let about = "Yellow cells may be changed. More senders count as more of the same, spread as the drawn ones are.";
-    let mut page = Page::new("Traffic", "Traffic", about)?;
+    let mut page = SheetBuilder::new("Traffic", "Traffic", about)?;
     let head = [
         "flow",
         "senders",
@@ -45,7 +45,7 @@ pub(super) fn sheet(
             .iter()
             .zip(classes)
             .find(|(class, _)| class.flow == number && !class.reply)
-            .map_or(Value::constant(0.0), |(_, cells)| cells.own_bits.clone());
+            .map_or(SheetValue::constant(0.0), |(_, cells)| cells.own_bits.clone());
         cells.push(row(&mut page, &mut table, structure, number, &bits)?);
     }
     if outcomes {
@@ -58,39 +58,40 @@ pub(super) fn sheet(
 }
 
 fn row(
-    page: &mut Page,
-    table: &mut super::page::Table,
+    page: &mut SheetBuilder,
+    table: &mut super::page::TableBuilder,
     structure: &Structure,
     number: usize,
-    bits: &Value,
+    bits: &SheetValue,
 ) -> Result<FlowCells, XlsxError> {
     let flow = &structure.drawing.traffic[number];
     let each = match flow.arrivals {
-        Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => {
-            Cell::Input(or_none(per_second), cell_name(&["traffic", &flow.name, "packets_per_s"]))
-        }
-        Arrivals::Saturated | Arrivals::Closed { .. } => Cell::Drawn(
+        Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => SheetCell::Input(
+            or_none(per_second),
+            cell_name(&["traffic", &flow.name, "packets_per_s"]),
+        ),
+        Arrivals::Saturated | Arrivals::Closed { .. } => SheetCell::Drawn(
             structure.prediction.flows[number].packets_per_second_each.value.unwrap_or(0.0),
         ),
     };
     let senders = flow.from.len() as f64;
     let rate = match &each {
-        Cell::Input(rate, _) | Cell::Drawn(rate) => *rate,
-        Cell::Label(_) | Cell::Formula(_) => 0.0,
+        SheetCell::Input(rate, _) | SheetCell::Drawn(rate) => *rate,
+        SheetCell::Label(_) | SheetCell::Formula(_) => 0.0,
     };
     let total = page.next_cell(1, senders) * page.next_cell(2, rate);
     let all = page.next_cell(3, total.number);
     let values = page.row(
         table,
         vec![
-            Cell::Label(flow.name.clone()),
-            Cell::Input(senders, cell_name(&["traffic", &flow.name, "senders"])),
+            SheetCell::Label(flow.name.clone()),
+            SheetCell::Input(senders, cell_name(&["traffic", &flow.name, "senders"])),
             each,
-            Cell::Formula(total),
-            Cell::Formula(bits.clone()),
-            Cell::Formula(all * bits),
-            Cell::Label(sizes(flow).to_owned()),
-            Cell::Label(pace(flow).to_owned()),
+            SheetCell::Formula(total),
+            SheetCell::Formula(bits.clone()),
+            SheetCell::Formula(all * bits),
+            SheetCell::Label(sizes(flow).to_owned()),
+            SheetCell::Label(pace(flow).to_owned()),
         ],
     )?;
     Ok(FlowCells { each: values[2].clone(), total: values[3].clone() })

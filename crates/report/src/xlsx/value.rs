@@ -6,7 +6,7 @@ use std::ops::{Add, Div, Mul, Sub};
 /// An expression for a cell, and its number; not a number where the cell says a word, such as
 /// `saturated`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Value {
+pub(super) struct SheetValue {
     /// The expression, without the equals sign.
     pub(super) text: String,
     /// Its value.
@@ -17,14 +17,14 @@ pub(super) struct Value {
 
 /// A column of cells, and their numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Column {
+pub(super) struct SheetColumn {
     /// The reference, such as `'Sizes'!$B$4:$B$6`.
     pub(super) text: String,
     /// What the cells hold.
     pub(super) numbers: Vec<f64>,
 }
 
-impl Value {
+impl SheetValue {
     pub(super) fn new(text: impl Into<String>, number: f64) -> Self {
         Self { text: text.into(), number, words: Vec::new() }
     }
@@ -78,7 +78,7 @@ impl Value {
     }
 
     /// This where all of `cells` hold numbers, else the word `saturated`.
-    pub(super) fn if_numbers(&self, cells: &Column) -> Self {
+    pub(super) fn if_numbers(&self, cells: &SheetColumn) -> Self {
         let text = format!(
             "IF(COUNT({})={},{},\"saturated\")",
             cells.text,
@@ -103,49 +103,52 @@ impl Value {
     }
 }
 
-impl Column {
+impl SheetColumn {
     /// Sums the column.
-    pub(super) fn sum(&self) -> Value {
-        Value::new(format!("SUM({})", self.text), self.numbers.iter().sum())
+    pub(super) fn sum(&self) -> SheetValue {
+        SheetValue::new(format!("SUM({})", self.text), self.numbers.iter().sum())
     }
 
     /// The largest; for columns in which every cell is a number or a word that counts for nothing.
-    pub(super) fn largest(&self) -> Value {
+    pub(super) fn largest(&self) -> SheetValue {
         let numbers = self.numbers.iter().copied();
         let number =
             numbers.fold(f64::NEG_INFINITY, |left, right| if right > left { right } else { left });
-        Value::new(format!("MAX({})", self.text), number)
+        SheetValue::new(format!("MAX({})", self.text), number)
     }
 
     /// The sum of products with `other`.
-    pub(super) fn times(&self, other: &Self) -> Value {
+    pub(super) fn times(&self, other: &Self) -> SheetValue {
         let number =
             self.numbers.iter().zip(&other.numbers).map(|(left, right)| left * right).sum();
-        Value::new(format!("SUMPRODUCT({},{})", self.text, other.text), number)
+        SheetValue::new(format!("SUMPRODUCT({},{})", self.text, other.text), number)
     }
 
     /// The sum of products with the squares of `other`.
-    pub(super) fn times_square(&self, other: &Self) -> Value {
+    pub(super) fn times_square(&self, other: &Self) -> SheetValue {
         let number =
             self.numbers.iter().zip(&other.numbers).map(|(left, right)| left * right * right).sum();
-        Value::new(format!("SUMPRODUCT({0},{1},{1})", self.text, other.text), number)
+        SheetValue::new(format!("SUMPRODUCT({0},{1},{1})", self.text, other.text), number)
     }
 
     /// The sum of products with `EXP(factor * other)`.
-    pub(super) fn times_exp(&self, factor: &Value, other: &Self) -> Value {
+    pub(super) fn times_exp(&self, factor: &SheetValue, other: &Self) -> SheetValue {
         let pairs = self.numbers.iter().zip(&other.numbers);
         let number = pairs.map(|(left, right)| left * (factor.number * right).exp()).sum();
-        Value::new(format!("SUMPRODUCT({},EXP({}*{}))", self.text, factor.text, other.text), number)
+        SheetValue::new(
+            format!("SUMPRODUCT({},EXP({}*{}))", self.text, factor.text, other.text),
+            number,
+        )
     }
 
     /// The sum of products with the larger of `scale * other` and `least`, to the power of `power`.
     pub(super) fn times_at_least(
         &self,
-        scale: &Value,
+        scale: &SheetValue,
         other: &Self,
-        least: &Value,
+        least: &SheetValue,
         power: i32,
-    ) -> Value {
+    ) -> SheetValue {
         let pairs = self.numbers.iter().zip(&other.numbers);
         let larger = |right: f64| (scale.number * right).max(least.number);
         let number = pairs.map(|(left, right)| left * larger(*right).powi(power)).sum();
@@ -155,66 +158,66 @@ impl Column {
             "SUMPRODUCT({},(({scaled}>{least})*({scaled}-{least})+{least})^{power})",
             self.text
         );
-        Value::new(text, number)
+        SheetValue::new(text, number)
     }
 }
 
-fn both(left: &Value, right: &Value) -> Vec<String> {
+fn both(left: &SheetValue, right: &SheetValue) -> Vec<String> {
     [left.words.clone(), right.words.clone()].concat()
 }
 
 macro_rules! operator {
     ($trait:ident, $method:ident, $sign:literal) => {
-        impl $trait for &Value {
-            type Output = Value;
-            fn $method(self, other: Self) -> Value {
-                Value {
+        impl $trait for &SheetValue {
+            type Output = SheetValue;
+            fn $method(self, other: Self) -> SheetValue {
+                SheetValue {
                     text: format!(concat!("({}", $sign, "{})"), self.text, other.text),
                     number: self.number.$method(other.number),
                     words: both(self, other),
                 }
             }
         }
-        impl $trait for Value {
-            type Output = Value;
-            fn $method(self, other: Self) -> Value {
+        impl $trait for SheetValue {
+            type Output = SheetValue;
+            fn $method(self, other: Self) -> SheetValue {
                 (&self).$method(&other)
             }
         }
-        impl $trait<&Value> for Value {
-            type Output = Value;
-            fn $method(self, other: &Value) -> Value {
+        impl $trait<&SheetValue> for SheetValue {
+            type Output = SheetValue;
+            fn $method(self, other: &SheetValue) -> SheetValue {
                 (&self).$method(other)
             }
         }
-        impl $trait<Value> for &Value {
-            type Output = Value;
-            fn $method(self, other: Value) -> Value {
+        impl $trait<SheetValue> for &SheetValue {
+            type Output = SheetValue;
+            fn $method(self, other: SheetValue) -> SheetValue {
                 self.$method(&other)
             }
         }
-        impl $trait<&Value> for f64 {
-            type Output = Value;
-            fn $method(self, other: &Value) -> Value {
-                (&Value::constant(self)).$method(other)
+        impl $trait<&SheetValue> for f64 {
+            type Output = SheetValue;
+            fn $method(self, other: &SheetValue) -> SheetValue {
+                (&SheetValue::constant(self)).$method(other)
             }
         }
-        impl $trait<Value> for f64 {
-            type Output = Value;
-            fn $method(self, other: Value) -> Value {
-                (&Value::constant(self)).$method(&other)
+        impl $trait<SheetValue> for f64 {
+            type Output = SheetValue;
+            fn $method(self, other: SheetValue) -> SheetValue {
+                (&SheetValue::constant(self)).$method(&other)
             }
         }
-        impl $trait<f64> for Value {
-            type Output = Value;
-            fn $method(self, other: f64) -> Value {
-                (&self).$method(&Value::constant(other))
+        impl $trait<f64> for SheetValue {
+            type Output = SheetValue;
+            fn $method(self, other: f64) -> SheetValue {
+                (&self).$method(&SheetValue::constant(other))
             }
         }
-        impl $trait<f64> for &Value {
-            type Output = Value;
-            fn $method(self, other: f64) -> Value {
-                self.$method(&Value::constant(other))
+        impl $trait<f64> for &SheetValue {
+            type Output = SheetValue;
+            fn $method(self, other: f64) -> SheetValue {
+                self.$method(&SheetValue::constant(other))
             }
         }
     };
@@ -231,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_value_is_its_expression() {
-        let (left, right) = (Value::new("A1", 3.0), Value::new("B1", 2.0));
+        let (left, right) = (SheetValue::new("A1", 3.0), SheetValue::new("B1", 2.0));
         let value = &left * &right - 1.0;
         assert_eq!((value.text.as_str(), value.number), ("((A1*B1)-1)", 5.0));
         assert!((left.max(&right).number - 3.0).abs() < 1e-12);
@@ -239,16 +242,16 @@ mod tests {
 
     #[test]
     fn words_are_asked_for_first() {
-        let wait = Value { words: vec!["A1".to_owned()], ..Value::new("A1", f64::NAN) };
+        let wait = SheetValue { words: vec!["A1".to_owned()], ..SheetValue::new("A1", f64::NAN) };
         assert_eq!((&wait + &wait).guarded(), "IF(AND(ISNUMBER(A1)),(A1+A1),\"saturated\")");
         assert!((wait + 1.0).number.is_nan());
     }
 
     #[test]
     fn a_column_s_larger_ones() {
-        let ones = Column { text: "A1:A2".to_owned(), numbers: vec![0.5, 0.5] };
-        let times = Column { text: "B1:B2".to_owned(), numbers: vec![1.0, 4.0] };
-        let (scale, least) = (Value::constant(1.0), Value::constant(2.0));
+        let ones = SheetColumn { text: "A1:A2".to_owned(), numbers: vec![0.5, 0.5] };
+        let times = SheetColumn { text: "B1:B2".to_owned(), numbers: vec![1.0, 4.0] };
+        let (scale, least) = (SheetValue::constant(1.0), SheetValue::constant(2.0));
         assert!((ones.times_at_least(&scale, &times, &least, 2).number - 10.0).abs() < 1e-12);
         assert!((ones.times_square(&times).number - 8.5).abs() < 1e-12);
     }

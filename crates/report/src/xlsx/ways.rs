@@ -4,10 +4,10 @@ use btu_model::predict::{Limit, TransferPrediction};
 use btu_network::Target;
 use rust_xlsxwriter::XlsxError;
 
-use super::page::{Cell, Page};
+use super::page::{SheetBuilder, SheetCell};
 use super::server::{Book, Solved};
 use super::sizes::cell_name;
-use super::value::Value;
+use super::value::SheetValue;
 
 /// A bridge, as flows pass it.
 #[derive(Debug)]
@@ -15,9 +15,9 @@ pub(super) struct BridgeCells {
     name: String,
     place: usize,
     /// The number of frames per second.
-    pub(super) frames: Value,
+    pub(super) frames: SheetValue,
     /// The latency in seconds.
-    pub(super) latency: Value,
+    pub(super) latency: SheetValue,
 }
 
 /// The sheet of a bridge.
@@ -25,11 +25,11 @@ pub(super) fn bridge(
     book: &Book,
     sheet: &str,
     place: usize,
-) -> Result<(Page, BridgeCells), XlsxError> {
+) -> Result<(SheetBuilder, BridgeCells), XlsxError> {
     let bridge = &book.structure.drawing.bridges[place];
     let about =
         "Store and forward: the wait is the next medium's or line's. Yellow cells may be changed.";
-    let mut page = Page::new(sheet, &format!("Bridge {}", bridge.name), about)?;
+    let mut page = SheetBuilder::new(sheet, &format!("Bridge {}", bridge.name), about)?;
     let name = cell_name(&["bridge", &bridge.name, "latency"]);
     let latency = page.input(
         "Latency",
@@ -46,7 +46,11 @@ pub(super) fn bridge(
         let frames = &book.flows[number].total * page.next_cell(1, passes);
         page.row(
             &mut table,
-            vec![Cell::Label(flow.name.clone()), Cell::Drawn(passes), Cell::Formula(frames)],
+            vec![
+                SheetCell::Label(flow.name.clone()),
+                SheetCell::Drawn(passes),
+                SheetCell::Formula(frames),
+            ],
         )?;
     }
     let column = page.column(&table, 2);
@@ -62,13 +66,13 @@ pub(super) fn bridge(
 
 /// A flow's path, as the transfer needs it.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct PathDelays {
     /// Mean delay of the flow's own frames.
-    pub(super) delay: Value,
+    pub(super) delay: SheetValue,
     /// The longest per-packet delay on the path.
-    pub(super) longest: Value,
+    pub(super) longest: SheetValue,
     /// The delay of the whole path once, with every submodel's mean packet.
-    pub(super) once: Value,
+    pub(super) once: SheetValue,
     /// Whether it follows the inputs.
     pub(super) live: bool,
 }
@@ -78,9 +82,9 @@ pub(super) fn flows(
     book: &Book,
     submodels: &[Solved],
     bridges: &[BridgeCells],
-) -> Result<(Page, Vec<Way>), XlsxError> {
+) -> Result<(SheetBuilder, Vec<PathDelays>), XlsxError> {
     let about = "Delay end to end: the sum over the way (Kleinrock's independence assumption, 1964; Jackson 1957).";
-    let mut page = Page::new("Flows", "Flows from end to end", about)?;
+    let mut page = SheetBuilder::new("Flows", "Flows from end to end", about)?;
     let ways = (0..book.structure.drawing.traffic.len())
         .map(|flow| way(book, &mut page, flow, submodels, bridges));
     let ways = ways.collect::<Result<_, _>>()?;
@@ -89,21 +93,21 @@ pub(super) fn flows(
 
 fn way(
     book: &Book,
-    page: &mut Page,
+    page: &mut SheetBuilder,
     number: usize,
     submodels: &[Solved],
     bridges: &[BridgeCells],
-) -> Result<Way, XlsxError> {
+) -> Result<PathDelays, XlsxError> {
     let flow = &book.structure.drawing.traffic[number];
     page.heading(&flow.name)?;
     if flow.to == Target::Broadcast {
         page.note("To all stations: the delay to one of them is as btu worked it out and does not follow the inputs.")?;
         let delay = match book.structure.prediction.flows[number].delay_seconds.value {
-            Some(delay) => Value::constant(delay),
-            None => Value::new("\"saturated\"", f64::NAN),
+            Some(delay) => SheetValue::constant(delay),
+            None => SheetValue::new("\"saturated\"", f64::NAN),
         };
         let delay = page.computed("Delay of a packet", "s", &delay)?;
-        return Ok(Way { longest: delay.clone(), once: delay.clone(), delay, live: false });
+        return Ok(PathDelays { longest: delay.clone(), once: delay.clone(), delay, live: false });
     }
     let class =
         book.structure.classes.iter().position(|class| class.flow == number && !class.reply);
@@ -133,7 +137,7 @@ fn way(
     for bridge in bridges {
         let passes = book.structure.forwarded[bridge.place][number];
         if passes > 0.0 {
-            let none = Value::constant(0.0);
+            let none = SheetValue::constant(0.0);
             hop(page, &mut table, &bridge.name, passes, [&bridge.latency, &bridge.latency, &none])?;
         }
     }
@@ -152,25 +156,25 @@ fn way(
         "s; propagation and latency of lines not counted",
         &longest,
     )?;
-    Ok(Way { delay, longest, once, live: true })
+    Ok(PathDelays { delay, longest, once, live: true })
 }
 
 fn hop(
-    page: &mut Page,
-    table: &mut super::page::Table,
+    page: &mut SheetBuilder,
+    table: &mut super::page::TableBuilder,
     name: &str,
     passes: f64,
-    [own, all, each]: [&Value; 3],
+    [own, all, each]: [&SheetValue; 3],
 ) -> Result<(), XlsxError> {
     let count = page.next_cell(1, passes);
     let cells = vec![
-        Cell::Label(name.to_owned()),
-        Cell::Drawn(passes),
-        Cell::Formula(own.clone()),
-        Cell::Formula(&count * own),
-        Cell::Formula(all.clone()),
-        Cell::Formula(&count * all),
-        Cell::Formula(each.clone()),
+        SheetCell::Label(name.to_owned()),
+        SheetCell::Drawn(passes),
+        SheetCell::Formula(own.clone()),
+        SheetCell::Formula(&count * own),
+        SheetCell::Formula(all.clone()),
+        SheetCell::Formula(&count * all),
+        SheetCell::Formula(each.clone()),
     ];
     page.row(table, cells).map(|_| ())
 }
@@ -178,25 +182,28 @@ fn hop(
 /// The results of the transfer.
 #[derive(Debug)]
 pub(super) struct TransferCells {
-    pub(super) simple: Value,
-    pub(super) aggregate: Value,
-    pub(super) seconds: Value,
+    pub(super) simple: SheetValue,
+    pub(super) aggregate: SheetValue,
+    pub(super) seconds: SheetValue,
 }
 
 /// The sheet of the transfer.
 pub(super) fn transfer(
     book: &Book,
-    ways: &[Way],
+    ways: &[PathDelays],
     asked: &TransferPrediction,
-) -> Result<Option<(Page, TransferCells)>, XlsxError> {
+) -> Result<Option<(SheetBuilder, TransferCells)>, XlsxError> {
     let drawing = book.structure.drawing;
     let Some(paced) = &asked.paced else { return Ok(None) };
     let Some(number) = drawing.traffic.iter().position(|flow| flow.name == paced.flow) else {
         return Ok(None);
     };
     let about = "Simple and aggregate delay, as in the Network Modeling Tool of CITI, University of Michigan. Yellow cells may be changed.";
-    let mut page =
-        Page::new("Transfer", &format!("Transfer of a file at the rate of {}", paced.flow), about)?;
+    let mut page = SheetBuilder::new(
+        "Transfer",
+        &format!("Transfer of a file at the rate of {}", paced.flow),
+        about,
+    )?;
     let size = page.input("Size", "octets", asked.size_bytes, "transfer_size")?;
     let class = book
         .structure
@@ -210,7 +217,7 @@ pub(super) fn transfer(
     let simple = page.computed("Simple delay", note, &(&packets / &book.flows[number].each))?;
     let way = &ways[number];
     page.computed("Delay of a packet where it is longest", "s", &way.longest)?;
-    let rest = (&way.once - &way.longest).max(&Value::constant(0.0));
+    let rest = (&way.once - &way.longest).max(&SheetValue::constant(0.0));
     let note = "s; packets times that delay, and once the rest of the way";
     let aggregate = page.computed("Aggregate delay", note, &(&packets * &way.longest + rest))?;
     let seconds = aggregate.max(&simple);
@@ -238,9 +245,9 @@ pub(super) fn transfer(
 }
 
 fn limit(
-    page: &mut Page,
-    simple: &Value,
-    aggregate: &Value,
+    page: &mut SheetBuilder,
+    simple: &SheetValue,
+    aggregate: &SheetValue,
     limit: Limit,
 ) -> Result<(), XlsxError> {
     let (simple, aggregate) = (&simple.text, &aggregate.text);

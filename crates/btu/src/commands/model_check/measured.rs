@@ -4,7 +4,7 @@ use anyhow::{Error, bail};
 use btu_control::coordinator::{self, Ground, Scripted, Settings, Testbed};
 use btu_medium::sim;
 use btu_network::{Drawing, StationId};
-use btu_report::Measured;
+use btu_report::MeasuredFlow;
 use btu_store::Store;
 use btu_suite::experiment::{self, Experiment};
 use btu_suite::network::HostName;
@@ -80,7 +80,7 @@ impl<'a> Method<'a> {
     }
 
     /// All flows at all points.
-    pub(super) fn all(&self) -> anyhow::Result<Vec<Vec<Measured>>> {
+    pub(super) fn all(&self) -> anyhow::Result<Vec<Vec<MeasuredFlow>>> {
         let cells = self.measure()?;
         let at = |(point, Turned { drawing, .. }): (usize, &Turned)| {
             let mut reasons = unsendable(drawing, self.duration());

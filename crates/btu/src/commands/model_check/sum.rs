@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use btu_network::{Drawing, Medium};
-use btu_report::{Measured, MeasuredAccounts};
+use btu_report::{MeasuredAccounts, MeasuredFlow};
 use btu_stats::{Level, arithmetic_mean, mean_interval};
 use btu_suite::record::WireAccount;
 use btu_units::Span;
@@ -30,7 +30,7 @@ pub(super) fn sum(
     duration: Span,
     replications: &[Replication],
     reasons: &[String],
-) -> Vec<Measured> {
+) -> Vec<MeasuredFlow> {
     let network = Network::of(drawing, duration, replications);
     let flow = |place: usize| {
         let records = replications.iter().filter_map(|(record, _)| record.flows.get(place));
@@ -63,7 +63,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    fn flow(&self, records: &[&FlowRecord]) -> Measured {
+    fn flow(&self, records: &[&FlowRecord]) -> MeasuredFlow {
         let means: Vec<f64> = records.iter().filter_map(|record| record.delay_seconds).collect();
         let goodputs: Vec<f64> = records
             .iter()
@@ -72,7 +72,7 @@ impl<'a> Network<'a> {
         let lateness: Vec<f64> = records.iter().map(|record| record.late_seconds).collect();
         let (sent, received) =
             (total(records, |record| record.sent), total(records, |record| record.received));
-        Measured {
+        MeasuredFlow {
             delay: mean_interval(&means, Level::P95),
             simulated: None,
             replications_seconds: means,
@@ -109,7 +109,7 @@ impl<'a> Network<'a> {
     }
 
     /// Why a flow's result is not, or not only, an effect of the network.
-    fn void(&self, measured: &Measured) -> Vec<String> {
+    fn void(&self, measured: &MeasuredFlow) -> Vec<String> {
         let sum = |figure: fn(&Record) -> u64| {
             self.replications.iter().map(|(record, _)| figure(record)).sum::<u64>()
         };
@@ -239,7 +239,7 @@ mod tests {
         (record, WireAccount { elements, lateness, ..WireAccount::default() })
     }
 
-    fn measured(replications: &[Replication]) -> Measured {
+    fn measured(replications: &[Replication]) -> MeasuredFlow {
         let drawing = Drawing::read(LINE, "line.toml").unwrap();
         sum(&drawing, Span::from_seconds(2), replications, &[]).remove(0)
     }
