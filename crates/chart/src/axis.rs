@@ -92,7 +92,7 @@ fn round((least, most): (f64, f64)) -> (f64, f64) {
         if is_flat(least, most) { around(f64::midpoint(least, most)) } else { (least, most) };
     let least = if least > 0.0 && least < 0.4 * most { 0.0 } else { least };
     let most = if most < 0.0 && most > 0.4 * least { 0.0 } else { most };
-    let step = Step::dividing(most - least);
+    let step = AxisStep::dividing(most - least);
     (step.times((least / step.times(1.0)).floor()), step.times((most / step.times(1.0)).ceil()))
 }
 
@@ -117,12 +117,12 @@ fn decade(value: f64) -> f64 {
 
 /// A step of 1, 2 or 5 times a power of ten.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct AxisStep {
     factor: f64,
     exponent: i32,
 }
 
-impl Step {
+impl AxisStep {
     /// The step that divides `length`, above zero, into four to seven.
     fn dividing(length: f64) -> Self {
         let rough = length / 7.0;
@@ -152,7 +152,7 @@ pub(crate) fn ticks(scale: &Scale) -> Vec<Tick> {
 }
 
 fn linear_ticks(scale: &Scale) -> Vec<Tick> {
-    let step = Step::dividing(scale.last - scale.first);
+    let step = AxisStep::dividing(scale.last - scale.first);
     let first = (scale.first / step.times(1.0) - 1e-9).ceil() as i64;
     let last = (scale.last / step.times(1.0) + 1e-9).floor() as i64;
     let values: Vec<f64> = (first..=last).map(|place| step.times(place as f64)).collect();
@@ -169,7 +169,7 @@ const ROOM: usize = 7;
 
 /// Numbers that distinguish all ticks of an axis: in plain notation, or with powers of ten if that
 /// is too long.
-fn linear_numbers(values: &[f64], step: Step) -> Vec<String> {
+fn linear_numbers(values: &[f64], step: AxisStep) -> Vec<String> {
     let longest =
         |numbers: &[String]| numbers.iter().map(|number| number.chars().count()).max().unwrap_or(0);
     let decimals = usize::try_from(-step.exponent).unwrap_or(0);
@@ -189,7 +189,7 @@ fn decade_ticks(scale: &Scale) -> Vec<Tick> {
     let all = (first..=last).flat_map(|power| (1..10).map(move |digit| (power, digit)));
     let inside = |value: f64| value >= scale.first * 0.999_999 && value <= scale.last * 1.000_001;
     all.filter_map(|(exponent, digit)| {
-        let value = Step { factor: f64::from(digit), exponent }.times(1.0);
+        let value = AxisStep { factor: f64::from(digit), exponent }.times(1.0);
         inside(value).then(|| Tick {
             value,
             number: numbered(digit).then(|| decade_number(value, exponent)),

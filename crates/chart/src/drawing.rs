@@ -13,7 +13,7 @@ pub(crate) struct Drawing {
 /// One shape of a picture.
 #[derive(Debug, Clone)]
 pub(crate) enum Shape {
-    Path { steps: Vec<Step>, ink: Ink },
+    Path { steps: Vec<PathStep>, ink: Ink },
     Polygon { corners: Vec<(f64, f64)>, ink: Ink },
     Circle { x: f64, y: f64, radius: f64, ink: Ink },
     Square { left: f64, top: f64, side: f64, ink: Ink },
@@ -24,7 +24,7 @@ pub(crate) enum Shape {
 
 /// A step of a path.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step {
+pub(crate) enum PathStep {
     Move(f64, f64),
     Line(f64, f64),
     /// To another x at the same height.
@@ -33,7 +33,7 @@ pub(crate) enum Step {
     Up(f64),
     /// A relative step to the right and down.
     By(f64, f64),
-    /// Back to the last [`Step::Move`].
+    /// Back to the last [`PathStep::Move`].
     Close,
 }
 

@@ -1,6 +1,6 @@
 //! The layout of a picture.
 
-use crate::drawing::{Anchor, Colour, Drawing, Ink, Shape, Step, Text};
+use crate::drawing::{Anchor, Colour, Drawing, Ink, PathStep, Shape, Text};
 use crate::legend::Legend;
 use crate::panel::{Frame, draw};
 use crate::picture::Picture;
@@ -70,14 +70,25 @@ pub(crate) fn dot(place: usize, x: f64, y: f64) -> Shape {
         0 => Shape::Circle { x, y, radius: 3.5, ink },
         1 => Shape::Square { left: x - 3.5, top: y - 3.5, side: 7.0, ink },
         2 => {
-            let steps =
-                vec![Step::Move(x, y - 5.0), Step::By(4.5, 8.0), Step::By(-9.0, 0.0), Step::Close];
+            let steps = vec![
+                PathStep::Move(x, y - 5.0),
+                PathStep::By(4.5, 8.0),
+                PathStep::By(-9.0, 0.0),
+                PathStep::Close,
+            ];
             Shape::Path { steps, ink }
         }
         _ => {
-            let sides =
-                [Step::By(4.5, 4.5), Step::By(-4.5, 4.5), Step::By(-4.5, -4.5), Step::Close];
-            Shape::Path { steps: [Step::Move(x, y - 4.5)].into_iter().chain(sides).collect(), ink }
+            let sides = [
+                PathStep::By(4.5, 4.5),
+                PathStep::By(-4.5, 4.5),
+                PathStep::By(-4.5, -4.5),
+                PathStep::Close,
+            ];
+            Shape::Path {
+                steps: [PathStep::Move(x, y - 4.5)].into_iter().chain(sides).collect(),
+                ink,
+            }
         }
     }
 }

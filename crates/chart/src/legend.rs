@@ -1,6 +1,6 @@
 //! The legend: one row of names, or as many as are needed.
 
-use crate::drawing::{Anchor, Ink, Shape, Step, Text};
+use crate::drawing::{Anchor, Ink, PathStep, Shape, Text};
 use crate::layout::{colour, dot};
 use crate::picture::{Mark, Picture};
 
@@ -8,7 +8,7 @@ use crate::picture::{Mark, Picture};
 const ROW: f64 = 18.0;
 
 /// A name and its place.
-struct Entry<'a> {
+struct LegendEntry<'a> {
     name: &'a str,
     x: f64,
     row: u32,
@@ -16,7 +16,7 @@ struct Entry<'a> {
 
 /// The legend, arranged in rows.
 pub(crate) struct Legend<'a> {
-    entries: Vec<Entry<'a>>,
+    entries: Vec<LegendEntry<'a>>,
 }
 
 impl<'a> Legend<'a> {
@@ -29,7 +29,7 @@ impl<'a> Legend<'a> {
             if x + width > right && x > left {
                 (x, row) = (left, row + 1);
             }
-            entries.push(Entry { name, x, row });
+            entries.push(LegendEntry { name, x, row });
             x += width;
         }
         Self { entries }
@@ -46,7 +46,7 @@ impl<'a> Legend<'a> {
             let y = top + f64::from(entry.row) * ROW + ROW / 2.0;
             let mark = mark_of(picture, entry.name);
             if mark != Some(Mark::Points) {
-                let steps = vec![Step::Move(entry.x, y), Step::Across(entry.x + 26.0)];
+                let steps = vec![PathStep::Move(entry.x, y), PathStep::Across(entry.x + 26.0)];
                 let ink =
                     Ink::Stroke { colour: colour(place), width: Some(2.0), round_joins: false };
                 out.push(Shape::Path { steps, ink });

@@ -1,7 +1,7 @@
 //! A panel: grid, axes, series.
 
 use crate::axis::{Axis, Tick, ticks};
-use crate::drawing::{Anchor, Colour, Group, Ink, Rectangle, Shape, Step, Text};
+use crate::drawing::{Anchor, Colour, Group, Ink, PathStep, Rectangle, Shape, Text};
 use crate::layout::{colour, dot};
 use crate::picture::{Mark, Panel, Picture, Point, Series};
 use crate::scale::Scale;
@@ -84,21 +84,21 @@ fn grid(out: &mut Vec<Shape>, panel: &Panel, field: &Field) {
     let Frame { left, right, top, .. } = *field.frame;
     let bottom = field.bottom();
     let line = |(x, y), to, colour| Shape::Path {
-        steps: vec![Step::Move(x, y), to],
+        steps: vec![PathStep::Move(x, y), to],
         ink: Ink::line(colour),
     };
     for tick in ticks(&field.x) {
         let Some(x) = field.across(tick.value) else { continue };
-        out.push(line((x, top), Step::Up(bottom), ink(&tick)));
+        out.push(line((x, top), PathStep::Up(bottom), ink(&tick)));
         out.extend(number(&panel.x, tick, x, bottom + 16.0, Anchor::Middle));
     }
     for tick in ticks(&field.y) {
         let Some(y) = field.up(tick.value) else { continue };
-        out.push(line((left, y), Step::Across(right), ink(&tick)));
+        out.push(line((left, y), PathStep::Across(right), ink(&tick)));
         out.extend(number(&panel.y, tick, left - 7.0, y + 4.0, Anchor::End));
     }
     for y in panel.across.iter().filter_map(|value| field.up(*value)) {
-        out.push(line((left, y), Step::Across(right), "#666"));
+        out.push(line((left, y), PathStep::Across(right), "#666"));
     }
     out.extend(label(&panel.x, f64::midpoint(left, right), bottom + 36.0, false));
     out.extend(label(&panel.y, 22.0, f64::midpoint(top, bottom), true));
@@ -145,7 +145,7 @@ fn line(spots: &[Option<Spot>], colour: Colour, width: f64) -> Option<Shape> {
     let mut begins = true;
     for spot in spots {
         if let Some(Spot { x, y, .. }) = *spot {
-            steps.push(if begins { Step::Move(x, y) } else { Step::Line(x, y) });
+            steps.push(if begins { PathStep::Move(x, y) } else { PathStep::Line(x, y) });
         }
         begins = spot.is_none();
     }
@@ -182,7 +182,8 @@ fn bars_and_dots(spots: &[Option<Spot>], place: usize) -> Vec<Shape> {
 /// An interval, with a foot and a head.
 fn bar(x: f64, low: f64, high: f64, colour: Colour) -> Shape {
     let (left, right) = (x - 3.5, x + 3.5);
-    let shaft = [Step::Move(x, low), Step::Up(high)];
-    let ends = [low, high].into_iter().flat_map(|y| [Step::Move(left, y), Step::Across(right)]);
+    let shaft = [PathStep::Move(x, low), PathStep::Up(high)];
+    let ends =
+        [low, high].into_iter().flat_map(|y| [PathStep::Move(left, y), PathStep::Across(right)]);
     Shape::Path { steps: shaft.into_iter().chain(ends).collect(), ink: Ink::line(colour) }
 }

@@ -5,7 +5,7 @@ use tiny_skia::{
     Color, FillRule, LineJoin, Mask, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, Transform,
 };
 
-use crate::drawing::{Colour, Drawing, Ink, Rectangle, Shape, Step};
+use crate::drawing::{Colour, Drawing, Ink, PathStep, Rectangle, Shape};
 use crate::font;
 use crate::layout::drawing;
 use crate::picture::Picture;
@@ -103,10 +103,11 @@ fn outline(shape: &Shape) -> Option<(Path, Ink)> {
     match shape {
         Shape::Path { steps, ink } => Some((path(steps)?, *ink)),
         Shape::Polygon { corners, ink } => {
-            let mut steps: Vec<Step> = corners.iter().map(|&(x, y)| Step::Line(x, y)).collect();
-            steps.push(Step::Close);
+            let mut steps: Vec<PathStep> =
+                corners.iter().map(|&(x, y)| PathStep::Line(x, y)).collect();
+            steps.push(PathStep::Close);
             let &(x, y) = corners.first()?;
-            steps[0] = Step::Move(x, y);
+            steps[0] = PathStep::Move(x, y);
             Some((path(&steps)?, *ink))
         }
         Shape::Circle { x, y, radius, ink } => {
@@ -122,17 +123,17 @@ fn outline(shape: &Shape) -> Option<(Path, Ink)> {
     }
 }
 
-fn path(steps: &[Step]) -> Option<Path> {
+fn path(steps: &[PathStep]) -> Option<Path> {
     let mut path = PathBuilder::new();
     for step in steps {
         let (x, y) = path.last_point().map_or((0.0, 0.0), |point| (point.x, point.y));
         match *step {
-            Step::Move(x, y) => path.move_to(x as f32, y as f32),
-            Step::Line(x, y) => path.line_to(x as f32, y as f32),
-            Step::Across(x) => path.line_to(x as f32, y),
-            Step::Up(y) => path.line_to(x, y as f32),
-            Step::By(right, down) => path.line_to(x + right as f32, y + down as f32),
-            Step::Close => path.close(),
+            PathStep::Move(x, y) => path.move_to(x as f32, y as f32),
+            PathStep::Line(x, y) => path.line_to(x as f32, y as f32),
+            PathStep::Across(x) => path.line_to(x as f32, y),
+            PathStep::Up(y) => path.line_to(x, y as f32),
+            PathStep::By(right, down) => path.line_to(x + right as f32, y + down as f32),
+            PathStep::Close => path.close(),
         }
     }
     path.finish()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::drawing::{Anchor, Drawing, Group, Ink, Shape, Step, Text};
+use crate::drawing::{Anchor, Drawing, Group, Ink, PathStep, Shape, Text};
 use crate::layout::drawing;
 use crate::picture::Picture;
 
@@ -70,14 +70,14 @@ fn series(out: &mut String, group: &Group) {
     let _ = writeln!(out, "</g>");
 }
 
-fn path(steps: &[Step]) -> String {
-    let word = |step: &Step| match *step {
-        Step::Move(x, y) => format!("M{x:.2} {y:.2}"),
-        Step::Line(x, y) => format!("L{x:.2} {y:.2}"),
-        Step::Across(x) => format!("H{x:.2}"),
-        Step::Up(y) => format!("V{y:.2}"),
-        Step::By(x, y) => format!("l{x} {y}"),
-        Step::Close => "z".to_owned(),
+fn path(steps: &[PathStep]) -> String {
+    let word = |step: &PathStep| match *step {
+        PathStep::Move(x, y) => format!("M{x:.2} {y:.2}"),
+        PathStep::Line(x, y) => format!("L{x:.2} {y:.2}"),
+        PathStep::Across(x) => format!("H{x:.2}"),
+        PathStep::Up(y) => format!("V{y:.2}"),
+        PathStep::By(x, y) => format!("l{x} {y}"),
+        PathStep::Close => "z".to_owned(),
     };
     steps.iter().map(word).collect()
 }

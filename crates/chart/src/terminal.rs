@@ -110,13 +110,13 @@ pub(crate) fn braille(is_set: impl Fn(usize, usize) -> bool) -> char {
 
 /// The content of one character cell.
 #[derive(Clone, Copy, Default)]
-struct Cell {
+struct CharacterCell {
     dots: u32,
     sign: Option<char>,
     place: Option<usize>,
 }
 
-impl Cell {
+impl CharacterCell {
     fn letter(self) -> char {
         let braille = char::from_u32(0x2800 + self.dots).filter(|_| self.dots > 0);
         self.sign.or(braille).unwrap_or(' ')
@@ -129,12 +129,12 @@ struct Canvas {
     rows: usize,
     x: Scale,
     y: Scale,
-    cells: Vec<Cell>,
+    cells: Vec<CharacterCell>,
 }
 
 impl Canvas {
     fn new(columns: usize, rows: usize, x: Scale, y: Scale) -> Self {
-        Self { columns, rows, x, y, cells: vec![Cell::default(); columns * rows] }
+        Self { columns, rows, x, y, cells: vec![CharacterCell::default(); columns * rows] }
     }
 
     /// The place of a point in dots from the left and from above.
@@ -144,7 +144,7 @@ impl Canvas {
     }
 
     /// The cell of a place in dots, with the dot in it.
-    fn cell(&mut self, (across, down): (f64, f64)) -> Option<(&mut Cell, u32)> {
+    fn cell(&mut self, (across, down): (f64, f64)) -> Option<(&mut CharacterCell, u32)> {
         let (across, down) = (across.round(), down.round());
         if across < 0.0 || down < 0.0 {
             return None;
@@ -222,7 +222,7 @@ impl Canvas {
                 *free = Some(number);
             }
         }
-        let row = |(cells, number): (&[Cell], Option<&str>)| {
+        let row = |(cells, number): (&[CharacterCell], Option<&str>)| {
             let edge = if number.is_some() { '┤' } else { '│' };
             let runs: String =
                 cells.chunk_by(|a, b| a.place == b.place).map(|run| painted(run, &paint)).collect();
@@ -233,7 +233,7 @@ impl Canvas {
 }
 
 /// Cells of one series as text.
-fn painted(run: &[Cell], paint: impl Fn(usize, &str) -> String) -> String {
+fn painted(run: &[CharacterCell], paint: impl Fn(usize, &str) -> String) -> String {
     let text: String = run.iter().map(|cell| cell.letter()).collect();
     run[0].place.map_or_else(|| text.clone(), |place| paint(place, &text))
 }
