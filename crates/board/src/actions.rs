@@ -7,7 +7,7 @@ use crate::board::{Board, MOST_CLOCK_ERROR, moment, now, random_hexadecimal, yes
 use crate::database::{Connection, Database};
 use crate::error::BoardError;
 use crate::receive::{check_fewer, introduce};
-use crate::runs::{self, Run};
+use crate::runs::{self, PublishedRun};
 
 /// The longest objection, answer and reason, in characters.
 const LONGEST_TEXT: usize = 2000;
@@ -22,7 +22,7 @@ const MOST_CHALLENGES_A_DAY: i64 = 100;
 ///
 /// # Errors
 /// There is none, or its publisher deleted it.
-pub fn existing(connection: &mut dyn Connection, id: &str) -> Result<Run, BoardError> {
+pub fn existing(connection: &mut dyn Connection, id: &str) -> Result<PublishedRun, BoardError> {
     let run = runs::find(connection, id)?;
     let run = run.ok_or_else(|| BoardError::NotFound("there is no such run".to_owned()))?;
     match &run.deleted {
@@ -32,7 +32,7 @@ pub fn existing(connection: &mut dyn Connection, id: &str) -> Result<Run, BoardE
 }
 
 /// The run of this name, for a caller who shows its token.
-fn own(connection: &mut dyn Connection, id: &str, token: &str) -> Result<Run, BoardError> {
+fn own(connection: &mut dyn Connection, id: &str, token: &str) -> Result<PublishedRun, BoardError> {
     let run = existing(connection, id)?;
     if run.is_opened_by(token) {
         return Ok(run);

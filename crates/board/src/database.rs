@@ -12,7 +12,7 @@ use crate::error::BoardError;
 
 /// A value of a column.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum DatabaseValue {
     /// No value.
     Null,
     /// A number of a column `BIGINT`.
@@ -25,49 +25,49 @@ pub enum Value {
     Octets(Vec<u8>),
 }
 
-impl From<&str> for Value {
+impl From<&str> for DatabaseValue {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<&String> for Value {
+impl From<&String> for DatabaseValue {
     fn from(text: &String) -> Self {
         Self::Text(text.clone())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for DatabaseValue {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<i64> for Value {
+impl From<i64> for DatabaseValue {
     fn from(number: i64) -> Self {
         Self::Integer(number)
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for DatabaseValue {
     fn from(is_so: bool) -> Self {
         Self::Integer(is_so.into())
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for DatabaseValue {
     fn from(number: f64) -> Self {
         Self::Real(number)
     }
 }
 
-impl From<Vec<u8>> for Value {
+impl From<Vec<u8>> for DatabaseValue {
     fn from(octets: Vec<u8>) -> Self {
         Self::Octets(octets)
     }
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
+impl<T: Into<DatabaseValue>> From<Option<T>> for DatabaseValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }
@@ -75,15 +75,15 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 
 /// A row that was read; its values are taken in their order.
 #[derive(Debug)]
-pub struct Row(std::vec::IntoIter<Value>);
+pub struct Row(std::vec::IntoIter<DatabaseValue>);
 
 impl Row {
-    fn of(values: Vec<Value>) -> Self {
+    fn of(values: Vec<DatabaseValue>) -> Self {
         Self(values.into_iter())
     }
 
-    fn next(&mut self) -> Value {
-        self.0.next().unwrap_or(Value::Null)
+    fn next(&mut self) -> DatabaseValue {
+        self.0.next().unwrap_or(DatabaseValue::Null)
     }
 
     /// The next value as a text; empty if it is none.
@@ -94,7 +94,7 @@ impl Row {
     /// The next value as a text, if it is one.
     pub fn maybe_text(&mut self) -> Option<String> {
         match self.next() {
-            Value::Text(text) => Some(text),
+            DatabaseValue::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -102,7 +102,7 @@ impl Row {
     /// The next value as a whole number; zero if it is none.
     pub fn integer(&mut self) -> i64 {
         match self.next() {
-            Value::Integer(number) => number,
+            DatabaseValue::Integer(number) => number,
             _ => 0,
         }
     }
@@ -110,8 +110,8 @@ impl Row {
     /// The next value as a number, if it is one.
     pub fn real(&mut self) -> Option<f64> {
         match self.next() {
-            Value::Real(number) => Some(number),
-            Value::Integer(number) => Some(number as f64),
+            DatabaseValue::Real(number) => Some(number),
+            DatabaseValue::Integer(number) => Some(number as f64),
             _ => None,
         }
     }
@@ -119,7 +119,7 @@ impl Row {
     /// The next value as octets; empty if it is none.
     pub fn octets(&mut self) -> Vec<u8> {
         match self.next() {
-            Value::Octets(octets) => octets,
+            DatabaseValue::Octets(octets) => octets,
             _ => Vec::new(),
         }
     }
@@ -128,13 +128,13 @@ impl Row {
 /// A connection, within a transaction or for one query.
 pub trait Connection {
     /// Changes rows; returns how many.
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, BoardError>;
+    fn execute(&mut self, sql: &str, values: &[DatabaseValue]) -> Result<u64, BoardError>;
 
     /// Reads rows.
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, BoardError>;
+    fn query(&mut self, sql: &str, values: &[DatabaseValue]) -> Result<Vec<Row>, BoardError>;
 
     /// The row that a query finds, if it finds one.
-    fn first(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, BoardError> {
+    fn first(&mut self, sql: &str, values: &[DatabaseValue]) -> Result<Option<Row>, BoardError> {
         Ok(self.query(sql, values)?.into_iter().next())
     }
 }
@@ -152,20 +152,20 @@ const SCHEMA: &str = include_str!("schema.sql");
 #[derive(Debug)]
 pub enum Database {
     /// In a file of a directory.
-    Sqlite(sqlite::Pool),
+    Sqlite(sqlite::SqlitePool),
     /// A server.
-    Postgres(Box<postgres::Pool>),
+    Postgres(Box<postgres::PostgresPool>),
 }
 
 impl Database {
     /// Opens the database in `directory`, which is made if it is missing.
     pub fn in_directory(directory: &Path) -> Result<Self, BoardError> {
-        Ok(Self::Sqlite(sqlite::Pool::open(directory)?))
+        Ok(Self::Sqlite(sqlite::SqlitePool::open(directory)?))
     }
 
     /// Opens a database of `PostgreSQL`: `postgres://USER@HOST/NAME`.
     pub fn at(address: &str) -> Result<Self, BoardError> {
-        Ok(Self::Postgres(Box::new(postgres::Pool::open(address)?)))
+        Ok(Self::Postgres(Box::new(postgres::PostgresPool::open(address)?)))
     }
 
     /// Does `work` in a transaction: all of it is stored, or nothing. No other one begins until it has

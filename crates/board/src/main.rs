@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
 #[command(name = "btu-board", version, after_help = EXAMPLES)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: BoardCommand,
 }
 
 const EXAMPLES: &str = "\
@@ -52,7 +52,7 @@ impl Stored {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum BoardCommand {
     /// Serve the board until it is asked to end
     Serve {
         #[command(flatten)]
@@ -103,23 +103,25 @@ enum Command {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
-        Command::Serve { stored, listen, url, program } => serve(&stored, listen, url, program),
-        Command::Check { stored } => {
+        BoardCommand::Serve { stored, listen, url, program } => {
+            serve(&stored, listen, url, program)
+        }
+        BoardCommand::Check { stored } => {
             let links = chain::check(&stored.open()?)?;
             print(&format!("The chain holds: {links} accepted manifests are what they were."))
         }
-        Command::Laboratory { stored, name, key } => {
+        BoardCommand::Laboratory { stored, name, key } => {
             let text = std::fs::read_to_string(&key);
             let text = text.with_context(|| format!("reading {}", key.display()))?;
             let key: PublicKey = text.parse()?;
             actions::appoint(&stored.open()?, &key, &name)?;
             print(&format!("Signatures of {} certify runs as {name}.", key.id()))
         }
-        Command::Block { stored, key } => {
+        BoardCommand::Block { stored, key } => {
             actions::block(&stored.open()?, &key)?;
             print(&format!("No runs of {} are taken any more.", key.id()))
         }
-        Command::Withdraw { stored, run, why } => {
+        BoardCommand::Withdraw { stored, run, why } => {
             actions::withdraw_by_board(&stored.open()?, &run, &why)?;
             print(&format!("Run {run} is withdrawn."))
         }

@@ -7,13 +7,13 @@ mod text;
 use btu_units::three_digits;
 use maud::{DOCTYPE, Markup, html};
 
-pub(crate) use list::{List, found, front, place_of, plan};
+pub(crate) use list::{RankingPage, found, front, place_of, plan};
 pub(crate) use run::{closed, run};
 pub(crate) use text::{publish, rules};
 
 use crate::database::Connection;
 use crate::error::BoardError;
-use crate::runs::Run;
+use crate::runs::PublishedRun;
 
 /// The style of all pages.
 pub(crate) const STYLE: &str = include_str!("pages/style.css");
@@ -86,7 +86,7 @@ fn megabits(bits_per_second: f64) -> String {
 }
 
 /// The number of a run with its unit.
-pub(crate) fn rate_words(run: &Run) -> String {
+pub(crate) fn rate_words(run: &PublishedRun) -> String {
     let rating = run.computed.rating;
     rating.map_or_else(
         || "no number".to_owned(),
@@ -106,7 +106,7 @@ fn interval_words(interval: Option<btu_stats::Interval>) -> String {
 }
 
 /// The word that stands with every number.
-fn word(run: &Run) -> Markup {
+fn word(run: &PublishedRun) -> Markup {
     let word = run.word();
     let by = run.laboratories.join(", ");
     html! {
@@ -117,7 +117,7 @@ fn word(run: &Run) -> Markup {
 }
 
 /// Runs in a table, with a word for each number.
-fn table(caption: &str, runs: &[Run]) -> Markup {
+fn table(caption: &str, runs: &[PublishedRun]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
             table {
@@ -147,7 +147,7 @@ fn table(caption: &str, runs: &[Run]) -> Markup {
 }
 
 /// The machine in its publisher's words, and as its kernel sees it.
-fn machine(run: &Run) -> Markup {
+fn machine(run: &PublishedRun) -> Markup {
     html! {
         @if run.system.is_empty() { (run.machine_words()) }
         @else { (run.system) br; small { (run.machine_words()) } }
@@ -199,7 +199,7 @@ impl Publisher {
 pub(crate) fn publisher(
     id: &str,
     publisher: &Publisher,
-    runs: &[Run],
+    runs: &[PublishedRun],
     older: Option<i64>,
 ) -> Markup {
     let (asked, back) = publisher.challenges;

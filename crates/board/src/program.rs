@@ -49,7 +49,7 @@ pub struct Program {
 
 /// What the program says of the one run of an archive.
 #[derive(Debug)]
-pub struct Verdict {
+pub struct ArchiveVerdict {
     /// `btu rank --all --json`.
     pub ranking: Value,
     /// `btu show --json`.
@@ -95,8 +95,8 @@ impl Program {
     }
 
     /// What is to be said of an archive, which has to be one run in its published form.
-    pub fn verdict(&self, archive: &[u8]) -> Result<Verdict, BoardError> {
-        let place = Place::new(self)?;
+    pub fn verdict(&self, archive: &[u8]) -> Result<ArchiveVerdict, BoardError> {
+        let place = QuestionDirectory::new(self)?;
         let archive = place.written("archive", archive)?;
         place.import(&archive)?;
         let again = place.file("again");
@@ -106,7 +106,7 @@ impl Program {
                 "the archive is not in the form in which runs are published: make it with `btu publish`",
             ));
         }
-        Ok(Verdict {
+        Ok(ArchiveVerdict {
             ranking: place.json(&["rank", "--all", "--json"])?,
             shown: place.json(&["show", "r1", "--json"])?,
         })
@@ -114,14 +114,14 @@ impl Program {
 
     /// The report of a stored archive, a page of HTML.
     pub fn report(&self, archive: &[u8]) -> Result<Vec<u8>, BoardError> {
-        let place = Place::new(self)?;
+        let place = QuestionDirectory::new(self)?;
         place.import(&place.written("archive", archive)?)?;
         place.call(&["report", "r1", "-o", "-"])
     }
 
     /// Two stored archives side by side, a page of HTML.
     pub fn comparison(&self, base: &[u8], other: &[u8]) -> Result<Vec<u8>, BoardError> {
-        let place = Place::new(self)?;
+        let place = QuestionDirectory::new(self)?;
         place.import(&place.written("base", base)?)?;
         place.import(&place.written("other", other)?)?;
         place.call(&["compare", "r1", "r2", "--format", "html", "-o", "-"])
@@ -175,12 +175,12 @@ fn filled(from: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
 }
 
 /// A directory for one question, with a database of runs; it is removed with this value.
-struct Place<'a> {
+struct QuestionDirectory<'a> {
     program: &'a Program,
     directory: TempDir,
 }
 
-impl<'a> Place<'a> {
+impl<'a> QuestionDirectory<'a> {
     fn new(program: &'a Program) -> Result<Self, BoardError> {
         let directory = TempDir::new_in(program.scratch.path());
         let directory =

@@ -7,10 +7,10 @@ use btu_studies::rank::{Place, places};
 
 use crate::database::{self, Connection};
 use crate::error::BoardError;
-use crate::runs::{self, Machine, Plan};
+use crate::runs::{self, Plan, PublisherMachine};
 
 /// The machines of a plan, the fastest first.
-pub(crate) type Ranked = Vec<Place<Machine>>;
+pub(crate) type Ranked = Vec<Place<PublisherMachine>>;
 
 /// The rankings that were asked for since the last change. A run is in one of them at most, so that all
 /// together are no larger than the database.

@@ -7,9 +7,9 @@ use serde_json::Value as Json;
 
 use crate::board::{Board, MOST_CLOCK_ERROR, moment, now, random_hexadecimal, yesterday};
 use crate::chain;
-use crate::database::{Connection, Value};
+use crate::database::{Connection, DatabaseValue};
 use crate::error::BoardError;
-use crate::program::Verdict;
+use crate::program::ArchiveVerdict;
 use crate::runs::{self, Computed};
 
 /// A publication as it came.
@@ -64,7 +64,7 @@ pub fn receive(board: &Board, publication: &Publication<'_>) -> Result<Accepted,
         meet_challenge(connection, &key, &manifest, &accepted.id)?;
         let received = now();
         let place = chain::add(connection, &sha256(publication.manifest.as_bytes()), &received)?;
-        let stored = Stored { publication, manifest: &manifest, computed: &computed };
+        let stored = CheckedPublication { publication, manifest: &manifest, computed: &computed };
         stored.insert(connection, &key, &accepted, place, &received)
     })?;
     Ok(accepted)
@@ -113,7 +113,7 @@ fn check_publisher(connection: &mut dyn Connection, key: &PublicKey) -> Result<(
 pub(crate) fn check_fewer(
     connection: &mut dyn Connection,
     sql: &str,
-    values: &[Value],
+    values: &[DatabaseValue],
     most: i64,
     why: &str,
 ) -> Result<(), BoardError> {
@@ -164,7 +164,7 @@ fn check_new(connection: &mut dyn Connection, manifest: &Manifest) -> Result<(),
 /// Whether the signed lines are true of the archive.
 fn check_run(
     manifest: &Manifest,
-    verdict: &Verdict,
+    verdict: &ArchiveVerdict,
     computed: &Computed,
 ) -> Result<(), BoardError> {
     let run = &verdict.shown["run"];
@@ -188,18 +188,18 @@ fn check_run(
 /// The parts of `btu rank --json` that are read: what `btu show` does not say.
 #[derive(Deserialize)]
 struct Ranking {
-    lists: Vec<List>,
+    lists: Vec<RankingList>,
     left_out: Vec<LeftOut>,
 }
 
 #[derive(Deserialize)]
-struct List {
+struct RankingList {
     particulars: Vec<String>,
-    places: Vec<Place>,
+    places: Vec<RankingPlace>,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct RankingPlace {
     machine: String,
     cpu_rounds_per_second: Option<f64>,
 }
@@ -225,7 +225,7 @@ fn shown(text: &str) -> String {
 }
 
 /// What lists say of a run, from what the program says of it.
-fn computed(verdict: &Verdict) -> Result<Computed, BoardError> {
+fn computed(verdict: &ArchiveVerdict) -> Result<Computed, BoardError> {
     let unread =
         |error: serde_json::Error| BoardError::Failed(format!("reading what btu says: {error}"));
     let (run, result) = (&verdict.shown["run"], &verdict.shown["result"]);
@@ -315,13 +315,13 @@ fn meet_challenge(
 }
 
 /// A publication with everything that was found out about it.
-struct Stored<'a> {
+struct CheckedPublication<'a> {
     publication: &'a Publication<'a>,
     manifest: &'a Manifest,
     computed: &'a Computed,
 }
 
-impl Stored<'_> {
+impl CheckedPublication<'_> {
     fn insert(
         &self,
         connection: &mut dyn Connection,
@@ -334,9 +334,9 @@ impl Stored<'_> {
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
         let sql = format!("INSERT INTO runs ({}) VALUES ({})", names.join(", "), places.join(", "));
-        let values: Vec<Value> = columns.into_iter().map(|(_, value)| value).collect();
+        let values: Vec<DatabaseValue> = columns.into_iter().map(|(_, value)| value).collect();
         connection.execute(&sql, &values)?;
-        let archive = Value::from(self.publication.archive.to_vec());
+        let archive = DatabaseValue::from(self.publication.archive.to_vec());
         let sql = "INSERT INTO archives (run, archive) VALUES ($1, $2)";
         connection.execute(sql, &[(&accepted.id).into(), archive])?;
         Ok(())
@@ -348,7 +348,7 @@ impl Stored<'_> {
         accepted: &Accepted,
         place: i64,
         received: &str,
-    ) -> Vec<(&'static str, Value)> {
+    ) -> Vec<(&'static str, DatabaseValue)> {
         let Self { publication, manifest, computed } = self;
         let interval = computed.rating.and_then(|rating| rating.interval);
         let price = manifest.price.as_ref();

@@ -5,12 +5,12 @@ use btu_stats::{Estimate, Interval};
 use btu_studies::rank::RatedRun;
 use btu_suite::price::Price;
 
-use crate::database::{Connection, Row, Value};
+use crate::database::{Connection, DatabaseValue, Row};
 use crate::error::BoardError;
 
 /// A published run without its archive.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub struct PublishedRun {
     /// Its name in addresses.
     pub id: String,
     /// Its place in the chain, from 1.
@@ -121,7 +121,7 @@ const COLUMNS: &str = "runs.id, runs.place, runs.uuid, runs.publisher, publisher
     (SELECT string_agg(publishers.name, '; ') FROM certificates JOIN publishers ON publishers.key = certificates.laboratory
      WHERE certificates.run = runs.id)";
 
-fn read(mut row: Row) -> Run {
+fn read(mut row: Row) -> PublishedRun {
     let row = &mut row;
     let (id, place, uuid) = (row.text(), row.integer(), row.maybe_text());
     let (publisher, publisher_id, publisher_name) = (row.text(), row.text(), row.text());
@@ -169,7 +169,7 @@ fn read(mut row: Row) -> Run {
         cells,
         btu_version,
     };
-    Run {
+    PublishedRun {
         id,
         place,
         uuid,
@@ -203,7 +203,7 @@ fn price(hundredths: Option<f64>, currency: Option<String>) -> Option<Price> {
     Some(Price { hundredths: hundredths as u64, currency })
 }
 
-impl Run {
+impl PublishedRun {
     /// What stands next to its number, everywhere.
     pub fn word(&self) -> &'static str {
         match self {
@@ -230,7 +230,7 @@ impl Run {
     }
 
     /// The machine as it is ranked.
-    pub fn machine_key(&self) -> Machine {
+    pub fn machine_key(&self) -> PublisherMachine {
         (self.publisher.clone(), self.computed.machine.clone())
     }
 
@@ -246,7 +246,7 @@ impl Run {
 const LISTED: &str = "runs.visibility = 'public' AND runs.deleted IS NULL";
 
 /// The run of this name, hidden or not.
-pub fn find(connection: &mut dyn Connection, id: &str) -> Result<Option<Run>, BoardError> {
+pub fn find(connection: &mut dyn Connection, id: &str) -> Result<Option<PublishedRun>, BoardError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM runs JOIN publishers ON publishers.key = runs.publisher WHERE runs.id = $1"
     );
@@ -254,7 +254,10 @@ pub fn find(connection: &mut dyn Connection, id: &str) -> Result<Option<Run>, Bo
 }
 
 /// The runs of these names, in no order.
-pub fn named(connection: &mut dyn Connection, ids: &[&String]) -> Result<Vec<Run>, BoardError> {
+pub fn named(
+    connection: &mut dyn Connection,
+    ids: &[&String],
+) -> Result<Vec<PublishedRun>, BoardError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -263,7 +266,7 @@ pub fn named(connection: &mut dyn Connection, ids: &[&String]) -> Result<Vec<Run
         "SELECT {COLUMNS} FROM runs JOIN publishers ON publishers.key = runs.publisher WHERE runs.id IN ({})",
         places.join(", ")
     );
-    let values: Vec<Value> = ids.iter().map(|id| Value::from(*id)).collect();
+    let values: Vec<DatabaseValue> = ids.iter().map(|id| DatabaseValue::from(*id)).collect();
     Ok(connection.query(&sql, &values)?.into_iter().map(read).collect())
 }
 
@@ -281,7 +284,7 @@ pub fn archive(connection: &mut dyn Connection, id: &str) -> Result<Option<Vec<u
 
 /// Which listed runs.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct RunFilter {
     /// Only of this plan.
     pub plan: Option<String>,
     /// Only of this publisher.
@@ -295,11 +298,12 @@ pub struct Asked {
 /// As many of the asked runs, the newest first.
 pub fn listed(
     connection: &mut dyn Connection,
-    asked: &Asked,
+    asked: &RunFilter,
     most: usize,
-) -> Result<Vec<Run>, BoardError> {
-    let (mut values, mut conditions): (Vec<Value>, _) = (Vec::new(), vec![LISTED.to_owned()]);
-    let mut and = |condition: &dyn Fn(usize) -> String, value: Value| {
+) -> Result<Vec<PublishedRun>, BoardError> {
+    let (mut values, mut conditions): (Vec<DatabaseValue>, _) =
+        (Vec::new(), vec![LISTED.to_owned()]);
+    let mut and = |condition: &dyn Fn(usize) -> String, value: DatabaseValue| {
         values.push(value);
         conditions.push(condition(values.len()));
     };
@@ -332,13 +336,13 @@ fn escaped(text: &str) -> String {
 }
 
 /// A machine of a publisher: no run of another publisher counts as one of it.
-pub type Machine = (String, String);
+pub type PublisherMachine = (String, String);
 
 /// The ratings of a plan that are ranked.
 pub fn entries(
     connection: &mut dyn Connection,
     plan: &str,
-) -> Result<Vec<RatedRun<Machine>>, BoardError> {
+) -> Result<Vec<RatedRun<PublisherMachine>>, BoardError> {
     let sql = format!(
         "SELECT publisher, machine, id, rate_bits_per_second, low_bits_per_second, high_bits_per_second, is_low_confidence,
          cpu_rounds_per_second FROM runs WHERE plan_hash = $1 AND {LISTED} AND why_not_ranked IS NULL AND withdrawn IS NULL

@@ -29,7 +29,7 @@ use crate::board::Board;
 use crate::chain;
 use crate::error::BoardError;
 use crate::pages;
-use crate::runs::{self, Asked, Run};
+use crate::runs::{self, PublishedRun, RunFilter};
 
 /// A form, or what is asked for in an address, is no larger.
 const LARGEST_FORM_BYTES: usize = 64 << 10;
@@ -186,7 +186,7 @@ async fn computing<T: Send + 'static>(
     one_of(&computed, site, work).await
 }
 
-type Answer<T> = Result<T, BoardError>;
+type BoardResult<T> = Result<T, BoardError>;
 
 async fn style() -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/css"), (CACHE_CONTROL, "max-age=3600")], pages::STYLE)
@@ -196,14 +196,14 @@ async fn publish(State(site): Shared) -> Markup {
     pages::publish(&site.board.url)
 }
 
-async fn front(State(site): Shared) -> Answer<Markup> {
+async fn front(State(site): Shared) -> BoardResult<Markup> {
     blocking(site, |board| {
         board.database.read(|connection| {
             let plans = board.rankings.plans(connection)?;
-            let newest = runs::listed(connection, &Asked::default(), 10)?;
+            let newest = runs::listed(connection, &RunFilter::default(), 10)?;
             let best = match plans.first() {
                 Some(plan) => {
-                    Some(pages::List::of(&board.rankings, connection, &plan.hash, 0, 10)?)
+                    Some(pages::RankingPage::of(&board.rankings, connection, &plan.hash, 0, 10)?)
                 }
                 None => None,
             };
@@ -215,7 +215,7 @@ async fn front(State(site): Shared) -> Answer<Markup> {
 
 /// Which part of a list is asked for.
 #[derive(Debug, Deserialize)]
-struct Part {
+struct ListStart {
     #[serde(default)]
     from: u32,
 }
@@ -223,13 +223,14 @@ struct Part {
 async fn plan(
     State(site): Shared,
     Path(hash): Path<String>,
-    Query(part): Query<Part>,
-) -> Answer<Markup> {
+    Query(part): Query<ListStart>,
+) -> BoardResult<Markup> {
     blocking(site, move |board| {
         board.database.read(|connection| {
             let from = part.from as usize;
-            let list = pages::List::of(&board.rankings, connection, &hash, from, RUNS_ON_A_PAGE)?;
-            let asked = Asked { plan: Some(hash.clone()), ..Asked::default() };
+            let list =
+                pages::RankingPage::of(&board.rankings, connection, &hash, from, RUNS_ON_A_PAGE)?;
+            let asked = RunFilter { plan: Some(hash.clone()), ..RunFilter::default() };
             let newest = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
             if newest.is_empty() {
                 return Err(BoardError::NotFound("no public run has this plan".to_owned()));
@@ -247,7 +248,7 @@ struct Older {
 }
 
 /// Where the rest of a list of which `most` were asked for begins, if it does not end here.
-fn older(listed: &[Run], most: usize) -> Option<i64> {
+fn older(listed: &[PublishedRun], most: usize) -> Option<i64> {
     listed.last().filter(|_| listed.len() == most).map(|run| run.place)
 }
 
@@ -255,16 +256,16 @@ async fn publisher(
     State(site): Shared,
     Path(id): Path<String>,
     Query(part): Query<Older>,
-) -> Answer<Markup> {
+) -> BoardResult<Markup> {
     blocking(site, move |board| {
         board.database.read(|connection| {
             let found = pages::Publisher::find(connection, &id)?;
             let found = found
                 .ok_or_else(|| BoardError::NotFound("there is no such publisher".to_owned()))?;
-            let asked = Asked {
+            let asked = RunFilter {
                 publisher: Some(found.key.clone()),
                 before: part.before,
-                ..Asked::default()
+                ..RunFilter::default()
             };
             let listed = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
             Ok(pages::publisher(&id, &found, &listed, older(&listed, RUNS_ON_A_PAGE)))
@@ -281,12 +282,15 @@ struct Words {
     before: Option<i64>,
 }
 
-async fn search(State(site): Shared, Query(asked): Query<Words>) -> Answer<Markup> {
+async fn search(State(site): Shared, Query(asked): Query<Words>) -> BoardResult<Markup> {
     blocking(site, move |board| {
         board.database.read(|connection| {
             let words: String = asked.words.chars().take(200).collect();
-            let asked =
-                Asked { words: Some(words.clone()), before: asked.before, ..Asked::default() };
+            let asked = RunFilter {
+                words: Some(words.clone()),
+                before: asked.before,
+                ..RunFilter::default()
+            };
             let found = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
             Ok(pages::found(&words, &found, older(&found, RUNS_ON_A_PAGE)))
         })
@@ -308,9 +312,9 @@ pub(crate) fn bearer(headers: &HeaderMap) -> String {
 }
 
 /// The token that a request shows in one of the two ways; empty if it shows none.
-pub(crate) struct Shown(String);
+pub(crate) struct ShownToken(String);
 
-impl<S: Send + Sync> FromRequest<S> for Shown {
+impl<S: Send + Sync> FromRequest<S> for ShownToken {
     type Rejection = BoardError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, BoardError> {
@@ -329,7 +333,7 @@ pub(crate) fn visible(
     connection: &mut dyn crate::database::Connection,
     id: &str,
     token: &str,
-) -> Result<Run, BoardError> {
+) -> Result<PublishedRun, BoardError> {
     let run = actions::existing(connection, id)?;
     if run.visibility != Visibility::Private || run.is_opened_by(token) {
         return Ok(run);
@@ -337,7 +341,11 @@ pub(crate) fn visible(
     Err(BoardError::Forbidden("this run is private: show its token".to_owned()))
 }
 
-async fn run(State(site): Shared, Path(id): Path<String>, Shown(token): Shown) -> Response {
+async fn run(
+    State(site): Shared,
+    Path(id): Path<String>,
+    ShownToken(token): ShownToken,
+) -> Response {
     let (asked, is_tried) = (id.clone(), !token.is_empty());
     let shown = blocking(site, move |board| {
         board.database.read(|connection| {
@@ -358,7 +366,7 @@ async fn run(State(site): Shared, Path(id): Path<String>, Shown(token): Shown) -
 }
 
 /// The archive of a run that the caller may see.
-async fn archive_of(site: Arc<Site>, id: String, token: String) -> Answer<Vec<u8>> {
+async fn archive_of(site: Arc<Site>, id: String, token: String) -> BoardResult<Vec<u8>> {
     blocking(site, move |board| {
         board.database.read(|connection| {
             visible(connection, &id, &token)?;
@@ -372,8 +380,8 @@ async fn archive_of(site: Arc<Site>, id: String, token: String) -> Answer<Vec<u8
 async fn report(
     State(site): Shared,
     Path(id): Path<String>,
-    Shown(token): Shown,
-) -> Answer<Response> {
+    ShownToken(token): ShownToken,
+) -> BoardResult<Response> {
     let archive = archive_of(Arc::clone(&site), id, token).await?;
     let page = computing(site, move |board| board.program.report(&archive)).await?;
     Ok(page_of_program(page))
@@ -397,8 +405,8 @@ fn page_of_program(page: Vec<u8>) -> Response {
 async fn archive(
     State(site): Shared,
     Path(id): Path<String>,
-    Shown(token): Shown,
-) -> Answer<Response> {
+    ShownToken(token): ShownToken,
+) -> BoardResult<Response> {
     let name = format!("attachment; filename=\"{id}.btu\"");
     let archive = archive_of(site, id, token).await?;
     let headers = [("content-type", "application/gzip"), ("content-disposition", name.as_str())];
@@ -408,20 +416,20 @@ async fn archive(
 async fn manifest(
     State(site): Shared,
     Path(id): Path<String>,
-    Shown(token): Shown,
-) -> Answer<String> {
+    ShownToken(token): ShownToken,
+) -> BoardResult<String> {
     Ok(signed(site, id, token).await?.0)
 }
 
 async fn signature(
     State(site): Shared,
     Path(id): Path<String>,
-    Shown(token): Shown,
-) -> Answer<String> {
+    ShownToken(token): ShownToken,
+) -> BoardResult<String> {
     Ok(signed(site, id, token).await?.1)
 }
 
-async fn signed(site: Arc<Site>, id: String, token: String) -> Answer<(String, String)> {
+async fn signed(site: Arc<Site>, id: String, token: String) -> BoardResult<(String, String)> {
     let work = move |board: &Board| {
         board.database.read(|connection| {
             let run = visible(connection, &id, &token)?;
@@ -433,12 +441,12 @@ async fn signed(site: Arc<Site>, id: String, token: String) -> Answer<(String, S
 
 /// Two runs.
 #[derive(Debug, Deserialize)]
-struct Pair {
+struct RunPair {
     base: String,
     other: String,
 }
 
-async fn compare(State(site): Shared, Query(pair): Query<Pair>) -> Answer<Response> {
+async fn compare(State(site): Shared, Query(pair): Query<RunPair>) -> BoardResult<Response> {
     let open = |id: &str| archive_of(Arc::clone(&site), id.trim().to_owned(), String::new());
     let base = open(&pair.base).await?;
     let other = open(&pair.other).await?;
@@ -469,7 +477,7 @@ async fn changed(
     site: Arc<Site>,
     id: String,
     change: impl FnOnce(&Board, &str) -> Result<(), BoardError> + Send + 'static,
-) -> Answer<Response> {
+) -> BoardResult<Response> {
     let run = id.clone();
     blocking(site, move |board| change(board, &run)).await?;
     Ok(back_to(&id))
@@ -479,7 +487,7 @@ async fn object(
     State(site): Shared,
     Path(id): Path<String>,
     Form(Written { token, text, by_run, .. }): Form<Written>,
-) -> Answer<Response> {
+) -> BoardResult<Response> {
     let change =
         move |board: &Board, id: &str| actions::object(board, id, &by_run, token.trim(), &text);
     changed(site, id, change).await
@@ -489,7 +497,7 @@ async fn answer(
     State(site): Shared,
     Path(id): Path<String>,
     Form(Written { token, text, objection, .. }): Form<Written>,
-) -> Answer<Response> {
+) -> BoardResult<Response> {
     let change =
         move |board: &Board, id: &str| actions::answer(board, id, &objection, token.trim(), &text);
     changed(site, id, change).await
@@ -499,7 +507,7 @@ async fn withdraw(
     State(site): Shared,
     Path(id): Path<String>,
     Form(Written { token, text, .. }): Form<Written>,
-) -> Answer<Response> {
+) -> BoardResult<Response> {
     let change = move |board: &Board, id: &str| actions::withdraw(board, id, token.trim(), &text);
     changed(site, id, change).await
 }
@@ -508,12 +516,12 @@ async fn delete(
     State(site): Shared,
     Path(id): Path<String>,
     Form(Written { token, .. }): Form<Written>,
-) -> Answer<Response> {
+) -> BoardResult<Response> {
     changed(site, id, move |board, id| actions::delete(board, id, token.trim())).await
 }
 
 /// The chain's links, a line each: what a reader who notes a line can hold against the board later.
-pub(crate) async fn chain_text(site: Arc<Site>, after: i64, most: i64) -> Answer<String> {
+pub(crate) async fn chain_text(site: Arc<Site>, after: i64, most: i64) -> BoardResult<String> {
     blocking(site, move |board| {
         board.database.read(|connection| {
             let found = chain::links(connection, after, most)?;

@@ -8,7 +8,7 @@ use postgres::error::SqlState;
 use postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
 
-use super::{Connection, Row, SCHEMA, Value};
+use super::{Connection, DatabaseValue, Row, SCHEMA};
 use crate::error::BoardError;
 
 /// A server that does not answer is one that is not there.
@@ -21,19 +21,19 @@ const TRIES: usize = 3;
 const BOUNDS: &str = "SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '30s'";
 
 /// Connections that are not used at present.
-pub struct Pool {
+pub struct PostgresPool {
     config: Config,
     idle: Mutex<Vec<Client>>,
 }
 
-impl std::fmt::Debug for Pool {
+impl std::fmt::Debug for PostgresPool {
     /// Without the password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pool").finish_non_exhaustive()
+        f.debug_struct("PostgresPool").finish_non_exhaustive()
     }
 }
 
-impl Pool {
+impl PostgresPool {
     pub(super) fn open(address: &str) -> Result<Self, BoardError> {
         let mut config: Config = address.parse().map_err(|error: postgres::Error| {
             BoardError::database(format!("reading the address of the database: {error}"))
@@ -114,7 +114,7 @@ impl Pool {
     }
 }
 
-impl ToSql for Value {
+impl ToSql for DatabaseValue {
     fn to_sql(
         &self,
         kind: &Type,
@@ -137,11 +137,11 @@ impl ToSql for Value {
 }
 
 impl Connection for Transaction<'_> {
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, BoardError> {
+    fn execute(&mut self, sql: &str, values: &[DatabaseValue]) -> Result<u64, BoardError> {
         Transaction::execute(self, sql, &dynamic(values)).map_err(|error| explain(&error))
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, BoardError> {
+    fn query(&mut self, sql: &str, values: &[DatabaseValue]) -> Result<Vec<Row>, BoardError> {
         let rows =
             Transaction::query(self, sql, &dynamic(values)).map_err(|error| explain(&error))?;
         rows.iter()
@@ -150,11 +150,11 @@ impl Connection for Transaction<'_> {
     }
 }
 
-fn dynamic(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+fn dynamic(values: &[DatabaseValue]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
-fn values_of(row: &postgres::Row) -> Result<Vec<Value>, postgres::Error> {
+fn values_of(row: &postgres::Row) -> Result<Vec<DatabaseValue>, postgres::Error> {
     let columns = row.columns().iter().enumerate();
     columns
         .map(|(place, column)| {

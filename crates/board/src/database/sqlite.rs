@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::types::{ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::{ErrorCode, ToSql, Transaction, TransactionBehavior, params_from_iter};
 
-use super::{Connection, Row, SCHEMA, Value};
+use super::{Connection, DatabaseValue, Row, SCHEMA};
 use crate::error::BoardError;
 
 /// How long a writer waits for another one.
@@ -15,12 +15,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 /// Connections that are not used at present.
 #[derive(Debug)]
-pub struct Pool {
+pub struct SqlitePool {
     file: PathBuf,
     idle: Mutex<Vec<rusqlite::Connection>>,
 }
 
-impl Pool {
+impl SqlitePool {
     pub(super) fn open(directory: &Path) -> Result<Self, BoardError> {
         let failed = |error: &dyn std::fmt::Display| {
             BoardError::database(format!("opening the board in {}: {error}", directory.display()))
@@ -75,7 +75,7 @@ impl Pool {
     }
 }
 
-impl ToSql for Value {
+impl ToSql for DatabaseValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self {
             Self::Null => ToSqlOutput::Owned(Stored::Null),
@@ -88,13 +88,13 @@ impl ToSql for Value {
 }
 
 impl Connection for Transaction<'_> {
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, BoardError> {
+    fn execute(&mut self, sql: &str, values: &[DatabaseValue]) -> Result<u64, BoardError> {
         let mut statement = self.prepare_cached(sql).map_err(explain)?;
         let changed = statement.execute(params_from_iter(values)).map_err(explain)?;
         Ok(changed as u64)
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, BoardError> {
+    fn query(&mut self, sql: &str, values: &[DatabaseValue]) -> Result<Vec<Row>, BoardError> {
         let mut statement = self.prepare_cached(sql).map_err(explain)?;
         let columns = statement.column_count();
         let rows = statement.query_map(params_from_iter(values), |row| {
@@ -105,13 +105,13 @@ impl Connection for Transaction<'_> {
     }
 }
 
-fn value(stored: Stored) -> Value {
+fn value(stored: Stored) -> DatabaseValue {
     match stored {
-        Stored::Null => Value::Null,
-        Stored::Integer(number) => Value::Integer(number),
-        Stored::Real(number) => Value::Real(number),
-        Stored::Text(text) => Value::Text(text),
-        Stored::Blob(octets) => Value::Octets(octets),
+        Stored::Null => DatabaseValue::Null,
+        Stored::Integer(number) => DatabaseValue::Integer(number),
+        Stored::Real(number) => DatabaseValue::Real(number),
+        Stored::Text(text) => DatabaseValue::Text(text),
+        Stored::Blob(octets) => DatabaseValue::Octets(octets),
     }
 }
 

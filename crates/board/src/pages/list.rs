@@ -13,22 +13,22 @@ use super::{first_upper, interval_words, machine, megabits, page, rate_words, ta
 use crate::database::Connection;
 use crate::error::BoardError;
 use crate::ranking::Rankings;
-use crate::runs::{self, Machine, Plan, Run};
+use crate::runs::{self, Plan, PublishedRun, PublisherMachine};
 
 /// A part of the ranking of a plan, with what its rows show.
 #[derive(Debug)]
-pub(crate) struct List {
+pub(crate) struct RankingPage {
     hash: String,
     /// Where the part begins, from 0.
     from: usize,
     /// The length of the whole ranking.
     machines: usize,
-    places: Vec<Place<Machine>>,
+    places: Vec<Place<PublisherMachine>>,
     /// The newest run of each place.
-    newest: BTreeMap<Machine, Run>,
+    newest: BTreeMap<PublisherMachine, PublishedRun>,
 }
 
-impl List {
+impl RankingPage {
     /// Ranks the machines of a plan, and keeps `most` places behind the first `from`.
     pub(crate) fn of(
         rankings: &Rankings,
@@ -39,14 +39,15 @@ impl List {
     ) -> Result<Self, BoardError> {
         let ranked = rankings.of(connection, hash)?;
         let machines = ranked.len();
-        let places: Vec<Place<Machine>> = ranked.iter().skip(from).take(most).cloned().collect();
+        let places: Vec<Place<PublisherMachine>> =
+            ranked.iter().skip(from).take(most).cloned().collect();
         let last: Vec<&String> = places.iter().filter_map(|place| place.runs.last()).collect();
         let newest = runs::named(connection, &last)?.into_iter();
         let newest = newest.map(|run| (run.machine_key(), run)).collect();
         Ok(Self { hash: hash.to_owned(), from, machines, places, newest })
     }
 
-    fn first_run(&self) -> Option<&Run> {
+    fn first_run(&self) -> Option<&PublishedRun> {
         self.places.first().and_then(|place| self.newest.get(&place.machine))
     }
 
@@ -77,7 +78,7 @@ impl List {
         }
     }
 
-    fn row(&self, place: &Place<Machine>) -> Markup {
+    fn row(&self, place: &Place<PublisherMachine>) -> Markup {
         let Some(run) = self.newest.get(&place.machine) else { return html! {} };
         let rate = place.btu_bits_per_second;
         let tied = if place.tied { "=" } else { "" };
@@ -174,7 +175,7 @@ fn plan_words(profile: &str, network: &str, particulars: &str) -> String {
 }
 
 /// The first page.
-pub(crate) fn front(plans: &[Plan], best: Option<&List>, newest: &[Run]) -> Markup {
+pub(crate) fn front(plans: &[Plan], best: Option<&RankingPage>, newest: &[PublishedRun]) -> Markup {
     let content = html! {
         h1 { "How fast machines move data while they also work" }
         p { "btu is a benchmark of Linux machines. A BTU rating is the rate, in Mb/s, that programs get from a machine and its network
@@ -205,7 +206,7 @@ pub(crate) fn front(plans: &[Plan], best: Option<&List>, newest: &[Run]) -> Mark
 }
 
 /// The page of a plan.
-pub(crate) fn plan(list: &List, newest: &[Run]) -> Markup {
+pub(crate) fn plan(list: &RankingPage, newest: &[PublishedRun]) -> Markup {
     let title = newest.first().map_or_else(String::new, |run| {
         let computed = &run.computed;
         plan_words(&computed.profile, &computed.network, &computed.particulars)
@@ -231,7 +232,7 @@ pub(crate) fn plan(list: &List, newest: &[Run]) -> Markup {
 }
 
 /// A form for the names of two runs, which the browser offers.
-fn compare(newest: &[Run]) -> Markup {
+fn compare(newest: &[PublishedRun]) -> Markup {
     let field = |name: &str, words: &str| {
         html! {
             label for=(name) { (words) }
@@ -251,7 +252,7 @@ fn compare(newest: &[Run]) -> Markup {
 }
 
 /// What was found by words.
-pub(crate) fn found(words: &str, found: &[Run], older: Option<i64>) -> Markup {
+pub(crate) fn found(words: &str, found: &[PublishedRun], older: Option<i64>) -> Markup {
     let content = html! {
         @if words.trim().is_empty() { h1 { "All public runs" } } @else { h1 { "Runs with " q { (words) } } }
         @if found.is_empty() { p { "None. Words are looked for in machines, processors, kernels and names of publishers." } }
@@ -271,8 +272,8 @@ pub(crate) fn found(words: &str, found: &[Run], older: Option<i64>) -> Markup {
 pub(crate) fn place_of(
     rankings: &Rankings,
     connection: &mut dyn Connection,
-    run: &Run,
-) -> Result<Option<(Place<Machine>, usize)>, BoardError> {
+    run: &PublishedRun,
+) -> Result<Option<(Place<PublisherMachine>, usize)>, BoardError> {
     if run.computed.why_not_ranked.is_some() {
         return Ok(None);
     }

@@ -7,14 +7,14 @@ use maud::{Markup, html};
 
 use super::{day, first_upper, interval_words, page, rate_words, word};
 use crate::actions::{Certificate, Objection};
-use crate::runs::{Machine, Run};
+use crate::runs::{PublishedRun, PublisherMachine};
 
 /// The page of a run; `token` is the one that opened it, if it is private.
 pub(crate) fn run(
-    run: &Run,
+    run: &PublishedRun,
     certificates: &[Certificate],
     objections: &[Objection],
-    place: Option<&(Place<Machine>, usize)>,
+    place: Option<&(Place<PublisherMachine>, usize)>,
     token: &str,
 ) -> Markup {
     let title = format!("{} {}", run.number_name(), rate_words(run));
@@ -36,7 +36,7 @@ pub(crate) fn run(
     page(&title, &content)
 }
 
-fn facts(run: &Run, place: Option<&(Place<Machine>, usize)>) -> Markup {
+fn facts(run: &PublishedRun, place: Option<&(Place<PublisherMachine>, usize)>) -> Markup {
     let computed = &run.computed;
     html! {
         dl {
@@ -73,7 +73,7 @@ fn facts(run: &Run, place: Option<&(Place<Machine>, usize)>) -> Markup {
 }
 
 /// What has to be said with the number.
-fn marks(run: &Run) -> Markup {
+fn marks(run: &PublishedRun) -> Markup {
     html! {
         @if !run.computed.marks.is_empty() {
             h2 { "What to know about the number" }
@@ -83,7 +83,7 @@ fn marks(run: &Run) -> Markup {
 }
 
 /// A button that asks for a file; of a private run with its token, which is in no address.
-fn file(run: &Run, name: &str, words: &str, token: &str) -> Markup {
+fn file(run: &PublishedRun, name: &str, words: &str, token: &str) -> Markup {
     let address = format!("/runs/{}/{name}", run.id);
     html! {
         @if token.is_empty() { a href=(address) { (words) } }
@@ -91,7 +91,7 @@ fn file(run: &Run, name: &str, words: &str, token: &str) -> Markup {
     }
 }
 
-fn files(run: &Run, token: &str) -> Markup {
+fn files(run: &PublishedRun, token: &str) -> Markup {
     html! {
         h2 { "Look for yourself" }
         div.files {
@@ -106,7 +106,7 @@ fn files(run: &Run, token: &str) -> Markup {
     }
 }
 
-fn compare(run: &Run) -> Markup {
+fn compare(run: &PublishedRun) -> Markup {
     html! {
         form action="/compare" {
             input type="hidden" name="base" value=(run.id);
@@ -117,7 +117,7 @@ fn compare(run: &Run) -> Markup {
     }
 }
 
-fn signatures(run: &Run, certificates: &[Certificate]) -> Markup {
+fn signatures(run: &PublishedRun, certificates: &[Certificate]) -> Markup {
     html! {
         h2 { "Signatures" }
         pre { code { (run.manifest) } }
@@ -144,7 +144,7 @@ fn token_field(name: &str, words: &str) -> Markup {
     }
 }
 
-fn objected(run: &Run, objections: &[Objection]) -> Markup {
+fn objected(run: &PublishedRun, objections: &[Objection]) -> Markup {
     html! {
         h2 { "Objections" }
         @if objections.is_empty() { p { "None." } }
@@ -183,7 +183,7 @@ fn objected(run: &Run, objections: &[Objection]) -> Markup {
 }
 
 /// What only its publisher can do.
-fn owner(run: &Run) -> Markup {
+fn owner(run: &PublishedRun) -> Markup {
     html! {
         h2 { "For its publisher" }
         @if run.withdrawn.is_none() {

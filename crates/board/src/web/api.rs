@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::upload::Refusal;
 use super::{RUNS_ON_A_PAGE, Shared, Site, bearer, blocking, older, visible};
-use crate::runs::{self, Asked, Run};
+use crate::runs::{self, PublishedRun, RunFilter};
 
 pub(super) fn routes() -> Router<Arc<Site>> {
     Router::new().route("/api/v1/runs", get(list)).route("/api/v1/runs/{id}", get(one))
@@ -25,7 +25,7 @@ pub(super) struct Wanted {
     before: Option<i64>,
 }
 
-impl From<Wanted> for Asked {
+impl From<Wanted> for RunFilter {
     fn from(wanted: Wanted) -> Self {
         Self { plan: wanted.plan, words: wanted.words, before: wanted.before, publisher: None }
     }
@@ -33,7 +33,7 @@ impl From<Wanted> for Asked {
 
 /// The newest first; `next` is where the rest begins.
 async fn list(State(site): Shared, Query(wanted): Query<Wanted>) -> Result<Json<Value>, Refusal> {
-    let asked = Asked::from(wanted);
+    let asked = RunFilter::from(wanted);
     let listed = blocking(site, move |board| {
         board.database.read(|connection| runs::listed(connection, &asked, RUNS_ON_A_PAGE))
     });
@@ -55,7 +55,7 @@ async fn one(
 }
 
 /// A run as programs read it: the number, with what has to be said with it.
-fn run_json(run: &Run) -> Value {
+fn run_json(run: &PublishedRun) -> Value {
     let computed = &run.computed;
     let interval = computed.rating.and_then(|rating| rating.interval);
     json!({

@@ -14,9 +14,9 @@ use maud::{PreEscaped, html};
 use serde::Deserialize;
 
 use super::api::Wanted;
-use super::{Answer, Shared, Site, blocking, chain_text, older, visible};
+use super::{BoardResult, Shared, Site, blocking, chain_text, older, visible};
 use crate::pages::rate_words;
-use crate::runs::{self, Asked, Run};
+use crate::runs::{self, PublishedRun, RunFilter};
 
 /// As many rows of a table are in memory at a time.
 const ROWS_AT_ONCE: usize = 500;
@@ -45,7 +45,7 @@ async fn csv(State(site): Shared, Query(wanted): Query<Wanted>) -> Response {
 }
 
 /// The table, a part at a time. Should the database fail, the table ends with a line that says so.
-fn rows(site: Arc<Site>, asked: Asked) -> impl Stream<Item = Result<String, Infallible>> {
+fn rows(site: Arc<Site>, asked: RunFilter) -> impl Stream<Item = Result<String, Infallible>> {
     stream::unfold((Some(asked), HEAD.to_owned()), move |(asked, head)| {
         let site = Arc::clone(&site);
         async move {
@@ -61,14 +61,14 @@ fn rows(site: Arc<Site>, asked: Asked) -> impl Stream<Item = Result<String, Infa
                 ));
             };
             let rest = older(&part, ROWS_AT_ONCE);
-            let rest = rest.map(|place| Asked { before: Some(place), ..next });
+            let rest = rest.map(|place| RunFilter { before: Some(place), ..next });
             let text = part.iter().fold(head, |text, run| text + &row(run));
             Some((Ok(text), (rest, String::new())))
         }
     })
 }
 
-fn row(run: &Run) -> String {
+fn row(run: &PublishedRun) -> String {
     let computed = &run.computed;
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     let interval = computed.rating.and_then(|rating| rating.interval);
@@ -106,8 +106,8 @@ fn quoted(field: &str) -> String {
     format!("\"{guard}{}\"", field.replace('"', "\"\""))
 }
 
-async fn atom(State(site): Shared, Query(wanted): Query<Wanted>) -> Answer<Response> {
-    let asked = Asked::from(wanted);
+async fn atom(State(site): Shared, Query(wanted): Query<Wanted>) -> BoardResult<Response> {
+    let asked = RunFilter::from(wanted);
     let feed = blocking(site, move |board| {
         let newest =
             board.database.read(|connection| runs::listed(connection, &asked, RUNS_IN_A_FEED))?;
@@ -117,7 +117,7 @@ async fn atom(State(site): Shared, Query(wanted): Query<Wanted>) -> Answer<Respo
 }
 
 /// RFC 4287.
-fn feed(url: &str, newest: &[Run]) -> String {
+fn feed(url: &str, newest: &[PublishedRun]) -> String {
     let updated = newest.first().map_or("1970-01-01T00:00:00Z", |run| run.received.as_str());
     let entries = html! {
         title { "Published runs of btu" }
@@ -142,7 +142,7 @@ fn feed(url: &str, newest: &[Run]) -> String {
     )
 }
 
-async fn badge(State(site): Shared, Path(name): Path<String>) -> Answer<Response> {
+async fn badge(State(site): Shared, Path(name): Path<String>) -> BoardResult<Response> {
     let badge = blocking(site, move |board| {
         let id = name.strip_suffix(".svg").unwrap_or(&name);
         let run = board.database.read(|connection| visible(connection, id, ""))?;
@@ -155,7 +155,7 @@ async fn badge(State(site): Shared, Path(name): Path<String>) -> Answer<Response
 const LETTER: usize = 7;
 
 /// The number with the word that belongs to it: neither is shown without the other.
-fn drawn(run: &Run) -> String {
+fn drawn(run: &PublishedRun) -> String {
     let (name, value) = (run.number_name(), format!("{}, {}", rate_words(run), run.word()));
     let (left, right) = (name.len() * LETTER + 12, value.len() * LETTER + 12);
     let colour = match run.word() {
@@ -185,6 +185,6 @@ struct From {
     after: i64,
 }
 
-async fn chain(State(site): Shared, Query(from): Query<From>) -> Answer<String> {
+async fn chain(State(site): Shared, Query(from): Query<From>) -> BoardResult<String> {
     chain_text(site, from.after, LINKS_AT_ONCE).await
 }

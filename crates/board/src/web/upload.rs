@@ -74,7 +74,7 @@ type Sent = Result<Multipart, MultipartRejection>;
 
 /// The parts of a form by name.
 #[derive(Default)]
-struct Parts {
+struct FormParts {
     texts: Vec<(String, String)>,
     archive: Option<Archive>,
 }
@@ -85,7 +85,7 @@ struct Archive {
     room: Option<OwnedSemaphorePermit>,
 }
 
-impl Parts {
+impl FormParts {
     async fn read(sent: Sent, site: &Site) -> Result<Self, BoardError> {
         let form = sent.map_err(|error| BoardError::Refused(error.body_text()))?;
         let read = timeout(LONGEST_UPLOAD, Self::all(form, site)).await;
@@ -169,7 +169,7 @@ impl Archive {
 }
 
 async fn publish(State(site): Shared, sent: Sent) -> Result<Response, Refusal> {
-    let parts = Parts::read(sent, &site).await?;
+    let parts = FormParts::read(sent, &site).await?;
     let received = Arc::clone(&site.received);
     let taken = one_of(&received, site, move |board| {
         let accepted = receive(
@@ -194,7 +194,7 @@ async fn publish(State(site): Shared, sent: Sent) -> Result<Response, Refusal> {
 }
 
 async fn challenge(State(site): Shared, sent: Sent) -> Result<(StatusCode, String), Refusal> {
-    let parts = Parts::read(sent, &site).await?;
+    let parts = FormParts::read(sent, &site).await?;
     let challenge = blocking(site, move |board| {
         let (request, signature) = (parts.text("request")?, parts.text("signature")?);
         actions::challenge(board, request, signature, parts.text("key")?)
@@ -207,7 +207,7 @@ async fn certify(
     Path(id): Path<String>,
     sent: Sent,
 ) -> Result<StatusCode, Refusal> {
-    let parts = Parts::read(sent, &site).await?;
+    let parts = FormParts::read(sent, &site).await?;
     let work = move |board: &crate::Board| {
         actions::certify(board, &id, parts.text("key")?, parts.text("signature")?)
     };
