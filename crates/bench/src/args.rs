@@ -55,12 +55,12 @@ pub(crate) struct Args {
     #[arg(long, default_value = "target/bench")]
     pub(crate) directory: PathBuf,
     #[command(subcommand)]
-    pub(crate) part: Option<Part>,
+    pub(crate) part: Option<BenchCommand>,
 }
 
 /// The processes that this program makes of itself.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Part {
+pub(crate) enum BenchCommand {
     /// Carries frames by the plan on standard input
     #[command(hide = true)]
     Carry {

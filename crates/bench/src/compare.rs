@@ -16,7 +16,7 @@ pub(crate) struct Spread {
 /// The verdict of a bound on a ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Verdict {
+pub(crate) enum BoundVerdict {
     /// The whole interval keeps the bound.
     Shown,
     /// The median keeps the bound.
@@ -50,7 +50,7 @@ impl Spread {
     }
 
     /// Judges a ratio, a number or a difference by its bound.
-    pub(crate) fn verdict(&self, bound: Bound) -> Verdict {
+    pub(crate) fn verdict(&self, bound: Bound) -> BoundVerdict {
         let (worst, middle, best, limit) = match bound {
             Bound::Alike => return self.likeness(),
             Bound::AtLeast(limit) | Bound::Reaches(limit) => {
@@ -61,21 +61,21 @@ impl Spread {
             }
         };
         match limit {
-            _ if worst >= limit => Verdict::Shown,
-            _ if middle >= limit => Verdict::Kept,
-            _ if best >= limit => Verdict::Open,
-            _ => Verdict::Missed,
+            _ if worst >= limit => BoundVerdict::Shown,
+            _ if middle >= limit => BoundVerdict::Kept,
+            _ if best >= limit => BoundVerdict::Open,
+            _ => BoundVerdict::Missed,
         }
     }
 }
 
 impl Spread {
     /// Whether a ratio does not differ significantly from 1.
-    fn likeness(&self) -> Verdict {
+    fn likeness(&self) -> BoundVerdict {
         match 1.0 {
-            one if (self.interval.0..=self.interval.1).contains(&one) => Verdict::Shown,
-            one if (self.min..=self.max).contains(&one) => Verdict::Kept,
-            _ => Verdict::Missed,
+            one if (self.interval.0..=self.interval.1).contains(&one) => BoundVerdict::Shown,
+            one if (self.min..=self.max).contains(&one) => BoundVerdict::Kept,
+            _ => BoundVerdict::Missed,
         }
     }
 }
@@ -105,21 +105,24 @@ mod tests {
     #[test]
     fn verdicts_go_by_interval_then_median() {
         let spread = Spread { median: 1.1, interval: (0.9, 1.3), min: 0.8, max: 1.4 };
-        assert_eq!(spread.verdict(Bound::AtLeast(0.85)), Verdict::Shown);
-        assert_eq!(spread.verdict(Bound::AtLeast(1.0)), Verdict::Kept);
-        assert_eq!(spread.verdict(Bound::AtLeast(1.2)), Verdict::Open);
-        assert_eq!(spread.verdict(Bound::AtLeast(1.35)), Verdict::Missed);
-        assert_eq!(spread.verdict(Bound::AtMost(1.3)), Verdict::Shown);
-        assert_eq!(spread.verdict(Bound::AtMost(1.2)), Verdict::Kept);
-        assert_eq!(spread.verdict(Bound::AtMost(1.0)), Verdict::Open);
-        assert_eq!(spread.verdict(Bound::AtMost(0.85)), Verdict::Missed);
-        assert_eq!(spread.verdict(Bound::Reaches(0.9)), Verdict::Shown);
-        assert_eq!(spread.verdict(Bound::Adds(0.85)), Verdict::Missed);
-        assert_eq!(spread.verdict(Bound::Alike), Verdict::Shown);
-        assert_eq!(Spread { interval: (1.05, 1.3), ..spread }.verdict(Bound::Alike), Verdict::Kept);
+        assert_eq!(spread.verdict(Bound::AtLeast(0.85)), BoundVerdict::Shown);
+        assert_eq!(spread.verdict(Bound::AtLeast(1.0)), BoundVerdict::Kept);
+        assert_eq!(spread.verdict(Bound::AtLeast(1.2)), BoundVerdict::Open);
+        assert_eq!(spread.verdict(Bound::AtLeast(1.35)), BoundVerdict::Missed);
+        assert_eq!(spread.verdict(Bound::AtMost(1.3)), BoundVerdict::Shown);
+        assert_eq!(spread.verdict(Bound::AtMost(1.2)), BoundVerdict::Kept);
+        assert_eq!(spread.verdict(Bound::AtMost(1.0)), BoundVerdict::Open);
+        assert_eq!(spread.verdict(Bound::AtMost(0.85)), BoundVerdict::Missed);
+        assert_eq!(spread.verdict(Bound::Reaches(0.9)), BoundVerdict::Shown);
+        assert_eq!(spread.verdict(Bound::Adds(0.85)), BoundVerdict::Missed);
+        assert_eq!(spread.verdict(Bound::Alike), BoundVerdict::Shown);
+        assert_eq!(
+            Spread { interval: (1.05, 1.3), ..spread }.verdict(Bound::Alike),
+            BoundVerdict::Kept
+        );
         assert_eq!(
             Spread { interval: (1.05, 1.3), min: 1.01, ..spread }.verdict(Bound::Alike),
-            Verdict::Missed
+            BoundVerdict::Missed
         );
     }
 

@@ -24,18 +24,18 @@ mod wire;
 
 use std::process::ExitCode;
 
-use args::{Args, Part};
+use args::{Args, BenchCommand};
 use clap::Parser;
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.part {
-        Some(Part::Simulator(asked)) => simulator::run(asked),
-        &Some(Part::Simulate { stations, frame_octets, milliseconds }) => {
+        Some(BenchCommand::Simulator(asked)) => simulator::run(asked),
+        &Some(BenchCommand::Simulate { stations, frame_octets, milliseconds }) => {
             simulator::simulate(stations, frame_octets, milliseconds)
         }
-        Some(Part::Carry { socket }) => wire::carry(socket),
-        Some(Part::Inside) => run::inside(&args),
+        Some(BenchCommand::Carry { socket }) => wire::carry(socket),
+        Some(BenchCommand::Inside) => run::inside(&args),
         None => run::outside(),
     };
     result.unwrap_or_else(|error| {

@@ -8,7 +8,7 @@ use crate::signature;
 
 /// One measurement of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct ToolTurn {
     pub(crate) case: Case,
     pub(crate) tool: Tool,
     /// For signatures, the smallest and the largest message.
@@ -17,7 +17,7 @@ pub(crate) struct Turn {
 
 /// The measurements of one block, in order; the tools of a case, and of each part of a signature,
 /// stay together, so that slow changes of the machine affect all of them.
-pub(crate) fn block(cases: &[Case], random: &mut Pcg64) -> Vec<Turn> {
+pub(crate) fn block(cases: &[Case], random: &mut Pcg64) -> Vec<ToolTurn> {
     let mut cases = cases.to_vec();
     cases.shuffle(random);
     let mut order = Vec::new();
@@ -25,7 +25,7 @@ pub(crate) fn block(cases: &[Case], random: &mut Pcg64) -> Vec<Turn> {
         for range in signature::parts(case) {
             let mut tools = case.tools().to_vec();
             tools.shuffle(random);
-            order.extend(tools.into_iter().map(|tool| Turn { case, tool, range }));
+            order.extend(tools.into_iter().map(|tool| ToolTurn { case, tool, range }));
         }
     }
     order
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
 
-    fn blocks(cases: &[Case], seed: u64) -> Vec<Vec<Turn>> {
+    fn blocks(cases: &[Case], seed: u64) -> Vec<Vec<ToolTurn>> {
         let mut random = Pcg64::seed_from_u64(seed);
         (0..5).map(|_| block(cases, &mut random)).collect()
     }
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn on_the_veth_pair_tools_take_turns_size_by_size() {
         for block in blocks(&[Case::PipeVeth, Case::PipeAtm], 5) {
-            let (veth, atm): (Vec<Turn>, Vec<Turn>) =
+            let (veth, atm): (Vec<ToolTurn>, Vec<ToolTurn>) =
                 block.into_iter().partition(|turn| turn.case == Case::PipeVeth);
             assert_eq!((veth.len(), atm.len()), (2 * 46, 2));
             for pair in veth.chunks(2) {

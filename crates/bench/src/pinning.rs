@@ -15,7 +15,7 @@ const LONGEST_SECONDS: &str = "120";
 
 /// The place where one end of a path is started.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct End {
+pub(crate) struct PathEnd {
     /// The network namespace of this process, or the own one.
     pub(crate) namespace: Option<u32>,
     /// The processor to which it is pinned.
@@ -25,11 +25,11 @@ pub(crate) struct End {
 /// A command in the network namespace of process `namespace` or in this process's own, on any
 /// processor.
 pub(crate) fn command(namespace: Option<u32>, program: &str) -> Command {
-    command_at(End { namespace, processor: None }, program)
+    command_at(PathEnd { namespace, processor: None }, program)
 }
 
 /// A command that is killed after two minutes or when this process ends.
-pub(crate) fn command_at(end: End, program: &str) -> Command {
+pub(crate) fn command_at(end: PathEnd, program: &str) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM", "timeout", "--kill-after=1", LONGEST_SECONDS]);
     command.args(["setpriv", "--pdeathsig", "KILL"]);

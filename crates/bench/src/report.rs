@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::args::Args;
 use crate::case::{Bound, Case, Measure, Tool};
-use crate::compare::{Spread, Verdict, differences, ratios};
+use crate::compare::{BoundVerdict, Spread, differences, ratios};
 use crate::run::Sample;
 use crate::signature::Repetitions;
 
@@ -108,7 +108,7 @@ pub(crate) struct Comparison {
     /// btu less the other, block by block, if the difference is more useful.
     added: Option<Spread>,
     bound: Option<Bound>,
-    pub(crate) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<BoundVerdict>,
 }
 
 impl Comparison {
@@ -227,12 +227,12 @@ fn bound_words(comparison: &Comparison) -> String {
     format!("; {bound}: {}", words(verdict))
 }
 
-fn words(verdict: Verdict) -> &'static str {
+fn words(verdict: BoundVerdict) -> &'static str {
     match verdict {
-        Verdict::Shown => "shown",
-        Verdict::Kept => "kept by the median",
-        Verdict::Open => "open, the interval reaches it",
-        Verdict::Missed => "MISSED",
+        BoundVerdict::Shown => "shown",
+        BoundVerdict::Kept => "kept by the median",
+        BoundVerdict::Open => "open, the interval reaches it",
+        BoundVerdict::Missed => "MISSED",
     }
 }
 

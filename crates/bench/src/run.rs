@@ -12,12 +12,12 @@ use rand_pcg::Pcg64;
 
 use crate::args::Args;
 use crate::case::{Case, Tool};
-use crate::compare::Verdict;
+use crate::compare::BoundVerdict;
 use crate::lab::{self, Lab};
-use crate::order::{self, Turn};
+use crate::order::{self, ToolTurn};
 use crate::report::{Circumstances, Comparison};
 use crate::signature::Repetitions;
-use crate::tools::{self, Bench, Outcome};
+use crate::tools::{self, Bench, ToolOutcome};
 use crate::{quiet, report, signature, wire};
 
 /// One run of one tool.
@@ -31,7 +31,7 @@ pub(crate) struct Sample {
     /// Share of the machine's time that others took just before; the largest, if there are several
     /// parts.
     pub(crate) busy_before: f64,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: ToolOutcome,
 }
 
 /// Goes into a network namespace and starts there.
@@ -92,7 +92,8 @@ pub(crate) fn inside(args: &Args) -> Result<ExitCode> {
     } else {
         println!("written: {}", path.display());
     }
-    let missed = comparisons.iter().any(|comparison| comparison.verdict == Some(Verdict::Missed));
+    let missed =
+        comparisons.iter().any(|comparison| comparison.verdict == Some(BoundVerdict::Missed));
     Ok(ExitCode::from(u8::from(args.check && missed)))
 }
 
@@ -126,7 +127,7 @@ fn measure(bench: &Bench<'_>, cases: &[Case], blocks: u32) -> Result<Vec<Sample>
     for block in 0..blocks {
         eprintln!("block {} of {blocks}", block + 1);
         for (position, turn) in order::block(cases, &mut random).into_iter().enumerate() {
-            let Turn { case, tool, .. } = turn;
+            let ToolTurn { case, tool, .. } = turn;
             let failed = || format!("{} with {} in block {}", case.title(), tool.name(), block + 1);
             let busy_before = quiet::wait(bench.impatient)?;
             let outcome = bench.run(turn).with_context(failed)?;
@@ -165,14 +166,14 @@ mod tests {
             (1, Tool::Btu, 1, 0.0),
         ] {
             let outcome =
-                Outcome::Signature { times: vec![SizeTime { bytes, one_way_seconds: 1e-6 }] };
+                ToolOutcome::Signature { times: vec![SizeTime { bytes, one_way_seconds: 1e-6 }] };
             keep(
                 &mut samples,
                 Sample { block, position: 0, case: Case::PipeVeth, tool, busy_before, outcome },
             );
         }
         let sizes = |sample: &Sample| match &sample.outcome {
-            Outcome::Signature { times } => times.iter().map(|time| time.bytes).collect(),
+            ToolOutcome::Signature { times } => times.iter().map(|time| time.bytes).collect(),
             _ => Vec::new(),
         };
         assert_eq!(samples.iter().map(sizes).collect::<Vec<_>>(), [vec![1, 2], vec![1], vec![1]]);

@@ -77,7 +77,7 @@ const SIZES: [Size; 5] = [
 
 /// The result of one run of a simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct SimulatorResult {
     /// The number of frames that arrived.
     delivered: u64,
     /// Frames given up after 16 collisions; ns-3 has no collisions.
@@ -92,14 +92,14 @@ pub(crate) struct Told {
 
 /// Both simulators on one size in one block.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Sample {
+pub(crate) struct SimulatorSample {
     block: u32,
     size: Size,
-    ours: Told,
-    ns3: Told,
+    ours: SimulatorResult,
+    ns3: SimulatorResult,
 }
 
-impl Told {
+impl SimulatorResult {
     fn delivered_per_second(&self) -> f64 {
         self.delivered as f64 / self.seconds
     }
@@ -120,7 +120,7 @@ impl Told {
 /// Runs the comparison, prints, writes, judges.
 pub(crate) fn run(asked: &Simulator) -> Result<ExitCode> {
     std::fs::create_dir_all(&asked.directory)?;
-    let ns3 = ns3::Program::build(&asked.directory)?;
+    let ns3 = ns3::Ns3Program::build(&asked.directory)?;
     println!("seed {}, {} blocks; {}", asked.seed, asked.blocks, ns3.version());
     let mut random = Pcg64::seed_from_u64(asked.seed);
     let mut samples = Vec::new();
@@ -144,10 +144,10 @@ pub(crate) fn run(asked: &Simulator) -> Result<ExitCode> {
 fn compare(
     block: u32,
     size: Size,
-    ns3: &ns3::Program,
+    ns3: &ns3::Ns3Program,
     ours_first: bool,
     impatient: bool,
-) -> Result<Sample> {
+) -> Result<SimulatorSample> {
     quiet::wait(impatient)?;
     let (ours, ns3) = if ours_first {
         let ours = ours::run(size)?;
@@ -156,5 +156,5 @@ fn compare(
         let ns3 = ns3.run(size)?;
         (ours::run(size)?, ns3)
     };
-    Ok(Sample { block, size, ours, ns3 })
+    Ok(SimulatorSample { block, size, ours, ns3 })
 }

@@ -20,15 +20,15 @@ pub(crate) use btu::find as find_btu;
 
 use crate::case::{Case, Measure, Tool};
 use crate::lab::{FAR, Lab};
-use crate::order::Turn;
-use crate::pinning::{self, End};
+use crate::order::ToolTurn;
+use crate::pinning::{self, PathEnd};
 use crate::signature::Repetitions;
 use crate::{signature, wire};
 
 /// The result of one run of a tool.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum Outcome {
+pub(crate) enum ToolOutcome {
     /// A stream: payload at the receiver, its time by the receiver's clock, CPU time of both
     /// processes.
     Stream { bytes: f64, seconds: f64, cpu_seconds: f64, message_bytes: f64 },
@@ -51,7 +51,7 @@ pub(crate) struct SizeTime {
     pub(crate) one_way_seconds: f64,
 }
 
-impl Outcome {
+impl ToolOutcome {
     /// Adds a later part of the same signature.
     pub(crate) fn join(&mut self, later: Self) {
         if let (Self::Signature { times }, Self::Signature { times: more }) = (self, later) {
@@ -111,8 +111,8 @@ pub(crate) struct Bench<'a> {
 
 /// Where the two ends of a tool are.
 struct Ends<'a> {
-    near: End,
-    far: End,
+    near: PathEnd,
+    far: PathEnd,
     /// A process in the far end's namespace.
     far_process: u32,
     /// The address of the far end.
@@ -133,7 +133,7 @@ impl Ends<'_> {
 
 impl Bench<'_> {
     /// Runs the tool once.
-    pub(crate) fn run(&self, turn: Turn) -> Result<Outcome> {
+    pub(crate) fn run(&self, turn: ToolTurn) -> Result<ToolOutcome> {
         if let Some(drawing) = signature::drawing(turn.case) {
             let middle = self.middle.context("an emulated network without room for it")?;
             return wire::between(middle, drawing, |process, address| {
@@ -148,24 +148,26 @@ impl Bench<'_> {
     pub(crate) fn pilot(&self, case: Case) -> Result<Repetitions> {
         let plan = signature::pilot(self.seed, signature::range(case))?;
         match btu::signature(self, &plan, &self.ends(self.lab.far(), FAR))? {
-            Outcome::Signature { times } => Ok(signature::repetitions(case, &times)),
+            ToolOutcome::Signature { times } => Ok(signature::repetitions(case, &times)),
             other => bail!("a signature became {other:?}"),
         }
     }
 
     /// The repetitions of each trial in a turn, if every tool gets them.
-    fn told(&self, turn: Turn) -> Option<u64> {
+    fn told(&self, turn: ToolTurn) -> Option<u64> {
         self.repetitions.get(&turn.case)?.get(&turn.range.0).copied()
     }
 
     fn ends<'a>(&self, far_process: u32, address: &'a str) -> Ends<'a> {
-        let near = End { namespace: None, processor: self.processors.map(|held| held.near) };
-        let far =
-            End { namespace: Some(far_process), processor: self.processors.map(|held| held.far) };
+        let near = PathEnd { namespace: None, processor: self.processors.map(|held| held.near) };
+        let far = PathEnd {
+            namespace: Some(far_process),
+            processor: self.processors.map(|held| held.far),
+        };
         Ends { near, far, far_process, address }
     }
 
-    fn meet(&self, turn: Turn, ends: &Ends<'_>) -> Result<Outcome> {
+    fn meet(&self, turn: ToolTurn, ends: &Ends<'_>) -> Result<ToolOutcome> {
         let case = turn.case;
         match turn.tool {
             Tool::Btu if signature::is_one(case) => btu::signature(

@@ -18,12 +18,12 @@ use anyhow::{Context, Result};
 use btu_testbed::port::Carriage;
 
 use crate::case::{Case, Tool};
-use crate::tools::Outcome;
+use crate::tools::ToolOutcome;
 use forwarder::Forwarder;
 pub(crate) use middle::Middle;
 
 /// Puts the forwarder between the stations, measures, and removes it.
-pub(crate) fn run(middle: &Middle, case: Case, tool: Tool, time: Duration) -> Result<Outcome> {
+pub(crate) fn run(middle: &Middle, case: Case, tool: Tool, time: Duration) -> Result<ToolOutcome> {
     let carriage =
         if case == Case::WireSuperframes { Carriage::Superframes } else { Carriage::Frames };
     middle.set_offloads(carriage == Carriage::Superframes)?;

@@ -6,17 +6,17 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use nix::unistd::Uid;
 
-use super::{Size, Told};
+use super::{SimulatorResult, Size};
 use crate::pinning;
 
 const SOURCE: &str = include_str!("../../ns3/saturated_csma.cc");
 
 /// The ns-3 program after it was built.
-pub(super) struct Program {
+pub(super) struct Ns3Program {
     path: PathBuf,
 }
 
-impl Program {
+impl Ns3Program {
     /// Builds it in `directory`; installs ns-3 if it may.
     pub(super) fn build(directory: &Path) -> Result<Self> {
         let source = directory.join("saturated_csma.cc");
@@ -39,7 +39,7 @@ impl Program {
         format!("against ns-3 {version} (optimised build, {})", self.path.display())
     }
 
-    pub(super) fn run(&self, size: Size) -> Result<Told> {
+    pub(super) fn run(&self, size: Size) -> Result<SimulatorResult> {
         let arguments = [size.stations, size.frame_octets, size.ns3_milliseconds]
             .map(|number| number.to_string());
         let mut command = pinning::command(None, &self.path.display().to_string());

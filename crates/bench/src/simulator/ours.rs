@@ -9,11 +9,11 @@ use btu_units::Span;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
-use super::{Size, Told};
+use super::{SimulatorResult, Size};
 use crate::pinning;
 
 /// Runs the hidden part below as a process.
-pub(super) fn run(size: Size) -> Result<Told> {
+pub(super) fn run(size: Size) -> Result<SimulatorResult> {
     let own = std::env::current_exe().context("find this program")?;
     let arguments =
         [size.stations, size.frame_octets, size.our_milliseconds].map(|number| number.to_string());
@@ -34,7 +34,7 @@ pub(crate) fn simulate(stations: u32, frame_octets: u32, milliseconds: u32) -> R
     let peak_bytes =
         getrusage(UsageWho::RUSAGE_SELF).context("getrusage")?.max_rss().unsigned_abs() * 1024;
     let accounts = replication.accounts();
-    let told = Told {
+    let told = SimulatorResult {
         delivered: accounts.delivered,
         dropped: accounts.dropped,
         seconds,

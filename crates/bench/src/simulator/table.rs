@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Sample, Size};
+use super::{SimulatorSample, Size};
 use crate::case::Bound;
-use crate::compare::{Spread, Verdict};
+use crate::compare::{BoundVerdict, Spread};
 
 /// The number of stations at which the bounds are checked.
 const JUDGED_STATIONS: u32 = 24;
@@ -12,14 +12,15 @@ const RATIO: Bound = Bound::AtLeast(10.0);
 const FRAMES_PER_SECOND: Bound = Bound::AtLeast(1e6);
 
 /// A line for each size, then the bounds; whether one was missed.
-pub(super) fn table(sizes: &[Size], samples: &[Sample]) -> (String, bool) {
+pub(super) fn table(sizes: &[Size], samples: &[SimulatorSample]) -> (String, bool) {
     let mut text = String::from(
         "\n                 delivered frames per CPU second             ended   btu CPU s per\nstations  octets            btu           ns-3  btu/ns-3 (95 %)            btu       virtual s\n",
     );
     let mut missed = false;
     for size in sizes {
-        let of_size: Vec<&Sample> = samples.iter().filter(|sample| sample.size == *size).collect();
-        let spread = |value: &dyn Fn(&Sample) -> f64| {
+        let of_size: Vec<&SimulatorSample> =
+            samples.iter().filter(|sample| sample.size == *size).collect();
+        let spread = |value: &dyn Fn(&SimulatorSample) -> f64| {
             Spread::of(&of_size.iter().map(|sample| value(sample)).collect::<Vec<_>>())
         };
         let ours = spread(&|sample| sample.ours.delivered_per_second());
@@ -58,12 +59,12 @@ pub(super) fn table(sizes: &[Size], samples: &[Sample]) -> (String, bool) {
 fn judge(text: &mut String, what: &str, spread: &Spread, bound: Bound) -> bool {
     let verdict = spread.verdict(bound);
     let _ = writeln!(text, "           {what}: {}", format!("{verdict:?}").to_lowercase());
-    verdict == Verdict::Missed
+    verdict == BoundVerdict::Missed
 }
 
 /// The memory of a station: the difference of the largest and the smallest segment's peak over that
 /// of their stations.
-fn memory(samples: &[Sample]) -> String {
+fn memory(samples: &[SimulatorSample]) -> String {
     let least = samples.iter().min_by_key(|sample| sample.size.stations);
     let most = samples.iter().max_by_key(|sample| sample.size.stations);
     let difference = least.zip(most).and_then(|(least, most)| {
@@ -78,15 +79,19 @@ fn memory(samples: &[Sample]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Told;
+    use super::super::SimulatorResult;
     use super::*;
 
-    fn sample(stations: u32, ours: f64, ns3: f64, peak_bytes: u64) -> Sample {
+    fn sample(stations: u32, ours: f64, ns3: f64, peak_bytes: u64) -> SimulatorSample {
         let size =
             Size { stations, frame_octets: 64, our_milliseconds: 1000, ns3_milliseconds: 1000 };
-        let told =
-            |seconds, peak_bytes| Told { delivered: 1_000_000, dropped: 0, seconds, peak_bytes };
-        Sample { block: 0, size, ours: told(ours, Some(peak_bytes)), ns3: told(ns3, None) }
+        let told = |seconds, peak_bytes| SimulatorResult {
+            delivered: 1_000_000,
+            dropped: 0,
+            seconds,
+            peak_bytes,
+        };
+        SimulatorSample { block: 0, size, ours: told(ours, Some(peak_bytes)), ns3: told(ns3, None) }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use btu_suite::pipe::{End, PipePlan, Point};
 use btu_suite::record;
 use btu_units::{Bytes, Span};
 
-use super::{Bench, Ends, Outcome, SizeTime};
+use super::{Bench, Ends, SizeTime, ToolOutcome};
 use crate::case::Case;
 use crate::lab::FAR;
 use crate::pinning;
@@ -37,7 +37,7 @@ pub(super) fn run(
     case: Case,
     ends: &Ends<'_>,
     watched: bool,
-) -> Result<Outcome> {
+) -> Result<ToolOutcome> {
     let before = pinning::children_cpu_seconds()?;
     let (serving, calling) = perform(bench, case, ends, watched)?;
     let cpu_seconds = pinning::children_cpu_seconds()? - before;
@@ -51,7 +51,7 @@ pub(super) fn run(
             );
             anyhow::ensure!(received.samples_wrong == 0, "the payload arrived damaged");
             let (bytes, seconds) = (received.bytes.count() as f64, received.last_byte.seconds());
-            Ok(Outcome::Stream {
+            Ok(ToolOutcome::Stream {
                 bytes,
                 seconds,
                 cpu_seconds,
@@ -64,7 +64,7 @@ pub(super) fn run(
                     requested.round_trip.quantile(share).context("no request was answered")?;
                 anyhow::Ok(value as f64 / 1e3)
             };
-            Ok(Outcome::Requests { p50_us: quantile(0.5)?, p99_us: quantile(0.99)? })
+            Ok(ToolOutcome::Requests { p50_us: quantile(0.5)?, p99_us: quantile(0.99)? })
         }
         other => bail!("workers performed something else: {other:?}"),
     }
@@ -79,9 +79,9 @@ fn perform(
     let deadline = Span::from_seconds(u64::from(bench.seconds) + 20);
     let sample_every = watched.then_some(Span::from_seconds(1));
     let order = |activity| Order { sample_every, ..Order::new(bench.seed, deadline, activity) };
-    let mut far = Worker::start(bench, ends.far)?;
+    let mut far = WorkerProcess::start(bench, ends.far)?;
     let endpoint = far.prepare(&order(serving(case)))?.context("the far worker does not listen")?;
-    let mut near = Worker::start(bench, ends.near)?;
+    let mut near = WorkerProcess::start(bench, ends.near)?;
     near.prepare(&order(calling(case, endpoint, Span::from_seconds(bench.seconds.into()))))?;
     far.go()?;
     near.go()?;
@@ -90,7 +90,11 @@ fn perform(
 }
 
 /// A signature; its points are reported during the measurement.
-pub(super) fn signature(bench: &Bench<'_>, plan: &PipePlan, ends: &Ends<'_>) -> Result<Outcome> {
+pub(super) fn signature(
+    bench: &Bench<'_>,
+    plan: &PipePlan,
+    ends: &Ends<'_>,
+) -> Result<ToolOutcome> {
     let order = |end, meeting| {
         let part = PipeEnd {
             end,
@@ -101,10 +105,10 @@ pub(super) fn signature(bench: &Bench<'_>, plan: &PipePlan, ends: &Ends<'_>) -> 
         };
         Order::new(bench.seed, Span::from_seconds(30), Activity::Pipe(Box::new(part)))
     };
-    let mut far = Worker::start(bench, ends.far)?;
+    let mut far = WorkerProcess::start(bench, ends.far)?;
     let listening = order(End::Far, Rendezvous::Listen(ends.address.parse()?));
     let endpoint = far.prepare(&listening)?.context("the far worker does not listen")?;
-    let mut near = Worker::start(bench, ends.near)?;
+    let mut near = WorkerProcess::start(bench, ends.near)?;
     near.prepare(&order(End::Near, Rendezvous::Connect(endpoint)))?;
     far.go()?;
     near.go()?;
@@ -114,7 +118,7 @@ pub(super) fn signature(bench: &Bench<'_>, plan: &PipePlan, ends: &Ends<'_>) -> 
         times.push(SizeTime { bytes: point.size.count(), one_way_seconds: best });
     })?;
     far.finish()?;
-    Ok(Outcome::Signature { times })
+    Ok(ToolOutcome::Signature { times })
 }
 
 fn transport(case: Case) -> Transport {
@@ -163,14 +167,14 @@ fn calling(case: Case, to: SocketAddr, duration: Span) -> Activity {
 }
 
 /// A worker process and the pipes to it.
-struct Worker {
+struct WorkerProcess {
     child: Child,
     orders: ChildStdin,
     words: BufReader<ChildStdout>,
 }
 
-impl Worker {
-    fn start(bench: &Bench<'_>, end: pinning::End) -> Result<Self> {
+impl WorkerProcess {
+    fn start(bench: &Bench<'_>, end: pinning::PathEnd) -> Result<Self> {
         let program = bench.btu.to_str().context("the program's path is not UTF-8")?;
         let mut child = pinning::command_at(end, program)
             .args(["internal", "worker"])

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::{Bench, Ends, Outcome, wait_until_listening};
+use super::{Bench, Ends, ToolOutcome, wait_until_listening};
 use crate::case::Case;
 use crate::pinning;
 
@@ -12,11 +12,11 @@ const PORT: u16 = 5201;
 
 #[derive(Deserialize)]
 struct Account {
-    end: End,
+    end: Iperf3End,
 }
 
 #[derive(Deserialize)]
-struct End {
+struct Iperf3End {
     sum_received: Received,
 }
 
@@ -26,7 +26,7 @@ struct Received {
     seconds: f64,
 }
 
-pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
+pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<ToolOutcome> {
     let before = pinning::children_cpu_seconds()?;
     let mut serving = ends.far("iperf3");
     serving.args(["--server", "--one-off"]).stdout(std::process::Stdio::piped());
@@ -44,7 +44,12 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
     pinning::said(&serving, &server.wait_with_output()?)?;
     let cpu_seconds = pinning::children_cpu_seconds()? - before;
     let Received { bytes, seconds } = read(&told)?;
-    Ok(Outcome::Stream { bytes, seconds, cpu_seconds, message_bytes: case.message_bytes() as f64 })
+    Ok(ToolOutcome::Stream {
+        bytes,
+        seconds,
+        cpu_seconds,
+        message_bytes: case.message_bytes() as f64,
+    })
 }
 
 fn read(told: &str) -> Result<Received> {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{Ends, Outcome, SizeTime, wait_until_listening};
+use super::{Ends, SizeTime, ToolOutcome, wait_until_listening};
 use crate::{lab, pinning};
 
 const PORT: u16 = 5002;
@@ -17,7 +17,7 @@ pub(super) fn run(
     (least, most): (u64, u64),
     told: Option<u64>,
     ends: &Ends<'_>,
-) -> Result<Outcome> {
+) -> Result<ToolOutcome> {
     let directory = lab::directory("nptcp")?;
     let order = |mut command: Command, file: &str| {
         command.args(["-p", "0", "-l", &least.to_string(), "-u", &most.to_string()]);
@@ -34,7 +34,7 @@ pub(super) fn run(
     pinning::end(receiver)?;
     let told =
         std::fs::read_to_string(directory.path().join("near")).context("read NPtcp's file")?;
-    Ok(Outcome::Signature { times: read(&told)? })
+    Ok(ToolOutcome::Signature { times: read(&told)? })
 }
 
 /// Lines of bytes, Mb/s of 2^20, and seconds with eight digits: the rate gives the time more

@@ -3,13 +3,13 @@
 
 use anyhow::{Context, Result};
 
-use super::{Bench, Ends, Outcome, wait_until_listening};
+use super::{Bench, Ends, ToolOutcome, wait_until_listening};
 use crate::case::Case;
 use crate::pinning;
 
 const PORT: u16 = 5000;
 
-pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
+pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<ToolOutcome> {
     let before = pinning::children_cpu_seconds()?;
     let mut serving = ends.far("nuttcp");
     let server = serving
@@ -30,7 +30,12 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
     pinning::said(&serving, &server.wait_with_output()?)?;
     let cpu_seconds = pinning::children_cpu_seconds()? - before;
     let (bytes, seconds) = read(&told)?;
-    Ok(Outcome::Stream { bytes, seconds, cpu_seconds, message_bytes: case.message_bytes() as f64 })
+    Ok(ToolOutcome::Stream {
+        bytes,
+        seconds,
+        cpu_seconds,
+        message_bytes: case.message_bytes() as f64,
+    })
 }
 
 /// `megabytes=4123.5 real_seconds=2.00 rate_Mbps=...`; its megabytes are 2^20 bytes.

@@ -3,13 +3,13 @@
 
 use anyhow::{Context, Result};
 
-use super::{Bench, Ends, Outcome, SizeTime, wait_until_listening};
+use super::{Bench, Ends, SizeTime, ToolOutcome, wait_until_listening};
 use crate::case::Case;
 use crate::{pinning, signature};
 
 const PORT: u16 = 11_111;
 
-pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outcome> {
+pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<ToolOutcome> {
     let is_tcp = case == Case::TcpRequest;
     let place = ["-i", ends.address, "-p", "11111"];
     let transport: &[&str] = if is_tcp { &["--tcp"] } else { &[] };
@@ -34,7 +34,7 @@ pub(super) fn run(bench: &Bench<'_>, case: Case, ends: &Ends<'_>) -> Result<Outc
 }
 
 /// Half the round trip, the best of three runs' means.
-pub(super) fn latency(ends: &Ends<'_>) -> Result<Outcome> {
+pub(super) fn latency(ends: &Ends<'_>) -> Result<ToolOutcome> {
     let place = ["--tcp", "-i", ends.address, "-p", "11111"];
     let mut serving = ends.far("sockperf");
     serving.arg("server").args(place).stdout(std::process::Stdio::null());
@@ -48,7 +48,9 @@ pub(super) fn latency(ends: &Ends<'_>) -> Result<Outcome> {
     let halves = (0..signature::TRIALS).map(|_| ask()).collect::<Result<Vec<_>>>();
     pinning::end(server)?;
     let one_way_seconds = halves?.into_iter().fold(f64::INFINITY, f64::min);
-    Ok(Outcome::Signature { times: vec![SizeTime { bytes: signature::SMALL, one_way_seconds }] })
+    Ok(ToolOutcome::Signature {
+        times: vec![SizeTime { bytes: signature::SMALL, one_way_seconds }],
+    })
 }
 
 /// `sockperf: Summary: Latency is 8.123 usec`, which is half the mean round trip.
@@ -60,7 +62,7 @@ fn half(told: &str) -> Result<f64> {
 }
 
 /// Lines such as `sockperf: ---> percentile 50.000 =   12.345`.
-fn read(told: &str) -> Result<Outcome> {
+fn read(told: &str) -> Result<ToolOutcome> {
     let percentile = |wanted: &str| {
         let found = told.lines().find_map(|line| {
             let (share, value) = line.split_once("percentile")?.1.split_once('=')?;
@@ -68,7 +70,7 @@ fn read(told: &str) -> Result<Outcome> {
         });
         found.with_context(|| format!("sockperf told no percentile {wanted}: {told}"))
     };
-    Ok(Outcome::Requests { p50_us: percentile("50.000")?, p99_us: percentile("99.000")? })
+    Ok(ToolOutcome::Requests { p50_us: percentile("50.000")?, p99_us: percentile("99.000")? })
 }
 
 #[cfg(test)]

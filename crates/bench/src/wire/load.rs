@@ -14,7 +14,7 @@ use btu_units::{Span, Time};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 
 use super::middle::{FAR, FAR_END, FAR_MAC, Middle, NEAR_END, inside};
-use crate::tools::Outcome;
+use crate::tools::ToolOutcome;
 
 const STREAM_PORT: u16 = 5001;
 const PROBE_PORT: u16 = 9000;
@@ -26,8 +26,8 @@ const FRAME_BITS: u64 = 1518 * 8;
 
 /// Sends full frames, as fast as it can, to an address that no station has, so that it measures
 /// only the path.
-pub(super) fn flood(middle: &Middle, time: Duration) -> Result<Outcome> {
-    let mut source = Source::open([2, 0, 0, 0, 0, 9])?;
+pub(super) fn flood(middle: &Middle, time: Duration) -> Result<ToolOutcome> {
+    let mut source = FrameSource::open([2, 0, 0, 0, 0, 9])?;
     let settle = now() + Span::from_milliseconds(100);
     while now() < settle {
         source.send(BATCH)?;
@@ -39,7 +39,7 @@ pub(super) fn flood(middle: &Middle, time: Duration) -> Result<Outcome> {
     }
     let (after, offered) = (received(middle)?, source.sent - offered_before);
     let seconds = now().since(begin).seconds();
-    Ok(Outcome::Frames {
+    Ok(ToolOutcome::Frames {
         per_second: (after - before) as f64 / seconds,
         offered_per_second: offered as f64 / seconds,
     })
@@ -57,7 +57,7 @@ fn received(middle: &Middle) -> Result<u64> {
 }
 
 /// One full frame, sent again and again through the near interface.
-struct Source {
+struct FrameSource {
     port: Port,
     batch: Batch,
     buffers: Buffers,
@@ -65,7 +65,7 @@ struct Source {
     sent: u64,
 }
 
-impl Source {
+impl FrameSource {
     fn open(to: [u8; 6]) -> Result<Self> {
         let port = Port::open(NEAR_END, Carriage::Frames)?;
         let mut buffers = Buffers::new(2048);
@@ -84,7 +84,7 @@ impl Source {
 }
 
 /// One TCP stream: payload over the time from the first to the last byte at the receiver.
-pub(super) fn stream(middle: &Middle, time: Duration) -> Result<Outcome> {
+pub(super) fn stream(middle: &Middle, time: Duration) -> Result<ToolOutcome> {
     let listener = inside(middle.far(), || TcpListener::bind((FAR, STREAM_PORT)))??;
     let (bytes, seconds) = thread::scope(|scope| {
         let sender = scope.spawn(|| pour(time));
@@ -100,7 +100,7 @@ pub(super) fn stream(middle: &Middle, time: Duration) -> Result<Outcome> {
         sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         Ok((bytes as f64, end.since(begin).seconds()))
     })?;
-    Ok(Outcome::Carried { megabits_per_second: bytes * 8.0 / seconds / 1e6 })
+    Ok(ToolOutcome::Carried { megabits_per_second: bytes * 8.0 / seconds / 1e6 })
 }
 
 fn pour(time: Duration) -> Result<()> {
@@ -114,7 +114,7 @@ fn pour(time: Duration) -> Result<()> {
 
 /// Measures the delay of short datagrams at a steady pace under a load of full frames: from just
 /// before the sender sends a datagram until the far station's kernel has it.
-pub(super) fn delay(middle: &Middle, megabits: u64, time: Duration) -> Result<Outcome> {
+pub(super) fn delay(middle: &Middle, megabits: u64, time: Duration) -> Result<ToolOutcome> {
     let done = AtomicBool::new(false);
     let receiver = inside(middle.far(), prepare_receiver)??;
     thread::scope(|scope| {
@@ -128,14 +128,14 @@ pub(super) fn delay(middle: &Middle, megabits: u64, time: Duration) -> Result<Ou
     })
 }
 
-fn summary(sent: &[Time], arrivals: &[(usize, Time)]) -> Outcome {
+fn summary(sent: &[Time], arrivals: &[(usize, Time)]) -> ToolOutcome {
     let mut delays = Histogram::new();
     for &(number, at) in arrivals {
         delays.record(sent.get(number).map_or(0, |sent| at.since(*sent).nanoseconds()));
     }
     let quantile = |share| delays.quantile(share).map_or(f64::NAN, |delay| delay as f64 / 1e3);
     let (datagrams, lost) = (delays.count(), sent.len() as u64 - delays.count());
-    Outcome::Delay {
+    ToolOutcome::Delay {
         p50_us: quantile(0.5),
         p99_us: quantile(0.99),
         p999_us: quantile(0.999),
@@ -147,7 +147,7 @@ fn summary(sent: &[Time], arrivals: &[(usize, Time)]) -> Outcome {
 /// Full frames at a steady pace, a few at a time.
 fn carry_load(megabits: u64, done: &AtomicBool) -> Result<()> {
     const STEP: Duration = Duration::from_micros(250);
-    let mut source = Source::open(FAR_MAC)?;
+    let mut source = FrameSource::open(FAR_MAC)?;
     let begin = now();
     while !done.load(Ordering::Relaxed) && megabits > 0 {
         let due = now().since(begin).nanoseconds() * megabits / (FRAME_BITS * 1000);
