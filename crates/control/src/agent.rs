@@ -45,7 +45,7 @@ use tokio::net::UnixListener;
 
 use crate::trust::TrustError;
 pub use caller::Connection;
-use host::Host;
+use host::HostAgent;
 pub use launched::Launched;
 pub use policy::{Forbidden, Policy, PolicyError};
 pub use serve::{Entrance, Ready, ServiceSettings, Trust, serve};
@@ -129,7 +129,7 @@ pub fn run(settings: AgentSettings) -> Result<(), AgentError> {
 async fn speak(settings: AgentSettings) -> Result<(), AgentError> {
     let listener = UnixListener::bind(&settings.socket)
         .map_err(|source| AgentError::Listen { path: settings.socket.clone(), source })?;
-    let host = Host::new(&settings.station, &settings.executable, None, false)
+    let host = HostAgent::new(&settings.station, &settings.executable, None, false)
         .map_err(AgentError::Random)?;
     serve::to_this_machine(&host, &listener).await;
     Ok(())

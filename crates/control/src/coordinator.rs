@@ -49,7 +49,7 @@ pub use played::play;
 pub use rating::Rating;
 pub use scripted::Scripted;
 pub use signatures::{DISK_LOAD_FILE, Draw, Signatures};
-pub use study::{Calibrated, Pace, Study};
+pub use study::{Calibrated, Study, TimeLimits};
 
 use crate::awake::Wakefulness;
 use crate::environment::{self, Environment};
@@ -60,7 +60,7 @@ use stage::Stage;
 
 /// The settings of a run in addition to its study.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct RunSettings {
     /// A private directory for sockets; it exists as long as the run.
     pub runtime: PathBuf,
     /// The path of this program's executable file.
@@ -207,7 +207,7 @@ pub fn run<S: Study>(
     store: &Store,
     lock: &RunLock,
     study: &mut S,
-    settings: &Settings,
+    settings: &RunSettings,
     ground: Ground,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
@@ -241,7 +241,7 @@ pub fn run<S: Study>(
 fn raise_and_measure<S: Study>(
     journal: Journal<'_>,
     study: &mut S,
-    settings: &Settings,
+    settings: &RunSettings,
     testbed: &Testbed,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
@@ -299,7 +299,7 @@ impl<'a> OwnEnvironment<'a> {
 
 /// An agent in every station that takes part, and an input before every one with impairable
 /// packets.
-fn request(settings: &Settings, testbed: &Testbed, place: usize, seed: u64) -> NetworkRequest {
+fn request(settings: &RunSettings, testbed: &Testbed, place: usize, seed: u64) -> NetworkRequest {
     let divided = testbed.processors.divided.clone().into_iter();
     let ending = if place == 0 { String::new() } else { format!("-{place}") };
     let mut runtime_directory = settings.runtime.clone().into_os_string();
@@ -327,7 +327,7 @@ fn request(settings: &Settings, testbed: &Testbed, place: usize, seed: u64) -> N
 fn measure<S: Study>(
     journal: Journal<'_>,
     study: &mut S,
-    settings: &Settings,
+    settings: &RunSettings,
     (testbeds, testbed, placement): (&[RaisedNetwork], &Testbed, Placement),
     began: Instant,
     observer: &mut dyn Observer,

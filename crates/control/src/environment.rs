@@ -27,7 +27,7 @@ pub use machine::{IdleState, Kernel, LoadAverage, Memory, Processor};
 pub use network::{Interface, Network};
 pub use watch::MachineWatch;
 
-use source::Source;
+use source::FilesystemRoot;
 
 /// A machine at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ const JOB: [&str; 8] = [
 
 /// Reads the state of this machine; takes a few milliseconds.
 pub fn collect() -> Environment {
-    let mut environment = read(&Source::live());
+    let mut environment = read(&FilesystemRoot::live());
     environment.network.interfaces = netlink::interfaces().unwrap_or_default();
     let set = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     environment.job = JOB.iter().filter_map(set).collect();
@@ -97,11 +97,11 @@ pub fn collect_and_watch() -> Environment {
 
 /// The processors that this process may use, by the core they belong to.
 pub fn cores() -> Vec<ProcessorList> {
-    machine::cores(&Source::live())
+    machine::cores(&FilesystemRoot::live())
 }
 
 /// The parts that are in files.
-fn read(source: &Source) -> Environment {
+fn read(source: &FilesystemRoot) -> Environment {
     Environment {
         btu_version: env!("CARGO_PKG_VERSION").to_owned(),
         host: source.text("etc/machine-id").map(|id| host_digest(&id)),
@@ -117,7 +117,7 @@ fn read(source: &Source) -> Environment {
     }
 }
 
-fn distribution(source: &Source) -> Option<String> {
+fn distribution(source: &FilesystemRoot) -> Option<String> {
     let text = source.text("etc/os-release").or_else(|| source.text("usr/lib/os-release"))?;
     parse::assignment(&text, "PRETTY_NAME")
 }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn fixture(name: &str) -> Environment {
-        read(&Source::at(
+        read(&FilesystemRoot::at(
             format!("{}/src/environment/fixtures/{name}", env!("CARGO_MANIFEST_DIR")).into(),
         ))
     }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_machine_that_tells_nothing_is_no_error() {
         let empty = tempfile::tempdir().unwrap();
-        let found = read(&Source::at(empty.path().to_owned()));
+        let found = read(&FilesystemRoot::at(empty.path().to_owned()));
         assert_eq!((found.distribution, found.load, found.cpu_time), (None, None, None));
         assert!(found.network.settings.is_empty());
     }

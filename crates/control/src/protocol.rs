@@ -29,7 +29,7 @@ pub use ends::Duplex;
 pub use json::Json;
 pub use messages::*;
 pub use server::{CALLS, SILENCE};
-pub(crate) use server::{Parts, Serve, fuzz_frames, serve};
+pub(crate) use server::{PartSender, Serve, fuzz_frames, serve};
 pub use status::{Code, Status};
 
 use serde::{Deserialize, Serialize};

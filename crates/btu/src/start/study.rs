@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use btu_control::coordinator::{
-    self, CoordinatorError, Ground, HostSet, Observer, Phase, Scripted, Settings, Study, Testbed,
+    self, CoordinatorError, Ground, HostSet, Observer, Phase, RunSettings, Scripted, Study, Testbed,
 };
 use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
@@ -173,7 +173,7 @@ pub(crate) struct Session {
     command: Option<&'static str>,
     pub(crate) store: Store,
     pub(crate) bar: Bar,
-    pub(crate) settings: Settings,
+    pub(crate) settings: RunSettings,
     resumed: Option<Resumed>,
     /// Tells other runs of this one, and this one of them.
     company: RuntimeDirectory,
@@ -189,7 +189,7 @@ impl Session {
     ) -> anyhow::Result<Self> {
         let executable = std::env::current_exe().context("finding this program's own file")?;
         let settings =
-            Settings { runtime: preflight::runtime_directory()?, executable, wall_clock };
+            RunSettings { runtime: preflight::runtime_directory()?, executable, wall_clock };
         let company = RuntimeDirectory::claim(&preflight::runtime_directory()?)?;
         Ok(Self { command, store, bar, settings, resumed, company })
     }

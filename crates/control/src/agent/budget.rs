@@ -9,7 +9,7 @@ use btu_suite::needs::{Rate, Volume};
 use btu_units::Bytes;
 use tokio::sync::Notify;
 
-use super::host::Place;
+use super::host::WorkOwner;
 
 /// The agent's memory for workers' messages, until they are fetched or removed: a signature of many
 /// sizes with every exchange is about a megabyte.
@@ -84,11 +84,11 @@ impl Demand {
 
 /// The resources in use.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Budget(Arc<Shared>);
+pub(super) struct Budget(Arc<SharedBudget>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    in_hand: Mutex<BTreeMap<Place, Demand>>,
+struct SharedBudget {
+    in_hand: Mutex<BTreeMap<WorkOwner, Demand>>,
     released: Notify,
 }
 
@@ -97,7 +97,7 @@ impl Budget {
     /// sessions are allowed.
     pub(super) fn claim<E>(
         &self,
-        place: Place,
+        place: WorkOwner,
         demand: Demand,
         allowed: impl FnOnce(Demand, Demand) -> Result<(), E>,
     ) -> Result<Claim, E> {
@@ -107,7 +107,7 @@ impl Budget {
 
     fn take<E>(
         &self,
-        place: Place,
+        place: WorkOwner,
         demand: Demand,
         allowed: impl FnOnce(Demand, Demand) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -125,7 +125,7 @@ impl Budget {
         self.0.released.notified()
     }
 
-    fn in_hand(&self) -> MutexGuard<'_, BTreeMap<Place, Demand>> {
+    fn in_hand(&self) -> MutexGuard<'_, BTreeMap<WorkOwner, Demand>> {
         // Sums are whole between any two calls.
         self.0.in_hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,7 +135,7 @@ impl Budget {
 #[derive(Debug)]
 pub(super) struct Claim {
     budget: Budget,
-    place: Place,
+    place: WorkOwner,
     demand: Demand,
 }
 
@@ -253,7 +253,7 @@ mod tests {
         #[test]
         fn sums_are_those_of_what_is_in_hand(steps in prop::collection::vec((0u8..3, any::<u64>(), any::<bool>()), 0..40)) {
             let budget = Budget::default();
-            let mut live: Vec<(Place, u128, Claim)> = Vec::new();
+            let mut live: Vec<(WorkOwner, u128, Claim)> = Vec::new();
             for (session, size, ends) in steps {
                 let place = (session > 0).then_some([session; 16]);
                 if ends && !live.is_empty() {

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::worker::{KillHandle, LOAD_STOP_LIMIT, Worker, WorkerOutput};
 use crate::clock;
 use crate::environment::MachineWatch;
-use crate::protocol::{Account, CollectReply, Direction, Json};
+use crate::protocol::{CollectReply, Json, WorkerAccount, WorkerCommand};
 
 /// The workers of one cell; dropping it kills them.
 pub(super) struct Cell {
@@ -61,19 +61,19 @@ impl Cell {
     pub(super) async fn direct(
         &mut self,
         step: u32,
-        direction: Direction,
+        direction: WorkerCommand,
         whole: bool,
     ) -> Option<Option<u64>> {
-        if direction == Direction::Go {
+        if direction == WorkerCommand::Go {
             self.begin(whole);
         }
         let worker = self.workers.get_mut(&step)?;
         let cpu = worker.cpu();
         match direction {
-            Direction::Look => {}
-            Direction::Go => worker.go().await,
-            Direction::Stop => worker.ask_to_stop(LOAD_STOP_LIMIT).await,
-            Direction::Kill => worker.kill_handle().kill(),
+            WorkerCommand::Look => {}
+            WorkerCommand::Go => worker.go().await,
+            WorkerCommand::Stop => worker.ask_to_stop(LOAD_STOP_LIMIT).await,
+            WorkerCommand::Kill => worker.kill_handle().kill(),
         }
         Some(cpu.map(Span::nanoseconds))
     }
@@ -112,7 +112,7 @@ impl Cell {
         self.reply(accounts).map_err(|error| format!("reading CPU time: {error}"))
     }
 
-    fn reply(&self, accounts: Vec<Account>) -> nix::Result<CollectReply> {
+    fn reply(&self, accounts: Vec<WorkerAccount>) -> nix::Result<CollectReply> {
         let agent = clock::own_cpu()?.since(self.agent_before);
         let workers = clock::children_cpu()?.since(self.children_before);
         let machine = self.machine.as_ref().and_then(|watch| told(watch.end()));
@@ -127,9 +127,9 @@ impl Cell {
     }
 }
 
-fn account(step: u32, text: String) -> Result<Account, String> {
+fn account(step: u32, text: String) -> Result<WorkerAccount, String> {
     let result = Json::from_text(text).map_err(|error| format!("reading an account: {error}"))?;
-    Ok(Account { step, result })
+    Ok(WorkerAccount { step, result })
 }
 
 /// The readings of the machine. Without them the controller rejects the cell and refers to this

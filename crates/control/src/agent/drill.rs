@@ -10,10 +10,10 @@ use futures_util::future::BoxFuture;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::caller::Caller;
-use super::host::Host;
-use super::service::Service;
+use super::host::HostAgent;
+use super::service::CallerService;
 use super::tls_listener::{ListenerLimits, TlsListener};
-use crate::protocol::{Json, Parts, Request, SILENCE, Serve, Status, serve};
+use crate::protocol::{Json, PartSender, Request, SILENCE, Serve, Status, serve};
 use crate::trust::{Identity, server_config};
 
 /// An agent that has no policy and makes no workers; it ends when it is dropped.
@@ -25,7 +25,8 @@ pub(crate) struct Drill {
 
 impl Drill {
     pub(crate) fn begin(identity: &Identity) -> Self {
-        let host = Host::new(&identity.card().name, Path::new("/bin/true"), None, false).unwrap();
+        let host =
+            HostAgent::new(&identity.card().name, Path::new("/bin/true"), None, false).unwrap();
         let config = server_config(identity, None).unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut listener =
@@ -37,7 +38,7 @@ impl Drill {
             let mut connections = JoinSet::new();
             while let Some(client) = listener.accept().await {
                 let caller = Caller::named(&client.peer().name, client.connection());
-                let service = Service { host: Arc::clone(&host), caller };
+                let service = CallerService { host: Arc::clone(&host), caller };
                 let watched = Watched { service, calls: watch.clone() };
                 connections.spawn(async move { serve(client, &watched, Some(SILENCE)).await });
             }
@@ -78,12 +79,12 @@ impl Calls {
 }
 
 struct Watched {
-    service: Service,
+    service: CallerService,
     calls: Calls,
 }
 
 impl Serve for Watched {
-    fn answer(&self, request: Request, parts: Parts) -> BoxFuture<'_, Result<Json, Status>> {
+    fn answer(&self, request: Request, parts: PartSender) -> BoxFuture<'_, Result<Json, Status>> {
         match self.calls.comes(request.name()) {
             Ok(()) => self.service.answer(request, parts),
             Err(status) => std::future::ready(Err(status)).boxed(),

@@ -26,16 +26,16 @@ use super::impair::{ImpairError, Impaired, interface_of};
 use super::journal::Journal;
 use super::policy::{Forbidden, Policy};
 use super::session_work::SessionWork;
-use super::sessions::{Answer, Asked, Due, Rules, SessionId, Sessions, Unusable};
+use super::sessions::{Asked, Due, ReservationResult, Rules, SessionId, Sessions, Unusable};
 use super::tls_listener::ListenerHandle;
 use crate::protocol::{DescribeReply, HelloReply, PROTOCOL, Status};
 use crate::{clock, octets};
 
 /// The owner of work: a session, or a user of this machine without a session.
-pub(super) type Place = Option<SessionId>;
+pub(super) type WorkOwner = Option<SessionId>;
 
 /// The agent of a host.
-pub(super) struct Host {
+pub(super) struct HostAgent {
     name: String,
     /// The program; its `internal worker` performs activities.
     executable: PathBuf,
@@ -43,7 +43,7 @@ pub(super) struct Host {
     netem: bool,
     /// Made again at each start.
     instance: SessionId,
-    state: Mutex<State>,
+    state: Mutex<HostState>,
     /// Notifies the timer that the end of the next lease has changed.
     leases: Notify,
     journal: Journal,
@@ -100,17 +100,17 @@ impl Refused {
     }
 }
 
-struct State {
+struct HostState {
     /// None for a station of a local testbed: its coordinator is this machine's own user.
     policy: Option<Policy>,
     sessions: Sessions,
-    desks: BTreeMap<Place, SessionWork>,
+    desks: BTreeMap<WorkOwner, SessionWork>,
     /// Whether the timer of leases runs; without sessions there is none, and nothing ever wakes the
     /// process.
     timer: bool,
 }
 
-impl State {
+impl HostState {
     fn carry_out(&mut self, due: Vec<Due>) {
         for due in due {
             match due {
@@ -144,7 +144,7 @@ fn unusable(unusable: Unusable) -> Status {
     }
 }
 
-impl Host {
+impl HostAgent {
     pub(super) fn new(
         name: &str,
         executable: &Path,
@@ -157,7 +157,7 @@ impl Host {
             executable: executable.to_owned(),
             netem,
             instance: octets::random()?,
-            state: Mutex::new(State { policy, sessions, desks: BTreeMap::new(), timer: false }),
+            state: Mutex::new(HostState { policy, sessions, desks: BTreeMap::new(), timer: false }),
             leases: Notify::new(),
             journal: Journal::default(),
             budget: Budget::default(),
@@ -194,7 +194,7 @@ impl Host {
     pub(super) async fn admit(
         &self,
         caller: &Caller,
-        place: Place,
+        place: WorkOwner,
         order: Order,
     ) -> Result<(BoundedOrder, WorkClaim), Status> {
         let until = Instant::now() + ROOM_LIMIT;
@@ -214,7 +214,7 @@ impl Host {
     fn try_admit(
         &self,
         caller: &Caller,
-        place: Place,
+        place: WorkOwner,
         order: Order,
     ) -> Result<(BoundedOrder, WorkClaim), Refused> {
         let state = self.state();
@@ -240,8 +240,8 @@ impl Host {
 
     fn claim(
         &self,
-        state: &State,
-        place: Place,
+        state: &HostState,
+        place: WorkOwner,
         demand: Demand,
         kind: &str,
     ) -> Result<Claim, Forbidden> {
@@ -255,7 +255,7 @@ impl Host {
     pub(super) fn prepare_disk_file(
         &self,
         caller: &Caller,
-        place: Place,
+        place: WorkOwner,
         wanted: &str,
         size: Bytes,
     ) -> Result<PreparingDiskFile, Status> {
@@ -363,14 +363,18 @@ impl Host {
         }
     }
 
-    pub(super) fn reserve(self: &Arc<Self>, asked: &Asked, old: &[u8]) -> Result<Answer, Status> {
+    pub(super) fn reserve(
+        self: &Arc<Self>,
+        asked: &Asked,
+        old: &[u8],
+    ) -> Result<ReservationResult, Status> {
         let (now, fresh) =
             (now()?, octets::random().map_err(internal("asking the system for random numbers"))?);
         let answer = {
             let mut state = self.state();
             let (answer, due) = state.sessions.reserve(now, asked, old.try_into().ok(), fresh);
             state.carry_out(due);
-            if let Answer::Reserved { session, .. } = answer {
+            if let ReservationResult::Reserved { session, .. } = answer {
                 state.desks.entry(Some(session)).or_default();
                 self.journal.reserved(asked);
             }
@@ -412,14 +416,14 @@ impl Host {
     }
 
     /// The place of the caller's work, if its session is held and it may work.
-    pub(super) fn working(&self, caller: &Caller, session: &[u8]) -> Result<Place, Status> {
+    pub(super) fn working(&self, caller: &Caller, session: &[u8]) -> Result<WorkOwner, Status> {
         let place = place(caller, session)?;
         self.still(caller, place)?;
         Ok(place)
     }
 
     /// Whether it may still work, after an operation that took time.
-    pub(super) fn still(&self, caller: &Caller, place: Place) -> Result<(), Status> {
+    pub(super) fn still(&self, caller: &Caller, place: WorkOwner) -> Result<(), Status> {
         let Some(session) = place else { return Ok(()) };
         let now = now()?;
         let mut state = self.state();
@@ -429,7 +433,7 @@ impl Host {
     }
 
     /// The place of the caller's work, for fetching stored accounts: its session may have lapsed.
-    pub(super) fn fetching(&self, caller: &Caller, session: &[u8]) -> Result<Place, Status> {
+    pub(super) fn fetching(&self, caller: &Caller, session: &[u8]) -> Result<WorkOwner, Status> {
         let place = place(caller, session)?;
         if let Some(session) = place {
             self.state().sessions.usable(session, caller.name()).map_err(unusable)?;
@@ -440,7 +444,7 @@ impl Host {
     /// The work of a session that exists.
     pub(super) fn with_work<T>(
         &self,
-        place: Place,
+        place: WorkOwner,
         act: impl FnOnce(&mut SessionWork) -> T,
     ) -> Result<T, Status> {
         let mut state = self.state();
@@ -453,7 +457,7 @@ impl Host {
     /// The cell `number` of a session; any other that is still there is ended.
     pub(super) fn cell<T>(
         &self,
-        place: Place,
+        place: WorkOwner,
         number: u64,
         act: impl FnOnce(&mut Cell) -> T,
     ) -> Result<T, Status> {
@@ -465,7 +469,7 @@ impl Host {
     pub(super) fn impair(
         &self,
         caller: &Caller,
-        place: Place,
+        place: WorkOwner,
         address: IpAddr,
         wanted: Impairment,
         seed: u64,
@@ -523,13 +527,13 @@ impl Host {
         true
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HostState> {
         // A panic is a bug, and the accounts of sessions are whole between any two calls.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn place(caller: &Caller, session: &[u8]) -> Result<Place, Status> {
+fn place(caller: &Caller, session: &[u8]) -> Result<WorkOwner, Status> {
     match <SessionId>::try_from(session) {
         Ok(session) => Ok(Some(session)),
         Err(_) if !session.is_empty() => Err(Status::invalid_argument(format!(

@@ -19,11 +19,11 @@ use tokio::task::JoinSet;
 
 use super::AgentError;
 use super::caller::Caller;
-use super::host::Host;
+use super::host::HostAgent;
 use super::launched::Launched;
 use super::policy::Policy;
 use super::presence::{AGENTS, Presence};
-use super::service::Service;
+use super::service::CallerService;
 use super::stdio;
 use super::tls_listener::{ListenerHandle, ListenerLimits, TlsListener};
 use crate::protocol::{self, SILENCE};
@@ -95,7 +95,7 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
     runtime.block_on(async {
         let _presence = arrive();
         let netem = may_impair();
-        let host = Host::new(&settings.name, &settings.executable, Some(policy), netem)
+        let host = HostAgent::new(&settings.name, &settings.executable, Some(policy), netem)
             .map_err(AgentError::Random)?;
         let mut signals = Signals::take().map_err(AgentError::Signals)?;
         // The code for starting is not needed again. If the kernel refuses to release it, the agent
@@ -174,7 +174,7 @@ fn clear_impairments() {
 }
 
 async fn by_unix(
-    host: &Arc<Host>,
+    host: &Arc<HostAgent>,
     path: &Path,
     settings: &ServiceSettings,
     signals: &mut Signals,
@@ -195,7 +195,7 @@ async fn by_unix(
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Serves who can open this socket, as long as this is not dropped.
-pub(super) async fn to_this_machine(host: &Arc<Host>, listener: &UnixListener) {
+pub(super) async fn to_this_machine(host: &Arc<HostAgent>, listener: &UnixListener) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -203,7 +203,7 @@ pub(super) async fn to_this_machine(host: &Arc<Host>, listener: &UnixListener) {
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let service = Service { host: Arc::clone(host), caller: Caller::local() };
+                    let service = CallerService { host: Arc::clone(host), caller: Caller::local() };
                     // How a connection ended is its controller's concern.
                     connections.spawn(async move {
                         drop(protocol::serve(stream, &service, None).await);
@@ -216,7 +216,7 @@ pub(super) async fn to_this_machine(host: &Arc<Host>, listener: &UnixListener) {
 }
 
 /// Serves controllers on other machines, as long as this is not dropped and listens.
-pub(super) async fn to_clients(host: &Arc<Host>, mut listener: TlsListener) {
+pub(super) async fn to_clients(host: &Arc<HostAgent>, mut listener: TlsListener) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -224,7 +224,7 @@ pub(super) async fn to_clients(host: &Arc<Host>, mut listener: TlsListener) {
             client = listener.accept() => {
                 let Some(client) = client else { return };
                 let caller = Caller::named(&client.peer().name, client.connection());
-                let service = Service { host: Arc::clone(host), caller };
+                let service = CallerService { host: Arc::clone(host), caller };
                 connections.spawn(async move {
                     drop(protocol::serve(client, &service, Some(SILENCE)).await);
                 });
@@ -257,12 +257,12 @@ fn is_socket(path: &Path) -> bool {
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 async fn by_stdio(
-    host: &Arc<Host>,
+    host: &Arc<HostAgent>,
     settings: &ServiceSettings,
     signals: &mut Signals,
 ) -> Result<(), AgentError> {
     let (connection, written) = stdio::take().map_err(AgentError::Stdio)?;
-    let service = Service { host: Arc::clone(host), caller: Caller::starter() };
+    let service = CallerService { host: Arc::clone(host), caller: Caller::starter() };
     tokio::select! {
         _ = protocol::serve(connection, &service, Some(SILENCE)) => {
             // The agent does not wait for a caller that does not read its answers.
@@ -274,7 +274,7 @@ async fn by_stdio(
 }
 
 async fn by_network(
-    host: &Arc<Host>,
+    host: &Arc<HostAgent>,
     listen: SocketAddr,
     trust: &Trust,
     settings: &ServiceSettings,
@@ -304,7 +304,7 @@ async fn by_network(
 }
 
 async fn by_launcher(
-    host: &Arc<Host>,
+    host: &Arc<HostAgent>,
     launched: &Launched,
     settings: &ServiceSettings,
     signals: &mut Signals,
@@ -323,7 +323,7 @@ async fn by_launcher(
 
 /// Begins to listen to controllers on other machines.
 fn open(
-    host: &Arc<Host>,
+    host: &Arc<HostAgent>,
     listen: SocketAddr,
     config: Arc<rustls::ServerConfig>,
 ) -> Result<TlsListener, AgentError> {
@@ -382,7 +382,7 @@ fn reload_trust(handle: &ListenerHandle, trust: &Trust, shown: &mut Identity) {
     }
 }
 
-fn reload_policy(host: &Host, settings: &ServiceSettings) {
+fn reload_policy(host: &HostAgent, settings: &ServiceSettings) {
     match load_policy(settings) {
         Ok(policy) => {
             note!("agent: read {policy} again");

@@ -14,25 +14,25 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use super::caller::Caller;
-use super::host::{Host, PreparingDiskFile, internal};
+use super::host::{HostAgent, PreparingDiskFile, internal};
 use super::session_work::{Kept, SessionWork};
-use super::sessions::{Answer, Asked};
+use super::sessions::{Asked, ReservationResult};
 use super::worker::Worker;
 use crate::protocol::{
     AbandonRequest, CollectReply, CollectRequest, DirectReply, DirectRequest, Done, FollowRequest,
-    ImpairReply, ImpairRequest, Json, Parts, PrepareDiskFileReply, PrepareDiskFileRequest,
+    ImpairReply, ImpairRequest, Json, PartSender, PrepareDiskFileReply, PrepareDiskFileRequest,
     PrepareReply, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest, Request, ReserveReply,
     ReserveRequest, Serve, StartRequest, Status,
 };
 
 /// The service for one caller.
-pub(super) struct Service {
-    pub(super) host: Arc<Host>,
+pub(super) struct CallerService {
+    pub(super) host: Arc<HostAgent>,
     pub(super) caller: Caller,
 }
 
-impl Serve for Service {
-    fn answer(&self, request: Request, parts: Parts) -> BoxFuture<'_, Result<Json, Status>> {
+impl Serve for CallerService {
+    fn answer(&self, request: Request, parts: PartSender) -> BoxFuture<'_, Result<Json, Status>> {
         self.answered(request, parts).boxed()
     }
 }
@@ -42,8 +42,8 @@ fn sent(answer: impl Serialize) -> Result<Json, Status> {
     Json::of(&answer).map_err(internal("writing the answer"))
 }
 
-impl Service {
-    async fn answered(&self, request: Request, parts: Parts) -> Result<Json, Status> {
+impl CallerService {
+    async fn answered(&self, request: Request, parts: PartSender) -> Result<Json, Status> {
         // Another policy may hold since the last call.
         self.host.welcome(&self.caller)?;
         match request {
@@ -73,7 +73,7 @@ impl Service {
             expected: Span::from_milliseconds((*expected_ms).min(MOST_EXPECTED_MS)),
         };
         Ok(match self.host.reserve(&asked, session)? {
-            Answer::Reserved { session, resumed } => ReserveReply {
+            ReservationResult::Reserved { session, resumed } => ReserveReply {
                 session: session.to_vec(),
                 lease_ms: self.host.lease_ms(),
                 resumed,
@@ -83,7 +83,7 @@ impl Service {
                     .unwrap_or_default(),
                 ..ReserveReply::default()
             },
-            Answer::Busy(busy) => {
+            ReservationResult::Busy(busy) => {
                 ReserveReply { busy: busy.to_string(), ..ReserveReply::default() }
             }
         })
@@ -156,7 +156,7 @@ impl Service {
         Ok(DirectReply { cpu_ns })
     }
 
-    async fn follow(&self, request: &FollowRequest, parts: &Parts) -> Result<Done, Status> {
+    async fn follow(&self, request: &FollowRequest, parts: &PartSender) -> Result<Done, Status> {
         let FollowRequest { cell, step, heard, session } = request;
         let session = self.host.fetching(&self.caller, session)?;
         let ear = self.host.with_work(session, |work| work.heard(*cell, *step))?;

@@ -20,7 +20,7 @@ use crate::protocol::CollectReply;
 const KEPT_CELLS: usize = 8;
 
 /// The result of a cell, once it is known; an error is internal.
-pub(super) type Outcome = Option<Result<CollectReply, String>>;
+pub(super) type CellResult = Option<Result<CollectReply, String>>;
 
 /// One session's work; dropping it kills its workers and undoes its impairments.
 #[derive(Default)]
@@ -46,7 +46,7 @@ struct Collection {
     cell: u64,
     kill_handles: Vec<KillHandle>,
     outputs: BTreeMap<u32, watch::Receiver<WorkerOutput>>,
-    outcome: watch::Receiver<Outcome>,
+    outcome: watch::Receiver<CellResult>,
 }
 
 impl SessionWork {
@@ -73,7 +73,7 @@ impl SessionWork {
         &mut self,
         number: u64,
         finishing: Vec<u32>,
-    ) -> Option<watch::Receiver<Outcome>> {
+    ) -> Option<watch::Receiver<CellResult>> {
         if let Some(cell) = self.take(number) {
             self.begin(cell, finishing);
         }

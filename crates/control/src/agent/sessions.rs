@@ -58,7 +58,7 @@ pub(super) enum Due {
 
 /// The result of a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ReservationResult {
     /// The session; whether it is the requested old one.
     Reserved { session: SessionId, resumed: bool },
     /// Another controller has it.
@@ -106,12 +106,12 @@ pub(super) enum Unusable {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SessionState {
     Held { until: Time, over: Time },
     Lapsed { until: Time },
 }
 
-impl State {
+impl SessionState {
     fn held(now: Time, lease: Span, expected: Span) -> Self {
         Self::Held { until: after(now, lease), over: after(now, expected) }
     }
@@ -123,16 +123,16 @@ struct Session {
     run: String,
     controller: String,
     owner: String,
-    state: State,
+    state: SessionState,
 }
 
 impl Session {
     fn is_held(&self) -> bool {
-        matches!(self.state, State::Held { .. })
+        matches!(self.state, SessionState::Held { .. })
     }
 
     fn wake(&self) -> Time {
-        let (State::Held { until, .. } | State::Lapsed { until }) = self.state;
+        let (SessionState::Held { until, .. } | SessionState::Lapsed { until }) = self.state;
         until
     }
 }
@@ -160,7 +160,7 @@ impl Sessions {
         asked: &Asked,
         old: Option<SessionId>,
         fresh: SessionId,
-    ) -> (Answer, Vec<Due>) {
+    ) -> (ReservationResult, Vec<Due>) {
         let mut due = self.pass(now);
         if old.is_some_and(|old| self.usable(old, &asked.owner).is_ok()) {
             let session = old.unwrap_or_default();
@@ -172,7 +172,7 @@ impl Sessions {
                 && session.run == asked.run
         }));
         if let Some(busy) = self.busy(now) {
-            return (Answer::Busy(busy), due);
+            return (ReservationResult::Busy(busy), due);
         }
         due.extend(self.end(|session| !session.is_held()));
         self.all.push(Session {
@@ -180,20 +180,20 @@ impl Sessions {
             run: asked.run.clone(),
             controller: asked.controller.clone(),
             owner: asked.owner.clone(),
-            state: State::held(now, self.rules.lease, asked.expected),
+            state: SessionState::held(now, self.rules.lease, asked.expected),
         });
-        (Answer::Reserved { session: fresh, resumed: false }, due)
+        (ReservationResult::Reserved { session: fresh, resumed: false }, due)
     }
 
-    fn resume(&mut self, now: Time, asked: &Asked, id: SessionId) -> Answer {
+    fn resume(&mut self, now: Time, asked: &Asked, id: SessionId) -> ReservationResult {
         let held = self.all.iter().any(|session| session.id == id && session.is_held());
         if !held && let Some(busy) = self.busy(now) {
-            return Answer::Busy(busy);
+            return ReservationResult::Busy(busy);
         }
         for session in self.all.iter_mut().filter(|session| session.id == id) {
-            session.state = State::held(now, self.rules.lease, asked.expected);
+            session.state = SessionState::held(now, self.rules.lease, asked.expected);
         }
-        Answer::Reserved { session: id, resumed: true }
+        ReservationResult::Reserved { session: id, resumed: true }
     }
 
     /// The session that ends first, if no further controller can be admitted.
@@ -211,8 +211,8 @@ impl Sessions {
     fn first_of(&self, now: Time, which: impl Fn(&Session) -> bool) -> Option<Busy> {
         let held = self.all.iter().filter(|session| which(session)).filter_map(|session| {
             match session.state {
-                State::Held { over, .. } => Some((over, session)),
-                State::Lapsed { .. } => None,
+                SessionState::Held { over, .. } => Some((over, session)),
+                SessionState::Lapsed { .. } => None,
             }
         });
         let (over, first) = held.min_by_key(|(over, _)| *over)?;
@@ -232,7 +232,7 @@ impl Sessions {
         let held = self.held(id, owner);
         if held.is_ok() {
             for session in self.all.iter_mut().filter(|session| session.id == id) {
-                session.state = State::held(now, self.rules.lease, expected_left);
+                session.state = SessionState::held(now, self.rules.lease, expected_left);
             }
         }
         (held, due)
@@ -273,7 +273,7 @@ impl Sessions {
         self.all.retain_mut(|session| {
             if session.is_held() && session.wake() <= now {
                 due.push(Due::Settle(session.id));
-                session.state = State::Lapsed { until: after(session.wake(), keep) };
+                session.state = SessionState::Lapsed { until: after(session.wake(), keep) };
             }
             let remembered = session.is_held() || session.wake() > now;
             if !remembered {

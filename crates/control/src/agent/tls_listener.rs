@@ -36,12 +36,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::trust::Peer;
-pub use client::Client;
-pub use handle::{Counts, ListenerHandle};
-use handle::{Hand, Place};
-use log::Cause;
+pub use client::TlsClient;
+pub use handle::{CallerCounts, ListenerHandle};
+use handle::{Hand, HandshakePlace};
+use log::RefusalCause;
 pub use log::Tell;
-pub use pace::Pace;
+pub use pace::RateLimit;
 
 /// The limits of unknown callers and of clients on an agent.
 #[derive(Debug, Clone, Copy)]
@@ -56,10 +56,10 @@ pub struct ListenerLimits {
     pub kept_for_known: usize,
     /// The rate of callers of one network (a /24, IPv6: a /64), and of one address of earlier
     /// clients.
-    pub network_pace: Pace,
+    pub network_pace: RateLimit,
     /// The rate of callers in all. A handshake without a certificate takes a third of a millisecond
     /// of a processor that may be measured meanwhile.
-    pub pace: Pace,
+    pub pace: RateLimit,
     /// The number of simultaneous clients.
     pub clients: usize,
     /// The number of them with certificates of one name.
@@ -73,8 +73,8 @@ impl ListenerLimits {
         handshakes: 64,
         handshakes_per_address: 16,
         kept_for_known: 8,
-        network_pace: Pace { burst: 100, per_second: 20 },
-        pace: Pace { burst: 200, per_second: 100 },
+        network_pace: RateLimit { burst: 100, per_second: 20 },
+        pace: RateLimit { burst: 200, per_second: 100 },
         clients: 16,
         clients_per_controller: 8,
     };
@@ -96,7 +96,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// A listener for TLS connections. Closes when it is dropped.
 #[derive(Debug)]
 pub struct TlsListener {
-    clients: mpsc::Receiver<Client>,
+    clients: mpsc::Receiver<TlsClient>,
     handle: ListenerHandle,
     address: SocketAddr,
     tasks: [JoinHandle<()>; 2],
@@ -133,7 +133,7 @@ impl TlsListener {
     }
 
     /// The next client; `None` when the listener has failed. No client is lost when this is dropped.
-    pub async fn accept(&mut self) -> Option<Client> {
+    pub async fn accept(&mut self) -> Option<TlsClient> {
         self.clients.recv().await
     }
 }
@@ -152,7 +152,7 @@ fn listener(on: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(WAITING)
 }
 
-async fn keep(listener: TcpListener, handle: ListenerHandle, arrived: mpsc::Sender<Client>) {
+async fn keep(listener: TcpListener, handle: ListenerHandle, arrived: mpsc::Sender<TlsClient>) {
     loop {
         match listener.accept().await {
             Ok((stranger, from)) => {
@@ -180,7 +180,7 @@ async fn attend(
     from: IpAddr,
     handle: ListenerHandle,
     mut hand: Hand,
-    arrived: mpsc::Sender<Client>,
+    arrived: mpsc::Sender<TlsClient>,
 ) {
     let client = tokio::select! {
         // An accepted client stays, even where another caller needs its place at the same moment.
@@ -200,31 +200,31 @@ async fn receive(
     stranger: TcpStream,
     (number, from): (u64, IpAddr),
     handle: &ListenerHandle,
-) -> Option<Client> {
+) -> Option<TlsClient> {
     // Answers are small and must leave at once; a failure of this call only delays them.
     let _ = stranger.set_nodelay(true);
     let (authority, config) = handle.config();
     let shaking = TlsAcceptor::from(config).accept(stranger).into_fallible();
     let client = match tokio::time::timeout(handle.limits().handshake, shaking).await {
-        Ok(Ok(stream)) => welcome(stream, Place { number, from, authority }, handle),
+        Ok(Ok(stream)) => welcome(stream, HandshakePlace { number, from, authority }, handle),
         Ok(Err((error, stranger))) => {
-            handle.refuse(number, from, Cause::Refused(error.to_string()));
+            handle.refuse(number, from, RefusalCause::Refused(error.to_string()));
             // The refused caller keeps its place meanwhile, which bounds the lingering, too.
             see_out(stranger).await;
             return None;
         }
-        Err(_) => Err(Cause::Slow),
+        Err(_) => Err(RefusalCause::Slow),
     };
     client.map_err(|cause| handle.refuse(number, from, cause)).ok()
 }
 
 fn welcome(
     stream: TlsStream<TcpStream>,
-    place: Place,
+    place: HandshakePlace,
     handle: &ListenerHandle,
-) -> Result<Client, Cause> {
+) -> Result<TlsClient, RefusalCause> {
     let peer = Peer::of(stream.get_ref().1.peer_certificates());
-    let peer = peer.map_err(|error| Cause::Refused(error.to_string()))?;
+    let peer = peer.map_err(|error| RefusalCause::Refused(error.to_string()))?;
     handle.welcome(place, stream, peer)
 }
 

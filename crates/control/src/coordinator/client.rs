@@ -17,9 +17,9 @@ use tokio::time::timeout;
 use super::error::CoordinatorError;
 use crate::protocol::{
     AbandonRequest, Call, Client, Code, CollectReply, CollectRequest, ConnectError, DescribeReply,
-    DescribeRequest, DirectRequest, Direction, HelloReply, HelloRequest, ImpairRequest, Json,
+    DescribeRequest, DirectRequest, HelloReply, HelloRequest, ImpairRequest, Json,
     PrepareDiskFileRequest, PrepareRequest, ReleaseRequest, RenewReply, RenewRequest, ReserveReply,
-    ReserveRequest, StartRequest, Status,
+    ReserveRequest, StartRequest, Status, WorkerCommand,
 };
 
 /// Connecting to a local agent that lives takes well under this.
@@ -196,7 +196,7 @@ impl AgentLink {
         &mut self,
         cell: u64,
         step: u32,
-        direction: Direction,
+        direction: WorkerCommand,
     ) -> Result<Option<Span>, CoordinatorError> {
         let request = DirectRequest { cell, step, direction, session: self.session.clone() };
         let reply = self.call("directing a worker", ANSWER_LIMIT, request).await?;

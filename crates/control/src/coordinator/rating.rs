@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::check::{self, NetworkCheck};
 use super::error::CoordinatorError;
 use super::stage::Stage;
-use super::study::{Calibrated, Pace, Study};
+use super::study::{Calibrated, Study, TimeLimits};
 use super::{Observer, Phase, calibrate, cell, document, secret};
 
 /// A cell that lasts this much longer than its target, and this much on top, is stuck.
@@ -72,9 +72,9 @@ impl Study for Rating {
         self.plan.seed
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> TimeLimits {
         let profile = &self.plan.profile;
-        Pace {
+        TimeLimits {
             most_blocks: profile.most_blocks,
             budget: profile.budget,
             own_time: None,

@@ -10,7 +10,7 @@ use btu_units::written_rate;
 
 use super::error::CoordinatorError;
 use super::stage::Stage;
-use super::study::{Pace, Study};
+use super::study::{Study, TimeLimits};
 use super::{Observer, secret};
 
 /// An experiment as the runner measures it.
@@ -43,9 +43,9 @@ impl<E: Experiment> Study for Scripted<E> {
         self.plan.frame().seed
     }
 
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> TimeLimits {
         let frame = self.plan.frame();
-        Pace {
+        TimeLimits {
             most_blocks: frame.blocks,
             budget: frame.budget,
             own_time: None,

@@ -12,7 +12,7 @@ use super::hosts::{Notes, Reconnected};
 use super::recovery::{RetryBudget, StallDetector, recovered};
 use super::run_monitor::RunMonitor;
 use super::stage::Stage;
-use super::study::{Pace, Study};
+use super::study::{Study, TimeLimits};
 use super::{Observer, Phase, Progress};
 
 /// The store of a session's cells and events.
@@ -41,13 +41,13 @@ pub(super) async fn measure<S: Study>(
 ) -> Result<(), CoordinatorError> {
     monitor.guard(study.prepare_disk_file(stage)).await?;
     let records = study.stored(journal.store, journal.lock.run())?;
-    let mut session = Session { journal, study, stage, observer, records };
+    let mut session = StudySession { journal, study, stage, observer, records };
     session.prepare(monitor).await?;
     session.note_cost(began)?;
     session.blocks(monitor).await
 }
 
-struct Session<'a, S: Study> {
+struct StudySession<'a, S: Study> {
     journal: Journal<'a>,
     study: &'a mut S,
     stage: &'a mut Stage,
@@ -55,7 +55,7 @@ struct Session<'a, S: Study> {
     records: Vec<S::Record>,
 }
 
-impl<S: Study> Session<'_, S> {
+impl<S: Study> StudySession<'_, S> {
     /// Prepares the cells' inputs, or takes those of an earlier session of this run.
     async fn prepare(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         let Journal { store, lock, .. } = self.journal;
@@ -238,7 +238,7 @@ struct Clock {
 }
 
 impl Clock {
-    fn start(pace: Pace) -> Self {
+    fn start(pace: TimeLimits) -> Self {
         Self {
             began: Instant::now(),
             budget: pace.budget,

@@ -24,7 +24,7 @@ use btu_units::Span;
 
 use super::error::CoordinatorError;
 use super::stage::{Stage, Standing, WorkerEvent, WorkerId, unread};
-use super::study::{Pace, Study};
+use super::study::{Study, TimeLimits};
 use super::{Observer, secret};
 use crate::environment::MachineWatch;
 use failure::{cause, no_address};
@@ -363,9 +363,9 @@ impl Study for Signatures {
     }
 
     /// Ends that measure decide themselves what their time allows.
-    fn pace(&self) -> Pace {
+    fn pace(&self) -> TimeLimits {
         let precision = self.job.plans()[0].precision.of_pass(0);
-        Pace {
+        TimeLimits {
             most_blocks: self.job.most_turns(),
             budget: Span::from_nanoseconds(u64::MAX),
             own_time: self.job.time(),

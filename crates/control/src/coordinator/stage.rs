@@ -29,7 +29,7 @@ use super::hosts::{Purpose, Reconnected, RemoteHost};
 use super::placement::Placement;
 use super::programs::Site;
 use crate::environment::MachineWatch;
-use crate::protocol::{DescribeReply, Direction};
+use crate::protocol::{DescribeReply, WorkerCommand};
 use ground::{Hosts, Testbed};
 use observation::{HostMetrics, observation};
 pub(super) use standing::{Standing, WorkerEvent, WorkerId};
@@ -252,7 +252,7 @@ impl Stage {
         for (index, step) in
             script.steps.iter().enumerate().filter(|(_, step)| step.role == Role::Support)
         {
-            self.agent(&step.host)?.direct(cell, index as u32, Direction::Go).await?;
+            self.agent(&step.host)?.direct(cell, index as u32, WorkerCommand::Go).await?;
         }
         if programs.steps.iter().any(|step| step.part == Part::Load) {
             self.testbed()?.crew.begin(programs, Part::Load).await?;
@@ -366,7 +366,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Host after host in the order of their [`Turn`]: requesting the account of a serving one
+    /// Host after host in the order of their [`CollectionOrder`]: requesting the account of a serving one
     /// stops it.
     async fn collect(
         &mut self,
@@ -377,8 +377,11 @@ impl Stage {
             script.steps.iter().map(|step| step.order.deadline).max().unwrap_or(Span::ZERO);
         let agents = self.taking_part(script)?;
         let mut accounts = Vec::with_capacity(agents.len());
-        for turn in [Turn::Ends, Turn::IsStopped, Turn::Serves] {
-            let wave = agents.iter().filter(|(host, _)| Turn::of(script, host) == turn).cloned();
+        for turn in [CollectionOrder::Ends, CollectionOrder::IsStopped, CollectionOrder::Serves] {
+            let wave = agents
+                .iter()
+                .filter(|(host, _)| CollectionOrder::of(script, host) == turn)
+                .cloned();
             let collected = wave.map(|(host, mut agent)| {
                 let finishing = finishing(script, &host);
                 async move { agent.collect(host, cell, finishing, deadline).await }
@@ -556,7 +559,7 @@ pub(super) fn missing(host: &HostName) -> CoordinatorError {
 
 /// The order in which hosts are asked for their accounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum CollectionOrder {
     /// First: all its steps end by themselves.
     Ends,
     /// Then: it has loads, which get a `stop` when its other steps have ended, and which other
@@ -566,7 +569,7 @@ enum Turn {
     Serves,
 }
 
-impl Turn {
+impl CollectionOrder {
     fn of(script: &Script, host: &HostName) -> Self {
         let own = script
             .steps

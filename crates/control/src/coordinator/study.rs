@@ -31,7 +31,7 @@ pub trait Study {
     fn seed(&self) -> u64;
 
     /// The time limits of its cells.
-    fn pace(&self) -> Pace;
+    fn pace(&self) -> TimeLimits;
 
     /// The cells of a block that are not stored yet, in their order.
     fn missing(&self, block: u32, done: &[Self::Record]) -> Vec<Slot<Self::Cell>>;
@@ -96,7 +96,7 @@ pub trait Study {
 
 /// The time limits of cells.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub struct TimeLimits {
     /// The highest number of blocks that the run may have.
     pub most_blocks: u32,
     /// No block beyond the first is begun or continued after this time from the first cell.

@@ -5,7 +5,7 @@ use std::io;
 use btu_suite::record::MachineCpu;
 use nix::unistd::{SysconfVar, sysconf};
 
-use super::source::Source;
+use super::source::FilesystemRoot;
 
 /// `USER_HZ` of every architecture but two, if the system does not report it.
 const USUAL_TICKS_PER_SECOND: u64 = 100;
@@ -16,7 +16,7 @@ const USUAL_TICKS_PER_SECOND: u64 = 100;
 /// # Errors
 /// `/proc/stat` cannot be read, or does not begin as the kernel's does.
 pub(super) fn machine_cpu() -> io::Result<MachineCpu> {
-    read(&Source::live())
+    read(&FilesystemRoot::live())
 }
 
 /// CPU time between two readings. The kernel lets the waiting time go back now and then; that
@@ -33,7 +33,7 @@ pub(super) fn delta(before: &MachineCpu, after: &MachineCpu) -> MachineCpu {
     }
 }
 
-pub(super) fn read(source: &Source) -> io::Result<MachineCpu> {
+pub(super) fn read(source: &FilesystemRoot) -> io::Result<MachineCpu> {
     let strange = || {
         io::Error::new(io::ErrorKind::InvalidData, "/proc/stat does not begin with a line `cpu`")
     };

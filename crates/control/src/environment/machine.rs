@@ -7,7 +7,7 @@ use btu_suite::processors::ProcessorList;
 use serde::{Deserialize, Serialize};
 
 use super::parse;
-use super::source::Source;
+use super::source::FilesystemRoot;
 
 const CPU: &str = "sys/devices/system/cpu";
 const HUGEPAGES: &str = "sys/kernel/mm/transparent_hugepage";
@@ -107,7 +107,7 @@ pub struct LoadAverage {
 }
 
 impl Kernel {
-    pub(super) fn read(source: &Source) -> Self {
+    pub(super) fn read(source: &FilesystemRoot) -> Self {
         let weaknesses = source.names(&format!("{CPU}/vulnerabilities"));
         let mitigations = weaknesses.into_iter().filter_map(|name| {
             let state = source.text(&format!("{CPU}/vulnerabilities/{name}"))?;
@@ -126,7 +126,7 @@ impl Kernel {
 }
 
 impl Processor {
-    pub(super) fn read(source: &Source) -> Self {
+    pub(super) fn read(source: &FilesystemRoot) -> Self {
         let cpuinfo = source.text("proc/cpuinfo").unwrap_or_default();
         let first = |path: &str| source.text(&format!("{CPU}/cpu0/{path}"));
         Self {
@@ -150,7 +150,7 @@ impl Processor {
 }
 
 impl Memory {
-    pub(super) fn read(source: &Source) -> Self {
+    pub(super) fn read(source: &FilesystemRoot) -> Self {
         let meminfo = source.text("proc/meminfo").unwrap_or_default();
         let choice =
             |name| source.text(&format!("{HUGEPAGES}/{name}")).as_deref().map(parse::chosen);
@@ -172,14 +172,14 @@ fn online(stat: &str) -> usize {
     stat.lines().filter(is_processor).count()
 }
 
-fn allowed(source: &Source) -> Option<String> {
+fn allowed(source: &FilesystemRoot) -> Option<String> {
     parse::field(&source.text("proc/self/status")?, "Cpus_allowed_list").map(str::to_owned)
 }
 
 /// The processors that this process may use, by the core they belong to (`topology/core_cpus_list`,
 /// which older kernels call `thread_siblings_list`). A processor without a reported core counts as
 /// a core of its own.
-pub(super) fn cores(source: &Source) -> Vec<ProcessorList> {
+pub(super) fn cores(source: &FilesystemRoot) -> Vec<ProcessorList> {
     let Some(allowed) = allowed(source).and_then(|list| list.parse::<ProcessorList>().ok()) else {
         return Vec::new();
     };
@@ -196,20 +196,20 @@ pub(super) fn cores(source: &Source) -> Vec<ProcessorList> {
 }
 
 /// The limit of this process's own control group (version 2); one further up is not looked for.
-fn quota(source: &Source) -> Option<String> {
+fn quota(source: &FilesystemRoot) -> Option<String> {
     let groups = source.text("proc/self/cgroup")?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     source.text(&format!("sys/fs/cgroup/{own}/cpu.max"))
 }
 
-fn product(source: &Source) -> Option<String> {
+fn product(source: &FilesystemRoot) -> Option<String> {
     let parts =
         ["sys_vendor", "product_name"].map(|name| source.text(&format!("sys/class/dmi/id/{name}")));
     let known: Vec<_> = parts.into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(" "))
 }
 
-fn governors(source: &Source) -> Vec<String> {
+fn governors(source: &FilesystemRoot) -> Vec<String> {
     let processors = source.numbered(CPU, "cpu");
     let rules: BTreeSet<_> = processors
         .iter()
@@ -219,14 +219,14 @@ fn governors(source: &Source) -> Vec<String> {
 }
 
 /// Intel's own driver has the inverse setting.
-fn turbo(source: &Source) -> Option<String> {
+fn turbo(source: &FilesystemRoot) -> Option<String> {
     let off = source.number(&format!("{CPU}/intel_pstate/no_turbo")).map(|no_turbo| no_turbo != 0);
     let off =
         off.or_else(|| source.number(&format!("{CPU}/cpufreq/boost")).map(|boost| boost == 0))?;
     Some(if off { "off" } else { "on" }.to_owned())
 }
 
-fn idle_states(source: &Source) -> Vec<IdleState> {
+fn idle_states(source: &FilesystemRoot) -> Vec<IdleState> {
     let directory = format!("{CPU}/cpu0/cpuidle");
     let state = |name: String| {
         Some(IdleState {

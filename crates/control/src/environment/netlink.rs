@@ -17,7 +17,7 @@ use nix::sys::socket::{
 use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::network::Interface;
-use message::{Attributes, Kind, Request};
+use message::{MessageKind, NetlinkAttributes, NetlinkRequest};
 
 /// The kernel's parts are at most 32 kB (`NLMSG_GOODSIZE` of a dump grows up to that).
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -76,13 +76,13 @@ pub(super) fn interfaces() -> io::Result<BTreeMap<String, Interface>> {
 
 fn links() -> io::Result<BTreeMap<String, Interface>> {
     let route = Conversation::open(SockProtocol::NetlinkRoute)?;
-    let parts = route.ask(&Request::dump(link::GET, &[0; link::HEADER_BYTES]))?;
+    let parts = route.ask(&NetlinkRequest::dump(link::GET, &[0; link::HEADER_BYTES]))?;
     Ok(parts.iter().filter_map(|part| interface(part)).collect())
 }
 
 /// A name and what belongs to it, from one `RTM_NEWLINK`.
 fn interface(part: &[u8]) -> Option<(String, Interface)> {
-    let attributes = Attributes::of(part.get(link::HEADER_BYTES..)?);
+    let attributes = NetlinkAttributes::of(part.get(link::HEADER_BYTES..)?);
     let interface = Interface {
         mtu_bytes: attributes.value(link::MTU).and_then(message::u32_of),
         queueing: attributes.value(link::QUEUEING).map(message::text_of),
@@ -102,9 +102,10 @@ impl Features {
     fn open() -> io::Result<Self> {
         let generic = Conversation::open(SockProtocol::NetlinkGeneric)?;
         let name = message::attribute(control::FAMILY_NAME, b"ethtool\0");
-        let parts = generic.ask(&Request::generic(control::FAMILY, control::GET_FAMILY, &name))?;
+        let parts =
+            generic.ask(&NetlinkRequest::generic(control::FAMILY, control::GET_FAMILY, &name))?;
         let family = parts.iter().find_map(|part| {
-            Attributes::of(part.get(GENERIC_HEADER_BYTES..)?)
+            NetlinkAttributes::of(part.get(GENERIC_HEADER_BYTES..)?)
                 .value(control::FAMILY_ID)
                 .and_then(message::u16_of)
         });
@@ -121,18 +122,23 @@ impl Features {
             ethtool::FEATURES_HEADER,
             &message::attribute(ethtool::HEADER_DEVICE_NAME, &name),
         );
-        let parts =
-            self.generic.ask(&Request::generic(self.family, ethtool::FEATURES_GET, &header))?;
+        let parts = self.generic.ask(&NetlinkRequest::generic(
+            self.family,
+            ethtool::FEATURES_GET,
+            &header,
+        ))?;
         Ok(parts.iter().flat_map(|part| active(part)).collect())
     }
 }
 
 /// The names in the bit set of active features; it has no mask, so all listed features are on.
 fn active(part: &[u8]) -> Vec<String> {
-    let attributes = Attributes::of(part.get(GENERIC_HEADER_BYTES..).unwrap_or_default());
+    let attributes = NetlinkAttributes::of(part.get(GENERIC_HEADER_BYTES..).unwrap_or_default());
     let bits = attributes.nested(ethtool::FEATURES_ACTIVE).nested(ethtool::BITSET_BITS);
-    bits.filter_map(|(_, bit)| Attributes::of(bit).value(ethtool::BIT_NAME).map(message::text_of))
-        .collect()
+    bits.filter_map(|(_, bit)| {
+        NetlinkAttributes::of(bit).value(ethtool::BIT_NAME).map(message::text_of)
+    })
+    .collect()
 }
 
 /// A netlink socket for one request at a time.
@@ -149,7 +155,7 @@ impl Conversation {
     }
 
     /// Sends a request and gathers the bodies of all parts of its answer.
-    fn ask(&self, request: &Request) -> io::Result<Vec<Vec<u8>>> {
+    fn ask(&self, request: &NetlinkRequest) -> io::Result<Vec<Vec<u8>>> {
         send(self.socket.as_raw_fd(), request.bytes(), MsgFlags::empty())?;
         let mut buffer = vec![0; BUFFER_BYTES];
         let mut parts = Vec::new();
@@ -157,9 +163,9 @@ impl Conversation {
             let length = recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
             for (kind, body) in message::split(&buffer[..length.min(BUFFER_BYTES)]) {
                 match kind {
-                    Kind::Part => parts.push(body.to_vec()),
-                    Kind::End => return Ok(parts),
-                    Kind::Error(errno) => return Err(io::Error::from_raw_os_error(errno)),
+                    MessageKind::Part => parts.push(body.to_vec()),
+                    MessageKind::End => return Ok(parts),
+                    MessageKind::Error(errno) => return Err(io::Error::from_raw_os_error(errno)),
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::parse;
-use super::source::Source;
+use super::source::FilesystemRoot;
 
 /// The network's settings and interfaces.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ impl Network {
     ];
 
     /// The settings; interfaces are read over netlink.
-    pub(super) fn read(source: &Source) -> Self {
+    pub(super) fn read(source: &FilesystemRoot) -> Self {
         let settings = Self::SETTINGS.into_iter().filter_map(|name| {
             let text = source.text(&format!("proc/sys/{}", name.replace('.', "/")))?;
             Some((name.to_owned(), parse::single_spaced(&text)))

@@ -10,11 +10,11 @@ const LONGEST_BYTES: u64 = 1 << 20;
 
 /// A file system's root: `/`, or a directory with recorded files.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct FilesystemRoot {
     root: PathBuf,
 }
 
-impl Source {
+impl FilesystemRoot {
     /// The files of this machine.
     pub(super) fn live() -> Self {
         Self::at(PathBuf::from("/"))

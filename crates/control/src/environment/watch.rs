@@ -37,7 +37,7 @@ impl MachineWatch {
 
 /// The difference of two clocks, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Apart {
+struct ClockDifference {
     by_ns: i128,
     /// Its uncertainty either way.
     within_ns: i128,
@@ -46,7 +46,7 @@ struct Apart {
 /// The number of comparisons of two clocks; the reading with the least time between the two counts.
 const READINGS: usize = 3;
 
-impl Apart {
+impl ClockDifference {
     /// `one` less `other`, which is read before and after it.
     fn read(one: ClockId, other: ClockId) -> nix::Result<Self> {
         let mut best: Option<Self> = None;
@@ -75,17 +75,17 @@ impl Apart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Clocks {
     /// `CLOCK_BOOTTIME` less `CLOCK_MONOTONIC`: time asleep since the machine was started.
-    asleep: Apart,
+    asleep: ClockDifference,
     /// `CLOCK_REALTIME` less `CLOCK_BOOTTIME`: when the machine was started, by its wall clock.
     /// Against `CLOCK_MONOTONIC` a sleep would look like a step.
-    started: Apart,
+    started: ClockDifference,
 }
 
 impl Clocks {
     fn read() -> nix::Result<Self> {
         Ok(Self {
-            asleep: Apart::read(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_MONOTONIC)?,
-            started: Apart::read(ClockId::CLOCK_REALTIME, ClockId::CLOCK_BOOTTIME)?,
+            asleep: ClockDifference::read(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_MONOTONIC)?,
+            started: ClockDifference::read(ClockId::CLOCK_REALTIME, ClockId::CLOCK_BOOTTIME)?,
         })
     }
 
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn clocks(asleep_ns: i128, started_ns: i128) -> Clocks {
-        let apart = |by_ns| Apart { by_ns, within_ns: 100 };
+        let apart = |by_ns| ClockDifference { by_ns, within_ns: 100 };
         Clocks { asleep: apart(asleep_ns), started: apart(started_ns) }
     }
 
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_a_reading_is_in_warning_by_is_no_movement() {
         let exact = clocks(0, 0);
-        let torn = Apart { by_ns: 9_000_000, within_ns: 9_000_000 };
+        let torn = ClockDifference { by_ns: 9_000_000, within_ns: 9_000_000 };
         assert_eq!(between(exact, Clocks { asleep: torn, started: torn }), (0, 0));
     }
 

@@ -41,20 +41,20 @@ pub enum ConnectError {
 #[derive(Debug, Clone)]
 pub struct Client {
     // No more of them than callers that wait for an answer, and as many cancelled calls.
-    commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<ClientCommand>,
     next: Arc<AtomicU64>,
     /// Why the connection ended.
     lost: Arc<OnceLock<String>>,
 }
 
 #[derive(Debug)]
-enum Command {
-    Call { id: u64, request: Json, answers: mpsc::UnboundedSender<Answer> },
+enum ClientCommand {
+    Call { id: u64, request: Json, answers: mpsc::UnboundedSender<CallAnswer> },
     Cancel(u64),
 }
 
 #[derive(Debug)]
-enum Answer {
+enum CallAnswer {
     Part(Json),
     End(Result<Json, Status>),
 }
@@ -93,8 +93,8 @@ impl Client {
         let mut answers = self.open(call)?;
         loop {
             match answers.answer().await {
-                Answer::Part(_) => {}
-                Answer::End(end) => {
+                CallAnswer::Part(_) => {}
+                CallAnswer::End(end) => {
                     return end?
                         .read()
                         .map_err(|error| Status::internal(format!("reading the answer: {error}")));
@@ -118,7 +118,7 @@ impl Client {
         let (answers, arriving) = mpsc::unbounded_channel();
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         // It fails when the connection has ended, which the missing answer shows.
-        let _ = self.commands.send(Command::Call { id, request, answers });
+        let _ = self.commands.send(ClientCommand::Call { id, request, answers });
         Ok(Answers { arriving, id, client: self.clone() })
     }
 
@@ -137,7 +137,7 @@ const ENDED: &str = "the connection ended";
 #[derive(Debug)]
 pub struct Answers {
     // The agent sends no more than a message's worth for a call, and this end takes no more.
-    arriving: mpsc::UnboundedReceiver<Answer>,
+    arriving: mpsc::UnboundedReceiver<CallAnswer>,
     id: u64,
     client: Client,
 }
@@ -149,15 +149,15 @@ impl Answers {
     /// The agent's refusal, or [`super::Code::Unavailable`] when the connection has ended.
     pub async fn next(&mut self) -> Result<Option<Json>, Status> {
         match self.answer().await {
-            Answer::Part(part) => Ok(Some(part)),
-            Answer::End(end) => end.map(|_| None),
+            CallAnswer::Part(part) => Ok(Some(part)),
+            CallAnswer::End(end) => end.map(|_| None),
         }
     }
 
-    async fn answer(&mut self) -> Answer {
+    async fn answer(&mut self) -> CallAnswer {
         match self.arriving.recv().await {
             Some(answer) => answer,
-            None => Answer::End(Err(self.client.lost())),
+            None => CallAnswer::End(Err(self.client.lost())),
         }
     }
 }
@@ -165,7 +165,7 @@ impl Answers {
 impl Drop for Answers {
     fn drop(&mut self) {
         // It fails when the connection has ended.
-        let _ = self.client.commands.send(Command::Cancel(self.id));
+        let _ = self.client.commands.send(ClientCommand::Cancel(self.id));
     }
 }
 
@@ -174,7 +174,7 @@ impl Drop for Answers {
 struct Open(HashMap<u64, Opened>);
 
 struct Opened {
-    answers: mpsc::UnboundedSender<Answer>,
+    answers: mpsc::UnboundedSender<CallAnswer>,
     /// The octets of its parts so far.
     bytes: usize,
 }
@@ -184,7 +184,7 @@ impl Open {
     /// why.
     async fn drive(
         &mut self,
-        mut wanted: mpsc::UnboundedReceiver<Command>,
+        mut wanted: mpsc::UnboundedReceiver<ClientCommand>,
         mut incoming: Incoming,
         mut outgoing: Outgoing,
         life: Option<Life>,
@@ -218,13 +218,13 @@ impl Open {
         }
     }
 
-    fn take(&mut self, command: Command, outgoing: &mut Outgoing) -> io::Result<()> {
+    fn take(&mut self, command: ClientCommand, outgoing: &mut Outgoing) -> io::Result<()> {
         match command {
-            Command::Call { id, request, answers } => {
+            ClientCommand::Call { id, request, answers } => {
                 self.0.insert(id, Opened { answers, bytes: 0 });
                 outgoing.put(&FromController::Call { id, request })
             }
-            Command::Cancel(id) => self.cancel(id, outgoing),
+            ClientCommand::Cancel(id) => self.cancel(id, outgoing),
         }
     }
 
@@ -243,14 +243,14 @@ impl Open {
                 opened.bytes += part.text().len();
                 if opened.bytes > MESSAGE_LIMIT_BYTES {
                     let message = format!("the answer has more than {MESSAGE_LIMIT_BYTES} bytes");
-                    let _ = opened.answers.send(Answer::End(Err(Status::internal(message))));
+                    let _ = opened.answers.send(CallAnswer::End(Err(Status::internal(message))));
                     return self.cancel(id, outgoing);
                 }
-                let _ = opened.answers.send(Answer::Part(part));
+                let _ = opened.answers.send(CallAnswer::Part(part));
             }
             FromAgent::End { id, end } => {
                 if let Some(opened) = self.0.remove(&id) {
-                    let _ = opened.answers.send(Answer::End(end));
+                    let _ = opened.answers.send(CallAnswer::End(end));
                 }
             }
             FromAgent::Alive => {}

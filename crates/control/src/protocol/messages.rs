@@ -251,14 +251,14 @@ pub struct DirectRequest {
     /// The worker's number in the cell's script.
     pub step: u32,
     /// What it is to do.
-    pub direction: Direction,
+    pub direction: WorkerCommand,
     /// The reservation.
     pub session: Vec<u8>,
 }
 
 /// What a worker is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Direction {
+pub enum WorkerCommand {
     /// Nothing is said to the worker.
     Look,
     /// It starts, or has its next turn.
@@ -304,7 +304,7 @@ pub struct CollectRequest {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CollectReply {
     /// One for each worker.
-    pub accounts: Vec<Account>,
+    pub accounts: Vec<WorkerAccount>,
     /// CPU time of the agent itself since the cell's first `Prepare`, in user mode.
     pub agent_user_ns: u64,
     /// The same in the kernel.
@@ -320,7 +320,7 @@ pub struct CollectReply {
 
 /// The account of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Account {
+pub struct WorkerAccount {
     /// The worker's number in the cell's script.
     pub step: u32,
     /// `Result<btu_suite::record::Report, btu_suite::record::Failure>`.

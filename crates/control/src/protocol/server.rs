@@ -23,17 +23,17 @@ pub const SILENCE: Duration = Duration::from_secs(20);
 /// What answers calls.
 pub(crate) trait Serve: Send + Sync {
     /// Answers a call; it is dropped with the call. Parts go out before the answer.
-    fn answer(&self, request: Request, parts: Parts) -> BoxFuture<'_, Result<Json, Status>>;
+    fn answer(&self, request: Request, parts: PartSender) -> BoxFuture<'_, Result<Json, Status>>;
 }
 
 /// Where the parts of an answer go.
 #[derive(Debug, Clone)]
-pub(crate) struct Parts {
+pub(crate) struct PartSender {
     id: u64,
     to: mpsc::Sender<FromAgent>,
 }
 
-impl Parts {
+impl PartSender {
     /// For calls that have none.
     #[cfg(test)]
     pub(crate) fn to_nobody() -> Self {
@@ -102,13 +102,13 @@ pub(super) async fn after(time: Option<Duration>, since: Instant) {
 }
 
 /// The number of a call, and its end.
-type End = (u64, Result<Json, Status>);
+type CallResult = (u64, Result<Json, Status>);
 
 /// The open calls of a controller.
 struct Calls<'a> {
     service: &'a dyn Serve,
     to: mpsc::Sender<FromAgent>,
-    running: FuturesUnordered<Abortable<BoxFuture<'a, End>>>,
+    running: FuturesUnordered<Abortable<BoxFuture<'a, CallResult>>>,
     handles: HashMap<u64, AbortHandle>,
 }
 
@@ -136,7 +136,7 @@ impl Calls<'_> {
         let request: Request = request
             .read()
             .map_err(|error| Status::invalid_argument(format!("reading the request: {error}")))?;
-        let parts = Parts { id, to: self.to.clone() };
+        let parts = PartSender { id, to: self.to.clone() };
         let answer = self.service.answer(request, parts).map(move |end| (id, end)).boxed();
         let (handle, registration) = AbortHandle::new_pair();
         self.running.push(Abortable::new(answer, registration));
@@ -145,7 +145,11 @@ impl Calls<'_> {
         Ok(())
     }
 
-    fn end(&mut self, ended: Result<End, Aborted>, outgoing: &mut Outgoing) -> io::Result<()> {
+    fn end(
+        &mut self,
+        ended: Result<CallResult, Aborted>,
+        outgoing: &mut Outgoing,
+    ) -> io::Result<()> {
         let Ok((id, end)) = ended else { return Ok(()) };
         self.handles.remove(&id);
         put(outgoing, FromAgent::End { id, end })
@@ -167,7 +171,7 @@ fn put(outgoing: &mut Outgoing, frame: FromAgent) -> io::Result<()> {
 pub(crate) fn fuzz_frames(octets: &[u8]) {
     struct Echo;
     impl Serve for Echo {
-        fn answer(&self, request: Request, _: Parts) -> BoxFuture<'_, Result<Json, Status>> {
+        fn answer(&self, request: Request, _: PartSender) -> BoxFuture<'_, Result<Json, Status>> {
             let answer = Json::of(&request).map_err(|error| Status::internal(error.to_string()));
             std::future::ready(answer).boxed()
         }

@@ -54,7 +54,7 @@ impl Agent {
         }
     }
 
-    async fn reply(&self, request: Request, parts: Parts) -> Result<Json, Status> {
+    async fn reply(&self, request: Request, parts: PartSender) -> Result<Json, Status> {
         let _open = Counted::begin(self);
         self.names.lock().unwrap().push(request.name());
         let answer = match request {
@@ -77,7 +77,7 @@ impl Agent {
 }
 
 impl Serve for Agent {
-    fn answer(&self, request: Request, parts: Parts) -> BoxFuture<'_, Result<Json, Status>> {
+    fn answer(&self, request: Request, parts: PartSender) -> BoxFuture<'_, Result<Json, Status>> {
         self.reply(request, parts).boxed()
     }
 }

@@ -1,7 +1,7 @@
 //! The answer of the emulated network: real packets through the emulator, at the same points.
 
 use anyhow::{Error, bail};
-use btu_control::coordinator::{self, Ground, Scripted, Settings, Testbed};
+use btu_control::coordinator::{self, Ground, RunSettings, Scripted, Testbed};
 use btu_medium::sim;
 use btu_network::{Drawing, StationId};
 use btu_report::MeasuredFlow;
@@ -100,7 +100,7 @@ impl<'a> Method<'a> {
         let own = RuntimeDirectory::claim(&preflight::runtime_directory()?)?;
         // No command shows or resumes a check: its cells go with this directory.
         let mut store = Store::open(own.path().join("check.sqlite"))?;
-        let settings = Settings {
+        let settings = RunSettings {
             runtime: preflight::runtime_directory()?,
             executable: std::env::current_exe()?,
             wall_clock,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use btu_control::coordinator::{
-    Ground, Observer, Phase, Processors, Progress, Scripted, Settings, Testbed, run,
+    Ground, Observer, Phase, Processors, Progress, RunSettings, Scripted, Testbed, run,
 };
 use btu_network::library_text;
 use btu_report::{Origin, Reported, RunHead, StoredRun, TextOptions, page_text};
@@ -77,8 +77,8 @@ fn plan() -> AskPlan {
     }
 }
 
-fn settings(laboratory: &Laboratory) -> Settings {
-    Settings {
+fn settings(laboratory: &Laboratory) -> RunSettings {
+    RunSettings {
         runtime: laboratory.directory.path().join("runtime"),
         executable: PathBuf::from(env!("CARGO_BIN_EXE_btu")),
         wall_clock: || "2026-01-01T00:00:00Z".to_owned(),

@@ -204,13 +204,13 @@ impl Policy {
     }
 
     /// The limits of sums.
-    fn limits(&self) -> [Limit; 7] {
+    fn limits(&self) -> [SumLimit; 7] {
         let number = |count: u128| count.to_string();
         let bytes = |value| Bytes::new(small(value)).to_string();
         let rate = |value| BitRate::from_bits_per_second(small(value)).to_string();
         let place = |name, line: Option<usize>| self.place(name, line);
         let limit = |place, most, part: fn(&Demand) -> u128, amount: fn(u128) -> String, sum| {
-            Limit { place, most, part, amount, sum }
+            SumLimit { place, most, part, amount, sum }
         };
         let (workers, open_files) = (Some(self.workers.value), Some(self.open_files.value));
         let (volume, offered) =
@@ -264,7 +264,7 @@ impl Policy {
 }
 
 /// The limit of a sum, and its text.
-struct Limit {
+struct SumLimit {
     /// The name of the rule.
     place: String,
     /// The limit of all current work; `None` if there is no rule.

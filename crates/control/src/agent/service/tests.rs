@@ -1,24 +1,24 @@
 use super::super::policy::Policy;
 use super::*;
-use crate::protocol::{Code, DescribeRequest, Direction, HelloReply, HelloRequest};
+use crate::protocol::{Code, DescribeRequest, HelloReply, HelloRequest, WorkerCommand};
 
 /// An agent with this policy.
-fn agent(policy: &str) -> Arc<Host> {
+fn agent(policy: &str) -> Arc<HostAgent> {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("policy.toml");
     std::fs::write(&file, policy).unwrap();
     let policy = Policy::load(&file).unwrap();
-    Host::new("alpha", std::path::Path::new("/bin/true"), Some(policy), false).unwrap()
+    HostAgent::new("alpha", std::path::Path::new("/bin/true"), Some(policy), false).unwrap()
 }
 
 /// A call of the holder of a certificate with this name.
 async fn call<C: crate::protocol::Call>(
-    host: &Arc<Host>,
+    host: &Arc<HostAgent>,
     name: &str,
     request: C,
 ) -> Result<C::Reply, Status> {
-    let service = Service { host: Arc::clone(host), caller: Caller::named(name, None) };
-    let answer = service.answer(request.into(), Parts::to_nobody()).await?;
+    let service = CallerService { host: Arc::clone(host), caller: Caller::named(name, None) };
+    let answer = service.answer(request.into(), PartSender::to_nobody()).await?;
     Ok(answer.read().unwrap())
 }
 
@@ -55,7 +55,7 @@ async fn only_a_worker_of_the_own_session_is_directed() {
     let host = agent("runs_at_once = 1\n");
     let session = call(&host, "carol", asked()).await.unwrap().session;
     let direct = async |name: &str, session: &[u8]| {
-        let (direction, session) = (Direction::Go, session.to_vec());
+        let (direction, session) = (WorkerCommand::Go, session.to_vec());
         let request = DirectRequest { cell: 1, step: 1, direction, session };
         call(&host, name, request).await.unwrap_err()
     };

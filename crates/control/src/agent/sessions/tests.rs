@@ -18,8 +18,8 @@ fn id(number: u8) -> SessionId {
     [number; 16]
 }
 
-fn reserved(answer: &Answer) -> bool {
-    matches!(answer, Answer::Reserved { .. })
+fn reserved(answer: &ReservationResult) -> bool {
+    matches!(answer, ReservationResult::Reserved { .. })
 }
 
 #[test]
@@ -27,16 +27,20 @@ fn the_second_is_told_who_is_there_and_how_long() {
     let mut sessions = Sessions::new(Rules::USUAL);
     assert!(reserved(&sessions.reserve(at(0), &asked("r12", ANN, 44), None, id(1)).0));
     let (answer, due) = sessions.reserve(at(4), &asked("r3", BOB, 9), None, id(2));
-    let Answer::Busy(busy) = answer else { panic!("two runs at once") };
+    let ReservationResult::Busy(busy) = answer else { panic!("two runs at once") };
     assert_eq!(busy.to_string(), "busy with run r12 of ann, free in 40 s");
     assert_eq!(due, []);
     sessions.renew(at(4), id(1), ANN, Span::from_seconds(600)).0.unwrap();
-    let Answer::Busy(busy) = sessions.reserve(at(4), &asked("r3", BOB, 9), None, id(2)).0 else {
+    let ReservationResult::Busy(busy) =
+        sessions.reserve(at(4), &asked("r3", BOB, 9), None, id(2)).0
+    else {
         panic!("two runs")
     };
     assert_eq!(busy.to_string(), "busy with run r12 of ann, free in 10 min");
     sessions.renew(at(5), id(1), ANN, Span::ZERO).0.unwrap();
-    let Answer::Busy(busy) = sessions.reserve(at(6), &asked("r3", BOB, 9), None, id(2)).0 else {
+    let ReservationResult::Busy(busy) =
+        sessions.reserve(at(6), &asked("r3", BOB, 9), None, id(2)).0
+    else {
         panic!("two runs")
     };
     assert_eq!(busy.to_string(), "busy with run r12 of ann, which takes longer than expected");
@@ -58,7 +62,10 @@ fn a_lease_that_is_not_renewed_lapses_once_and_can_be_taken_up_again() {
         (Err(Unusable::Lapsed), Ok(()))
     );
     let (answer, due) = sessions.reserve(at(11), &asked("r1", ANN, 60), Some(id(1)), id(9));
-    assert_eq!((answer, due), (Answer::Reserved { session: id(1), resumed: true }, vec![]));
+    assert_eq!(
+        (answer, due),
+        (ReservationResult::Reserved { session: id(1), resumed: true }, vec![])
+    );
     assert_eq!(sessions.held(id(1), ANN), Ok(()));
 }
 
@@ -85,7 +92,7 @@ fn a_controller_that_was_killed_comes_back_to_its_run_at_once() {
     let (answer, due) = sessions.reserve(at(1), &asked("r1", ANN, 60), None, id(2));
     assert_eq!(
         (answer, due),
-        (Answer::Reserved { session: id(2), resumed: false }, vec![Due::Forget(id(1))])
+        (ReservationResult::Reserved { session: id(2), resumed: false }, vec![Due::Forget(id(1))])
     );
     assert!(
         !reserved(&sessions.reserve(at(1), &asked("r2", ANN, 60), None, id(3)).0),
@@ -145,7 +152,7 @@ proptest! {
                     let fresh = id(100 + number);
                     let (answer, due) = sessions.reserve(at(now), &asked(&format!("r{run}"), name(who), 9), old.map(|old| id(100 + old)), fresh);
                     carry_out(&mut known, &due, at(now))?;
-                    if let Answer::Reserved { session, resumed } = answer {
+                    if let ReservationResult::Reserved { session, resumed } = answer {
                         prop_assert_eq!(resumed, session != fresh);
                         known.retain(|(known, ..)| *known != session);
                         known.push((session, at(now), true));

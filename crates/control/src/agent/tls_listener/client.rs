@@ -17,7 +17,7 @@ use crate::trust::Peer;
 
 /// A client; its place is free again when it is dropped.
 #[derive(Debug)]
-pub struct Client {
+pub struct TlsClient {
     pub(super) stream: TlsStream<TcpStream>,
     pub(super) peer: Peer,
     /// Fires when the client must be disconnected: its certificate was revoked, or its authority is
@@ -39,7 +39,7 @@ pub(super) fn look(left: Duration) -> Instant {
     Instant::now() + left.min(LOOK)
 }
 
-impl Client {
+impl TlsClient {
     /// The peer at the other end, as its verified certificate names it.
     pub fn peer(&self) -> &Peer {
         &self.peer
@@ -80,7 +80,7 @@ impl Client {
     }
 }
 
-impl AsyncRead for Client {
+impl AsyncRead for TlsClient {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -92,7 +92,7 @@ impl AsyncRead for Client {
     }
 }
 
-impl AsyncWrite for Client {
+impl AsyncWrite for TlsClient {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

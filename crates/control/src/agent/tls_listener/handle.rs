@@ -12,15 +12,15 @@ use tokio::time::sleep_until;
 use tokio_rustls::server::TlsStream;
 
 use super::client::look;
-use super::log::{Cause, Report};
+use super::log::{RefusalCause, RefusalSummary};
 use super::pace::Paces;
 use super::places::{Places, Taken, block, network};
-use super::{Client, ListenerLimits};
+use super::{ListenerLimits, TlsClient};
 use crate::trust::{Peer, Revocations};
 
 /// The numbers of refused callers since the listener was opened, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CallerCounts {
     /// Connections that were accepted and became clients.
     pub welcomed: u64,
     /// They had not finished the handshake when other callers needed the place.
@@ -40,7 +40,7 @@ pub struct Counts {
     pub dismissed: u64,
 }
 
-impl Counts {
+impl CallerCounts {
     /// All callers that did not become clients.
     pub fn turned_away(&self) -> u64 {
         [self.crowded, self.crowded_address, self.often, self.slow, self.refused, self.full]
@@ -52,19 +52,19 @@ impl Counts {
 /// Controls an open listener.
 #[derive(Debug, Clone)]
 pub struct ListenerHandle {
-    shared: Arc<Shared>,
+    shared: Arc<SharedListener>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedListener {
     limits: ListenerLimits,
-    state: Mutex<State>,
+    state: Mutex<ListenerState>,
     /// Notified when a caller was refused.
     news: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct ListenerState {
     /// The number of the authority, counted from the first, and the configuration for new callers.
     config: (u64, Arc<ServerConfig>),
     /// The newest list: a handshake may have begun with the configuration of an older one.
@@ -77,11 +77,11 @@ struct State {
     all: Paces<()>,
     clients: HashMap<u64, (Peer, oneshot::Sender<()>)>,
     next_client: u64,
-    counts: Counts,
-    report: Report,
+    counts: CallerCounts,
+    report: RefusalSummary,
 }
 
-impl State {
+impl ListenerState {
     /// Disconnects the clients for which `is` returns true.
     fn dismiss(&mut self, is: impl Fn(&Peer) -> bool) -> Vec<Peer> {
         let gone = self.clients.extract_if(|_, (peer, _)| is(peer)).map(|(_, (peer, dismiss))| {
@@ -97,7 +97,7 @@ impl State {
 
 /// The place of a caller in a handshake.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct HandshakePlace {
     /// The number of its place.
     pub(super) number: u64,
     pub(super) from: IpAddr,
@@ -108,7 +108,7 @@ pub(super) struct Place {
 impl ListenerHandle {
     pub(super) fn new(config: Arc<ServerConfig>, limits: ListenerLimits) -> Self {
         let now = Instant::now();
-        let state = State {
+        let state = ListenerState {
             config: (0, config),
             revoked: None,
             places: Places::default(),
@@ -116,10 +116,16 @@ impl ListenerHandle {
             all: Paces::new(limits.pace, now),
             clients: HashMap::new(),
             next_client: 0,
-            counts: Counts::default(),
-            report: Report::default(),
+            counts: CallerCounts::default(),
+            report: RefusalSummary::default(),
         };
-        Self { shared: Arc::new(Shared { limits, state: Mutex::new(state), news: Notify::new() }) }
+        Self {
+            shared: Arc::new(SharedListener {
+                limits,
+                state: Mutex::new(state),
+                news: Notify::new(),
+            }),
+        }
     }
 
     /// From now on new callers get this configuration: a new certificate, a new list of revoked
@@ -144,7 +150,7 @@ impl ListenerHandle {
     }
 
     /// The counts of the listener.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> CallerCounts {
         self.state().counts
     }
 
@@ -163,13 +169,13 @@ impl ListenerHandle {
     }
 
     /// Takes one of the places for handshakes; another caller may lose it.
-    pub(super) fn try_hand(&self, from: IpAddr) -> Result<Hand, Cause> {
+    pub(super) fn try_hand(&self, from: IpAddr) -> Result<Hand, RefusalCause> {
         let now = Instant::now();
         let mut state = self.state();
         let is_known = state.places.knows(from);
         let who = if is_known { block(from) } else { network(from) };
         if !state.networks.admit(who, now) || !is_known && !state.all.admit((), now) {
-            return Err(Cause::Often);
+            return Err(RefusalCause::Often);
         }
         let (taken, left) = state.places.take(from, &self.shared.limits);
         drop(state);
@@ -182,33 +188,33 @@ impl ListenerHandle {
     /// Makes the caller in place `number` a client; the place is free again.
     pub(super) fn welcome(
         &self,
-        Place { number, from, authority }: Place,
+        HandshakePlace { number, from, authority }: HandshakePlace,
         stream: TlsStream<TcpStream>,
         peer: Peer,
-    ) -> Result<Client, Cause> {
+    ) -> Result<TlsClient, RefusalCause> {
         let mut state = self.state();
         if state.revoked.as_ref().is_some_and(|revoked| revoked.names(&peer)) {
-            return Err(Cause::Refused(format!(
+            return Err(RefusalCause::Refused(format!(
                 "the certificate of controller {} is revoked",
                 peer.name
             )));
         }
         if state.config.0 != authority {
-            return Err(Cause::Refused(format!(
+            return Err(RefusalCause::Refused(format!(
                 "the certificate of controller {} is of an earlier authority",
                 peer.name
             )));
         }
-        let left = peer.left().ok_or_else(|| Cause::Lapsed(peer.clone()))?;
+        let left = peer.left().ok_or_else(|| RefusalCause::Lapsed(peer.clone()))?;
         let limits = &self.shared.limits;
         let namesakes = state.clients.values().filter(|(client, _)| client.name == peer.name);
         if state.clients.len() >= limits.clients
             || namesakes.count() >= limits.clients_per_controller
         {
-            return Err(Cause::Full(peer));
+            return Err(RefusalCause::Full(peer));
         }
         if !state.places.give_back(number) {
-            return Err(Cause::Crowded);
+            return Err(RefusalCause::Crowded);
         }
         let number = state.next_client;
         state.next_client += 1;
@@ -217,7 +223,7 @@ impl ListenerHandle {
         let (dismiss, dismissed) = oneshot::channel();
         state.clients.insert(number, (peer.clone(), dismiss));
         let stay = Stay { handle: self.clone(), from, number };
-        Ok(Client {
+        Ok(TlsClient {
             stream,
             peer,
             dismissed,
@@ -228,28 +234,28 @@ impl ListenerHandle {
     }
 
     /// Counts a caller that the listener itself refuses.
-    pub(super) fn turned_away(&self, from: IpAddr, cause: Cause) {
+    pub(super) fn turned_away(&self, from: IpAddr, cause: RefusalCause) {
         self.count(&mut self.state(), from, cause);
     }
 
     /// Counts the caller in this place as refused, once.
-    pub(super) fn refuse(&self, number: u64, from: IpAddr, cause: Cause) {
+    pub(super) fn refuse(&self, number: u64, from: IpAddr, cause: RefusalCause) {
         let mut state = self.state();
         if state.places.judge(number) {
             self.count(&mut state, from, cause);
         }
     }
 
-    fn count(&self, state: &mut State, from: IpAddr, cause: Cause) {
+    fn count(&self, state: &mut ListenerState, from: IpAddr, cause: RefusalCause) {
         let counts = &mut state.counts;
         *match &cause {
-            Cause::Crowded => &mut counts.crowded,
-            Cause::CrowdedAddress => &mut counts.crowded_address,
-            Cause::Often => &mut counts.often,
-            Cause::Slow => &mut counts.slow,
-            Cause::Refused(_) => &mut counts.refused,
-            Cause::Full(_) => &mut counts.full,
-            Cause::Lapsed(_) => &mut counts.dismissed,
+            RefusalCause::Crowded => &mut counts.crowded,
+            RefusalCause::CrowdedAddress => &mut counts.crowded_address,
+            RefusalCause::Often => &mut counts.often,
+            RefusalCause::Slow => &mut counts.slow,
+            RefusalCause::Refused(_) => &mut counts.refused,
+            RefusalCause::Full(_) => &mut counts.full,
+            RefusalCause::Lapsed(_) => &mut counts.dismissed,
         } += 1;
         state.report.add(from, cause);
         self.shared.news.notify_one();
@@ -261,11 +267,11 @@ impl ListenerHandle {
     }
 
     /// Takes the report about callers that were refused since the last call.
-    pub(super) fn report(&self) -> Report {
+    pub(super) fn report(&self) -> RefusalSummary {
         std::mem::take(&mut self.state().report)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ListenerState> {
         // A panic leaves no half-done change in here.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -308,7 +314,7 @@ pub(super) struct Stay {
 impl Stay {
     /// Counts and reports that this client is disconnected because its certificate has expired.
     pub(super) fn lapsed(&self, peer: &Peer) {
-        self.handle.turned_away(self.from, Cause::Lapsed(peer.clone()));
+        self.handle.turned_away(self.from, RefusalCause::Lapsed(peer.clone()));
     }
 }
 

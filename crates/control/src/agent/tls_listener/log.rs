@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Why a caller was refused.
 #[derive(Debug)]
-pub(super) enum Cause {
+pub(super) enum RefusalCause {
     Crowded,
     CrowdedAddress,
     Often,
@@ -26,7 +26,7 @@ pub(super) enum Cause {
     Lapsed(Peer),
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for RefusalCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Crowded => f.write_str("no handshake before others came"),
@@ -46,13 +46,13 @@ impl fmt::Display for Cause {
 
 /// The counts since the last line.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(super) struct RefusalSummary {
     connections: u64,
-    newest: Option<(IpAddr, Cause)>,
+    newest: Option<(IpAddr, RefusalCause)>,
 }
 
-impl Report {
-    pub(super) fn add(&mut self, from: IpAddr, cause: Cause) {
+impl RefusalSummary {
+    pub(super) fn add(&mut self, from: IpAddr, cause: RefusalCause) {
         self.connections += 1;
         self.newest = Some((from, cause));
     }

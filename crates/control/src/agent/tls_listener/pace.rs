@@ -6,7 +6,7 @@ use std::time::Instant;
 
 /// A number at once, and a number per second from then on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pace {
+pub struct RateLimit {
     /// The number of admitted callers at once after a pause.
     pub burst: u32,
     /// The number of admitted callers per second after the burst.
@@ -21,7 +21,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn fill(&mut self, pace: Pace, now: Instant) {
+    fn fill(&mut self, pace: RateLimit, now: Instant) {
         let gained =
             now.saturating_duration_since(self.filled).as_secs_f64() * f64::from(pace.per_second);
         self.tokens = (self.tokens + gained).min(f64::from(pace.burst));
@@ -40,7 +40,7 @@ impl Bucket {
 /// Buckets by name, without the full ones.
 #[derive(Debug)]
 pub(super) struct Paces<K> {
-    pace: Pace,
+    pace: RateLimit,
     buckets: HashMap<K, Bucket>,
     /// The bucket of all callers without their own one because there are too many.
     others: Bucket,
@@ -50,7 +50,7 @@ pub(super) struct Paces<K> {
 const MOST_BUCKETS: usize = 4096;
 
 impl<K: Eq + Hash> Paces<K> {
-    pub(super) fn new(pace: Pace, now: Instant) -> Self {
+    pub(super) fn new(pace: RateLimit, now: Instant) -> Self {
         Self { pace, buckets: HashMap::new(), others: full(pace, now) }
     }
 
@@ -74,7 +74,7 @@ impl<K: Eq + Hash> Paces<K> {
     }
 }
 
-fn full(pace: Pace, now: Instant) -> Bucket {
+fn full(pace: RateLimit, now: Instant) -> Bucket {
     Bucket { tokens: f64::from(pace.burst), filled: now }
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    const PACE: Pace = Pace { burst: 5, per_second: 2 };
+    const PACE: RateLimit = RateLimit { burst: 5, per_second: 2 };
 
     #[test]
     fn a_burst_is_let_in_and_then_so_many_a_second() {

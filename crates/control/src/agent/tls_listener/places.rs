@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tokio::sync::oneshot;
 
 use super::ListenerLimits;
-use super::log::Cause;
+use super::log::RefusalCause;
 
 /// Addresses that are remembered as those of clients, the newest.
 pub(super) const MOST_KNOWN: usize = 64;
@@ -16,14 +16,14 @@ pub(super) const MOST_KNOWN: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// By number, which is the order in which they came.
-    held: BTreeMap<u64, Place>,
+    held: BTreeMap<u64, PendingHandshake>,
     next: u64,
     /// Where clients came from, the newest last.
     known: VecDeque<IpAddr>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct PendingHandshake {
     from: IpAddr,
     is_known: bool,
     /// The agent has already sent the reason of the refusal, and reads until the caller closes.
@@ -57,7 +57,7 @@ impl Places {
         &mut self,
         from: IpAddr,
         limits: &ListenerLimits,
-    ) -> (Taken, Option<(IpAddr, Cause)>) {
+    ) -> (Taken, Option<(IpAddr, RefusalCause)>) {
         let is_known = self.knows(from);
         let left = self
             .make_room(from, is_known, limits)
@@ -65,7 +65,7 @@ impl Places {
         let (leave, left_for) = oneshot::channel();
         let number = self.next;
         self.next += 1;
-        self.held.insert(number, Place { from, is_known, is_judged: false, leave });
+        self.held.insert(number, PendingHandshake { from, is_known, is_judged: false, leave });
         ((number, left_for), left.and_then(|(gone, cause)| Some((gone?, cause))))
     }
 
@@ -88,10 +88,10 @@ impl Places {
         from: IpAddr,
         is_known: bool,
         limits: &ListenerLimits,
-    ) -> Option<(u64, Cause)> {
+    ) -> Option<(u64, RefusalCause)> {
         let own = self.oldest(|place| block(place.from) == block(from));
         if self.count(|place| block(place.from) == block(from)) >= limits.handshakes_per_address {
-            return own.map(|number| (number, Cause::CrowdedAddress));
+            return own.map(|number| (number, RefusalCause::CrowdedAddress));
         }
         let strangers = self.count(|place| !place.is_known);
         let is_full = self.held.len() >= limits.handshakes;
@@ -99,7 +99,7 @@ impl Places {
         let stranger = || self.oldest(|place| !place.is_known);
         let oldest =
             if is_full || are_many { stranger().or_else(|| self.oldest(|_| true)) } else { None };
-        oldest.map(|number| (number, Cause::Crowded))
+        oldest.map(|number| (number, RefusalCause::Crowded))
     }
 
     fn leave(&mut self, number: u64) -> Option<IpAddr> {
@@ -109,11 +109,11 @@ impl Places {
         (!place.is_judged).then_some(place.from)
     }
 
-    fn oldest(&self, is: impl Fn(&Place) -> bool) -> Option<u64> {
+    fn oldest(&self, is: impl Fn(&PendingHandshake) -> bool) -> Option<u64> {
         self.held.iter().find(|(_, place)| is(place)).map(|(number, _)| *number)
     }
 
-    fn count(&self, is: impl Fn(&Place) -> bool) -> usize {
+    fn count(&self, is: impl Fn(&PendingHandshake) -> bool) -> usize {
         self.held.values().filter(|place| is(place)).count()
     }
 }
@@ -162,7 +162,7 @@ mod tests {
         let mut places = Places::default();
         let mut take = |last: u8| {
             let (_, left) = places.take(ip(last), &LIMITS);
-            left.map(|(from, cause)| (from, matches!(cause, Cause::CrowdedAddress)))
+            left.map(|(from, cause)| (from, matches!(cause, RefusalCause::CrowdedAddress)))
         };
         assert_eq!([take(1), take(1), take(2)], [None, None, None]);
         assert_eq!(take(1), Some((ip(1), true)));

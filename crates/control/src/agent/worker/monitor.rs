@@ -18,7 +18,7 @@ use super::{Command, WorkerOutput};
 const SETTLE_LIMIT: Duration = Duration::from_millis(100);
 
 /// The time at which a silent worker is given up, and the reason.
-struct Limit {
+struct WorkerTimeout {
     due: Instant,
     failure: Failure,
 }
@@ -40,8 +40,10 @@ pub(super) struct Monitor {
 
 impl Monitor {
     pub(super) async fn attend(mut self, Due { at, deadline }: Due) {
-        let limit =
-            Limit { due: at, failure: Failure::Deadline { deadline_ns: deadline.nanoseconds() } };
+        let limit = WorkerTimeout {
+            due: at,
+            failure: Failure::Deadline { deadline_ns: deadline.nanoseconds() },
+        };
         let result = self.listen(limit).await;
         // Waiting makes its CPU time count; it only has to exit.
         if timeout(EXIT_LIMIT, self.child.wait()).await.is_err() {
@@ -52,7 +54,7 @@ impl Monitor {
         self.told.send_modify(|heard| heard.end(&result));
     }
 
-    async fn listen(&mut self, mut limit: Limit) -> Result<Report, Failure> {
+    async fn listen(&mut self, mut limit: WorkerTimeout) -> Result<Report, Failure> {
         loop {
             tokio::select! {
                 biased;
@@ -120,8 +122,8 @@ impl Monitor {
     }
 }
 
-fn limit_after(command: Command, limit: Limit) -> Limit {
-    let failed = |limit: Duration, message: &str| Limit {
+fn limit_after(command: Command, limit: WorkerTimeout) -> WorkerTimeout {
+    let failed = |limit: Duration, message: &str| WorkerTimeout {
         due: Instant::now() + limit,
         failure: Failure::Failed { message: message.to_owned() },
     };

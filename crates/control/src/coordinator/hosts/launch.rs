@@ -78,7 +78,7 @@ pub struct LaunchRequest<'a> {
 /// A launcher with its agents, which end when this is dropped.
 #[derive(Debug)]
 pub struct Launch {
-    process: Mutex<Process>,
+    process: Mutex<LauncherProcess>,
     /// The controller's identity for these agents.
     pub(super) identity: Identity,
     agents: Vec<LaunchedAgent>,
@@ -119,7 +119,7 @@ impl Launch {
         let issued = Bundle::issue(&names, limits, DAYS);
         let (bundle, identity) = issued.map_err(|error| refused(request, &error))?;
         let (mut process, lines) =
-            Process::start(request, &bundle).map_err(|error| refused(request, &error))?;
+            LauncherProcess::start(request, &bundle).map_err(|error| refused(request, &error))?;
         let arrivals = process.arrivals(&lines).map_err(|why| refused(request, &why))?;
         // All have read it.
         process.file = None;
@@ -169,7 +169,7 @@ fn named(arrivals: BTreeMap<usize, Arrival>) -> Vec<LaunchedAgent> {
 
 /// The launcher's process.
 #[derive(Debug)]
-struct Process {
+struct LauncherProcess {
     child: Child,
     /// Kept open: agents that read their bundle from it end with it.
     input: Option<ChildStdin>,
@@ -180,7 +180,7 @@ struct Process {
     complaints: Complaints,
 }
 
-impl Process {
+impl LauncherProcess {
     fn start(request: &LaunchRequest<'_>, bundle: &Bundle) -> io::Result<(Self, Receiver<String>)> {
         let Some(launcher) = request.command.first() else {
             return Err(io::Error::other("no command is given"));
@@ -258,7 +258,7 @@ fn late(all: &BTreeMap<usize, Arrival>) -> String {
     format!("after {limit} s the processes {} of {agents} are missing", missing.join(", "))
 }
 
-impl Drop for Process {
+impl Drop for LauncherProcess {
     fn drop(&mut self) {
         self.input = None;
         // Agents with the bundle of their input end with it; others with the launcher.

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::super::client::AgentLink;
 use super::super::error::CoordinatorError;
 use super::{Ground, Stage};
-use crate::protocol::Direction;
+use crate::protocol::WorkerCommand;
 
 /// The time for a worker to end after its last message.
 const EXIT_LIMIT: Duration = Duration::from_secs(5);
@@ -105,7 +105,7 @@ impl Standing {
         if is_new && stage.is_reserved(host) {
             link.start(cell).await?;
         } else {
-            link.direct(cell, step, Direction::Go).await?;
+            link.direct(cell, step, WorkerCommand::Go).await?;
         }
         if is_new {
             self.events.push(words(link, cell, step)?);
@@ -115,7 +115,7 @@ impl Standing {
 
     /// Asks a worker to end in order; its last word is its account.
     pub(crate) async fn stop(&self, stage: &Stage, who: WorkerId) -> Result<(), CoordinatorError> {
-        self.direct(stage, who, Direction::Stop).await.map(drop)
+        self.direct(stage, who, WorkerCommand::Stop).await.map(drop)
     }
 
     /// CPU time of a worker since it was made; `None` when it has ended, and on a reserved host,
@@ -125,14 +125,14 @@ impl Standing {
         if stage.is_reserved(&worker.host) {
             return None;
         }
-        self.direct(stage, who, Direction::Look).await.ok().flatten()
+        self.direct(stage, who, WorkerCommand::Look).await.ok().flatten()
     }
 
     async fn direct(
         &self,
         stage: &Stage,
         who: WorkerId,
-        direction: Direction,
+        direction: WorkerCommand,
     ) -> Result<Option<Span>, CoordinatorError> {
         let Some((&step, worker)) = self.newest(who) else { return Ok(None) };
         stage.agent(&worker.host)?.direct(self.cell, step, direction).await

@@ -18,9 +18,9 @@ const ATTRIBUTE_TYPE: u16 = 0x3fff;
 
 /// A request, ready to be sent.
 #[derive(Debug)]
-pub(super) struct Request(Vec<u8>);
+pub(super) struct NetlinkRequest(Vec<u8>);
 
-impl Request {
+impl NetlinkRequest {
     /// Requests a dump of `kind`; the answer ends with a separate message.
     pub(super) fn dump(kind: u16, body: &[u8]) -> Self {
         Self::new(kind, FLAG_REQUEST | FLAG_DUMP, body)
@@ -63,7 +63,7 @@ pub(super) fn nest(kind: u16, attributes: &[u8]) -> Vec<u8> {
 
 /// The role of a message in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     /// A part of it.
     Part,
     /// The answer ended without an error.
@@ -73,7 +73,7 @@ pub(super) enum Kind {
 }
 
 /// The messages in one datagram, with their bodies; a truncated or invalid one ends them.
-pub(super) fn split(datagram: &[u8]) -> impl Iterator<Item = (Kind, &[u8])> {
+pub(super) fn split(datagram: &[u8]) -> impl Iterator<Item = (MessageKind, &[u8])> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
         let length = u32_of(rest.get(..4)?)? as usize;
@@ -85,20 +85,20 @@ pub(super) fn split(datagram: &[u8]) -> impl Iterator<Item = (Kind, &[u8])> {
 }
 
 /// An error message with error 0 is an acknowledgement.
-fn kind_of(kind: u16, body: &[u8]) -> Kind {
+fn kind_of(kind: u16, body: &[u8]) -> MessageKind {
     let error = body.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
     match kind {
-        TYPE_ERROR if error != 0 => Kind::Error(error.saturating_neg()),
-        TYPE_ERROR | TYPE_DONE => Kind::End,
-        _ => Kind::Part,
+        TYPE_ERROR if error != 0 => MessageKind::Error(error.saturating_neg()),
+        TYPE_ERROR | TYPE_DONE => MessageKind::End,
+        _ => MessageKind::Part,
     }
 }
 
 /// The attributes in a stretch of bytes: (type, value); a truncated or invalid one ends them.
 #[derive(Debug, Clone)]
-pub(super) struct Attributes<'a>(&'a [u8]);
+pub(super) struct NetlinkAttributes<'a>(&'a [u8]);
 
-impl<'a> Attributes<'a> {
+impl<'a> NetlinkAttributes<'a> {
     pub(super) fn of(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -114,7 +114,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-impl<'a> Iterator for Attributes<'a> {
+impl<'a> Iterator for NetlinkAttributes<'a> {
     type Item = (u16, &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -149,17 +149,17 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_ends_well_and_an_error_does_not() {
-        let acknowledged = Request::new(TYPE_ERROR, 0, &0_i32.to_ne_bytes());
-        assert_eq!(split(acknowledged.bytes()).next().unwrap().0, Kind::End);
-        let refused = Request::new(TYPE_ERROR, 0, &(-19_i32).to_ne_bytes());
-        assert_eq!(split(refused.bytes()).next().unwrap().0, Kind::Error(19));
+        let acknowledged = NetlinkRequest::new(TYPE_ERROR, 0, &0_i32.to_ne_bytes());
+        assert_eq!(split(acknowledged.bytes()).next().unwrap().0, MessageKind::End);
+        let refused = NetlinkRequest::new(TYPE_ERROR, 0, &(-19_i32).to_ne_bytes());
+        assert_eq!(split(refused.bytes()).next().unwrap().0, MessageKind::Error(19));
     }
 
     #[test]
     fn nested_attributes_are_found() {
         let inner = [attribute(7, b"seven\0"), attribute(8, &5_u32.to_ne_bytes())].concat();
         let bytes = [attribute(1, &[1]), nest(3, &inner)].concat();
-        let attributes = Attributes::of(&bytes);
+        let attributes = NetlinkAttributes::of(&bytes);
         assert_eq!(attributes.nested(3).value(7).map(text_of).as_deref(), Some("seven"));
         assert_eq!(attributes.nested(3).value(8).and_then(u32_of), Some(5));
         assert_eq!(attributes.nested(2).value(7), None);
@@ -169,14 +169,14 @@ mod tests {
         #[test]
         fn attributes_are_read_back(values in prop::collection::vec((0u16..0x3fff, prop::collection::vec(any::<u8>(), 0..40)), 0..10)) {
             let bytes: Vec<u8> = values.iter().flat_map(|(kind, value)| attribute(*kind, value)).collect();
-            let read: Vec<_> = Attributes::of(&bytes).map(|(kind, value)| (kind, value.to_vec())).collect();
+            let read: Vec<_> = NetlinkAttributes::of(&bytes).map(|(kind, value)| (kind, value.to_vec())).collect();
             prop_assert_eq!(read, values);
         }
 
         #[test]
         fn strange_bytes_never_panic_and_always_end(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             prop_assert!(split(&bytes).count() <= bytes.len() / HEADER_BYTES);
-            prop_assert!(Attributes::of(&bytes).count() <= bytes.len() / ATTRIBUTE_HEADER_BYTES);
+            prop_assert!(NetlinkAttributes::of(&bytes).count() <= bytes.len() / ATTRIBUTE_HEADER_BYTES);
             text_of(&bytes);
         }
 
@@ -184,7 +184,7 @@ mod tests {
         fn short_lengths_never_panic(lengths in prop::collection::vec(0u16..40, 0..100)) {
             let bytes: Vec<u8> = lengths.iter().flat_map(|length| length.to_ne_bytes()).collect();
             prop_assert!(split(&bytes).count() <= bytes.len());
-            prop_assert!(Attributes::of(&bytes).count() <= bytes.len());
+            prop_assert!(NetlinkAttributes::of(&bytes).count() <= bytes.len());
         }
     }
 }

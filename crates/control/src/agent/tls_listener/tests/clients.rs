@@ -272,7 +272,7 @@ async fn one_controller_keeps_no_other_out_by_its_connections() {
 fn the_limits_are_those_of_the_documentation() {
     let limits = ListenerLimits::STANDARD;
     let seconds = |time: Duration| format!("{} s", time.as_secs());
-    let pace = |Pace { burst, per_second }| format!("{per_second} a second, {burst} at once");
+    let pace = |RateLimit { burst, per_second }| format!("{per_second} a second, {burst} at once");
     let kept = format!(
         "of them kept for addresses from which clients have come (the newest {MOST_KNOWN} since the agent was started)"
     );

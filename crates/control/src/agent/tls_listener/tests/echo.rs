@@ -4,13 +4,13 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 
 use super::Controller;
-use crate::protocol::{Json, Parts, Request, ReserveReply, ReserveRequest, Serve, Status};
+use crate::protocol::{Json, PartSender, Request, ReserveReply, ReserveRequest, Serve, Status};
 
 #[derive(Debug, Clone)]
 pub(super) struct Echo;
 
 impl Serve for Echo {
-    fn answer(&self, request: Request, _: Parts) -> BoxFuture<'_, Result<Json, Status>> {
+    fn answer(&self, request: Request, _: PartSender) -> BoxFuture<'_, Result<Json, Status>> {
         let Request::Reserve(ReserveRequest { run, .. }) = request else { unreachable!() };
         ready(Ok(Json::of(&ReserveReply { busy: run, ..ReserveReply::default() }).unwrap())).boxed()
     }
