@@ -52,7 +52,7 @@ pub(crate) struct Copying {
 
 /// The progress of the copy.
 #[derive(Debug, Clone, Copy, Default)]
-struct Progress {
+struct CopyProgress {
     /// Bytes copied in all passes.
     total: u64,
     /// Length of the copy that now stands.
@@ -83,8 +83,8 @@ impl Copying {
 
     /// Copies until the work is done, or until `stop` or the end of a requested time; every pass
     /// ends on the device.
-    fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<Progress, LoadError> {
-        let mut progress = Progress::default();
+    fn work(&mut self, account: &Account, stop: &AtomicBool) -> Result<CopyProgress, LoadError> {
+        let mut progress = CopyProgress::default();
         let is_timed = matches!(self.work, Work::For(_));
         loop {
             let left = self.left(account, progress)?;
@@ -105,7 +105,7 @@ impl Copying {
     }
 
     /// The rest to copy, in whole aligned blocks.
-    fn left(&self, account: &Account, progress: Progress) -> Result<u64, LoadError> {
+    fn left(&self, account: &Account, progress: CopyProgress) -> Result<u64, LoadError> {
         Ok(match self.work {
             Work::Bytes(bytes) if bytes.count() <= progress.total => 0,
             Work::Bytes(bytes) => whole_blocks(bytes) - progress.total,

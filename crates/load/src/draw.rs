@@ -15,7 +15,7 @@ use crate::copy::terminal::{self, TerminalDoor};
 use crate::meeting_place::MeetingPlace;
 
 /// An end that has not met the other yet.
-struct Drawing {
+struct DrawActivity {
     part: DrawEnd,
     place: MeetingPlace<TerminalDoor>,
     deadline: Span,
@@ -33,10 +33,10 @@ pub(crate) fn prepare(
     let open = |on| TerminalDoor::open(on, &part.token, callers);
     let place = MeetingPlace::of(&part.meeting, hosts_only, open)?;
     let (deadline, every) = (order.deadline, order.sample_every);
-    Ok(Box::new(Drawing { part: part.clone(), place, deadline, every }))
+    Ok(Box::new(DrawActivity { part: part.clone(), place, deadline, every }))
 }
 
-impl Drawing {
+impl DrawActivity {
     fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, LoadError> {
         let account = Account::open()?;
         let limit = Limit::new(account.started(), self.deadline, stop);
@@ -52,7 +52,7 @@ impl Drawing {
     }
 }
 
-impl Performance for Drawing {
+impl Performance for DrawActivity {
     fn endpoint(&self) -> Option<SocketAddr> {
         self.place.endpoint(TerminalDoor::address)
     }

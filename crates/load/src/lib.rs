@@ -79,8 +79,10 @@ pub fn prepare(
             Some(Box::new(copy::CopyServer::prepare(order, server, Direction::Get, callers)?))
         }
         Activity::DrawOverSsh(part) => Some(draw::prepare(order, part, callers)?),
-        Activity::DrawOverX11(part) => Some(x11::prepare(order, part, x11::Client::Btu)?),
-        Activity::DrawByX11perf(part) => Some(x11::prepare(order, part, x11::Client::X11perf)?),
+        Activity::DrawOverX11(part) => Some(x11::prepare(order, part, x11::DrawingProgram::Btu)?),
+        Activity::DrawByX11perf(part) => {
+            Some(x11::prepare(order, part, x11::DrawingProgram::X11perf)?)
+        }
         Activity::FileCopy(copy) => Some(Box::new(copy::Copying::prepare(order, copy)?)),
         Activity::FilesServe(serve) => Some(Box::new(lan::ServingFiles::prepare(serve, callers)?)),
         Activity::FilesTask(task) => Some(lan::prepare_task(order.seed, task)?),

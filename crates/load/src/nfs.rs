@@ -2,10 +2,10 @@
 //! with a window.
 //!
 //! ```no_run
-//! # use btu_load::nfs::{Client, NfsError, Stability, Transfer};
+//! # use btu_load::nfs::{NfsClient, NfsError, Stability, Transfer};
 //! # use btu_units::Span;
 //! # fn copy(server: std::net::SocketAddr, token: [u8; 16]) -> Result<(), NfsError> {
-//! let mut client = Client::connect(server, &token, 0, Span::from_seconds(10))?;
+//! let mut client = NfsClient::connect(server, &token, 0, Span::from_seconds(10))?;
 //! let root = client.root();
 //! let file = client.create(&root, "copy")?.handle;
 //! let transfer = Transfer { block: 8192, window: 16, stability: Stability::Unstable };
@@ -39,14 +39,14 @@ mod xdr;
 
 pub use account::{ClientAccount, OTHERS};
 pub use answer::{Attributes, Found, Status};
-pub use client::Client;
+pub use client::NfsClient;
 pub use error::NfsError;
 pub(crate) use moments::Moved as MovedAt;
 pub use protocol::{Handle, LONGEST_NAME, MOST_DATA, Stability};
-pub use server::{MOST_CLIENTS, Server, ServerSettings};
+pub use server::{MOST_CLIENTS, NfsServer, ServerSettings};
 pub use transfer::{Transfer, Uncommitted};
 
-use xdr::Reader;
+use xdr::XdrReader;
 
 /// For fuzzers: the input of an unknown caller of the listener, and a call of a client with the
 /// token.
@@ -54,19 +54,19 @@ use xdr::Reader;
 pub fn fuzz_call(octets: &[u8]) {
     let token = [7; 16];
     assert!(!listener::presents(octets, &token) || octets.len() > 32);
-    let mut reader = Reader::new(octets);
+    let mut reader = XdrReader::new(octets);
     if let Ok(header) = rpc::CallHeader::read(&mut reader) {
         let _ = protocol::Call::read(header.procedure, reader);
     }
     for procedure in 0..24 {
-        let _ = protocol::Call::read(procedure, Reader::new(octets));
+        let _ = protocol::Call::read(procedure, XdrReader::new(octets));
     }
 }
 
 /// For fuzzers: any octets as a server's answers.
 #[doc(hidden)]
 pub fn fuzz_answer(octets: &[u8]) {
-    let _ = rpc::read_answer(&mut Reader::new(octets));
+    let _ = rpc::read_answer(&mut XdrReader::new(octets));
     answer::read_all(octets);
     mount::read_all(octets);
 }

@@ -34,15 +34,15 @@ use crate::meeting_place::MeetingPlace;
 
 /// The program that draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Client {
+pub(crate) enum DrawingProgram {
     Btu,
     X11perf,
 }
 
 /// An end that waits for its start.
-struct Drawing {
+struct X11Activity {
     part: DrawEnd,
-    client: Client,
+    client: DrawingProgram,
     place: MeetingPlace<XServer>,
     deadline: Span,
 }
@@ -51,12 +51,12 @@ struct Drawing {
 pub(crate) fn prepare(
     order: &Order,
     part: &DrawEnd,
-    client: Client,
+    client: DrawingProgram,
 ) -> Result<Box<dyn Performance>, LoadError> {
     let hosts_only = "X connects hosts, not paths of one machine";
-    let start = |on| XServer::start(on, &part.token, client == Client::X11perf);
+    let start = |on| XServer::start(on, &part.token, client == DrawingProgram::X11perf);
     let place = MeetingPlace::of(&part.meeting, hosts_only, start)?;
-    Ok(Box::new(Drawing { part: part.clone(), client, place, deadline: order.deadline }))
+    Ok(Box::new(X11Activity { part: part.clone(), client, place, deadline: order.deadline }))
 }
 
 /// Any failure of the library's.
@@ -64,18 +64,18 @@ fn failed(error: impl Display) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-impl Drawing {
+impl X11Activity {
     fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
         let account = Account::open()?;
         let limit = Limit::new(account.started(), self.deadline, stop);
         let outcome = match (self.client, self.place) {
-            (Client::Btu, place) => over_x11(&self.part, &place, &limit)?,
-            (Client::X11perf, MeetingPlace::Door(server)) => {
+            (DrawingProgram::Btu, place) => over_x11(&self.part, &place, &limit)?,
+            (DrawingProgram::X11perf, MeetingPlace::Door(server)) => {
                 let to = server.address();
                 server.finish(|| Ok(limit.check(now()?, "wait for x11perf", to)?))?;
                 Outcome::X11Served
             }
-            (Client::X11perf, MeetingPlace::Call(to)) => {
+            (DrawingProgram::X11perf, MeetingPlace::Call(to)) => {
                 let DrawEnd { token, drawing, .. } = &self.part;
                 let test = x11perf_test(drawing.workload, drawing.protocol)
                     .ok_or(LoadError::Order { what: "x11perf has no test like this" })?;
@@ -109,7 +109,7 @@ fn problem(to: SocketAddr, what: &str, error: &io::Error) -> LoadError {
     LoadError::Program { program: "Xvfb", problem: format!("the server at {to} {what}: {error}") }
 }
 
-impl Performance for Drawing {
+impl Performance for X11Activity {
     fn endpoint(&self) -> Option<SocketAddr> {
         self.place.endpoint(XServer::address)
     }

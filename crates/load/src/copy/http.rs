@@ -16,7 +16,7 @@ use super::store::Stored;
 use super::stream::{other_size, receive_after, send};
 use crate::LoadError;
 use crate::account::now;
-use head::{Answer, Call, Head, Parsed};
+use head::{HeadBytes, Parsed, RequestHead, ResponseHead};
 
 #[doc(hidden)]
 pub use head::fuzz_head;
@@ -100,10 +100,10 @@ fn answer(
     flow: &Flow,
     doing: &'static str,
     limit: &Limit<'_>,
-) -> Result<(Answer, Head), LoadError> {
-    let mut head = Head::default();
+) -> Result<(ResponseHead, HeadBytes), LoadError> {
+    let mut head = HeadBytes::default();
     for _ in 0..MOST_INTERIM {
-        let answer = head.read(flow, limit, doing, Answer::parse)?;
+        let answer = head.read(flow, limit, doing, ResponseHead::parse)?;
         if !answer.is_interim() {
             return Ok((answer, head));
         }
@@ -161,13 +161,13 @@ fn hear(
     token: &Token,
     method: &str,
     limit: &Limit<'_>,
-) -> Result<(Flow, Call, Head), LoadError> {
-    let is_whole = |said: &[u8]| !matches!(Call::parse(said), Parsed::Part);
+) -> Result<(Flow, RequestHead, HeadBytes), LoadError> {
+    let is_whole = |said: &[u8]| !matches!(RequestHead::parse(said), Parsed::Part);
     let mut waiting = WaitingCallers::default();
     loop {
         let (flow, said) =
             door.hear(&mut waiting, (head::LONGEST, HESITATION), &is_whole, limit)?;
-        let status = match Call::parse(&said) {
+        let status = match RequestHead::parse(&said) {
             Parsed::Part | Parsed::Wrong(_) => "400 Bad Request",
             Parsed::Whole(call, _) if !presents(&call, token) => {
                 door.refuse(flow.peer());
@@ -175,14 +175,16 @@ fn hear(
             }
             Parsed::Whole(call, _) if call.path != PATH => "404 Not Found",
             Parsed::Whole(call, _) if call.method != method => "405 Method Not Allowed",
-            Parsed::Whole(call, end) => return Ok((flow, call, Head::read_already(said, end))),
+            Parsed::Whole(call, end) => {
+                return Ok((flow, call, HeadBytes::read_already(said, end)));
+            }
         };
         // A client that has gone does not get it.
         let _ = say(&flow, status, 0, &limit.within(now()?, HESITATION));
     }
 }
 
-fn presents(call: &Call, token: &Token) -> bool {
+fn presents(call: &RequestHead, token: &Token) -> bool {
     let right = format!("Bearer {}", hexadecimal(token));
     call.authorization
         .as_ref()

@@ -14,7 +14,7 @@ use super::store::{Stored, digest};
 use super::{Moved, Over};
 use crate::LoadError;
 use crate::account::now;
-use crate::nfs::{Client, MovedAt, Server, Stability, Transfer};
+use crate::nfs::{MovedAt, NfsClient, NfsServer, Stability, Transfer};
 use crate::volume::{ROOT, Volume};
 
 /// The name of the file.
@@ -55,7 +55,7 @@ pub(super) fn nfs_get(
     reads: NfsWrites,
     timeout: Span,
 ) -> Result<Over, LoadError> {
-    let mut client = Client::connect(from, token, 0, timeout)?;
+    let mut client = NfsClient::connect(from, token, 0, timeout)?;
     let connected = now()?;
     let root = client.root();
     let file = client.look_up(&root, NAME)?.handle;
@@ -93,7 +93,7 @@ pub(super) fn nfs_put(
     writes: NfsWrites,
     timeout: Span,
 ) -> Result<Over, LoadError> {
-    let mut client = Client::connect(to, token, 0, timeout)?;
+    let mut client = NfsClient::connect(to, token, 0, timeout)?;
     let connected = now()?;
     let root = client.root();
     let file = client.create(&root, NAME)?.handle;
@@ -111,7 +111,7 @@ pub(super) fn nfs_put(
 /// The server with room for one file.
 #[derive(Debug)]
 pub(super) struct NfsPlace {
-    server: Server,
+    server: NfsServer,
     size: u64,
 }
 
@@ -135,7 +135,7 @@ impl NfsPlace {
             volume.adopt(NAME.as_bytes(), source.into_file(), size).map_err(failed)?;
         }
         Ok(Self {
-            server: Server::serve(volume, address, *token, callers)?,
+            server: NfsServer::serve(volume, address, *token, callers)?,
             size: place.size.count(),
         })
     }

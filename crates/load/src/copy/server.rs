@@ -24,7 +24,7 @@ use crate::ftp::{Inbox, Outbox};
 /// The server, which listens.
 pub(crate) struct CopyServer {
     program: Program,
-    way: Way,
+    way: TransferMethod,
     address: SocketAddr,
     size: Bytes,
     /// The storage of the file.
@@ -35,7 +35,7 @@ pub(crate) struct CopyServer {
 }
 
 /// The transfer of the file.
-enum Way {
+enum TransferMethod {
     Stream { door: FlowDoor, token: Token, file: Stored },
     Inbox(Inbox),
     Outbox(Outbox),
@@ -59,24 +59,24 @@ impl CopyServer {
         let (address, way) = match (*program, direction) {
             (Program::Ftp, Direction::Put) => {
                 let inbox = Inbox::open(*on, token, file, callers)?;
-                (inbox.address(), Way::Inbox(inbox))
+                (inbox.address(), TransferMethod::Inbox(inbox))
             }
             (Program::Ftp, Direction::Get) => {
                 let outbox = Outbox::open(*on, token, file, callers)?;
-                (outbox.address(), Way::Outbox(outbox))
+                (outbox.address(), TransferMethod::Outbox(outbox))
             }
             (Program::Nfs(_), _) => {
                 let source = digest.is_some().then_some(file);
                 let place = NfsPlace::open(*on, token, &part.file, source, callers)?;
-                (place.address(), Way::Nfs(place))
+                (place.address(), TransferMethod::Nfs(place))
             }
             (Program::Scp | Program::Sftp | Program::Rsync | Program::Vsftpd, _) => {
                 let server = SystemServer::open(*program, *on, token, &file, callers)?;
-                (server.address(), Way::System(server, file))
+                (server.address(), TransferMethod::System(server, file))
             }
             (Program::Local | Program::Mount | Program::Bare | Program::Rcp | Program::Http, _) => {
                 let door = FlowDoor::open(*on, callers)?;
-                (door.address(), Way::Stream { door, token: *token, file })
+                (door.address(), TransferMethod::Stream { door, token: *token, file })
             }
         };
         Ok(Self { program: *program, way, address, size, place, digest, deadline: order.deadline })
@@ -88,20 +88,22 @@ impl CopyServer {
         let (program, before) = (self.program, self.digest.as_deref());
         let is_source = before.is_some();
         let (over, file) = match self.way {
-            Way::Inbox(inbox) => inbox.wait(&limit).map(|(over, copy)| (over, Kept::File(copy)))?,
-            Way::Outbox(outbox) => {
+            TransferMethod::Inbox(inbox) => {
+                inbox.wait(&limit).map(|(over, copy)| (over, Kept::File(copy)))?
+            }
+            TransferMethod::Outbox(outbox) => {
                 let over = outbox.source().explained(before, outbox.wait(&limit))?;
                 (over, Kept::Offered(outbox))
             }
-            Way::Nfs(place) => {
+            TransferMethod::Nfs(place) => {
                 place.wait(&limit, is_source).map(|(over, digest)| (over, Kept::Digest(digest)))?
             }
-            Way::System(server, file) => {
+            TransferMethod::System(server, file) => {
                 let copied =
                     if is_source { server.offer(&limit) } else { server.take(&file, &limit) };
                 (file.explained(before, copied)?, Kept::File(file))
             }
-            Way::Stream { door, token, file } => {
+            TransferMethod::Stream { door, token, file } => {
                 let copied = stream(program, door, &token, &file, is_source, &limit);
                 (file.explained(before, copied)?, Kept::File(file))
             }

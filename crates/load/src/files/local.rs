@@ -8,7 +8,7 @@ use super::{Files, Open};
 use crate::LoadError;
 use crate::volume::{Fault, ROOT, Volume};
 
-/// A directory of this machine: the file system that [`crate::nfs::Server`] serves, without a
+/// A directory of this machine: the file system that [`crate::nfs::NfsServer`] serves, without a
 /// network before it.
 #[derive(Debug)]
 pub struct LocalFiles {

@@ -4,20 +4,20 @@ use std::net::SocketAddr;
 
 use super::{Files, Open};
 use crate::LoadError;
-use crate::nfs::{Client, Handle, NfsError, Stability};
+use crate::nfs::{Handle, NfsClient, NfsError, Stability};
 
 /// The root directory of an NFS server. A call each: LOOKUP opens and looks at a file, CREATE makes
 /// one, READ and WRITE take up to 1 MiB at a time, COMMIT flushes; nothing is closed, since the
 /// server keeps no open files.
 #[derive(Debug)]
 pub struct RemoteFiles {
-    client: Client,
+    client: NfsClient,
     root: Handle,
 }
 
 impl RemoteFiles {
     /// The files of the server that `client` is connected to.
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: NfsClient) -> Self {
         Self { root: client.root(), client }
     }
 

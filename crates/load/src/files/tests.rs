@@ -6,7 +6,7 @@ use btu_suite::peers::Callers;
 use btu_units::{Bytes, Span};
 
 use super::*;
-use crate::nfs::{Client, Server, ServerSettings};
+use crate::nfs::{NfsClient, NfsServer, ServerSettings};
 
 /// A program's operations on files of any kind.
 fn work(files: &mut impl Files) -> (Vec<u8>, u64) {
@@ -38,9 +38,9 @@ fn files_here_and_at_a_server_are_the_same() {
         room,
         service: Span::ZERO,
     };
-    let server = Server::start(&settings, &Callers::any()).expect("a server");
-    let client =
-        Client::connect(server.address(), &[7; 16], 1, Span::from_seconds(5)).expect("connected");
+    let server = NfsServer::start(&settings, &Callers::any()).expect("a server");
+    let client = NfsClient::connect(server.address(), &[7; 16], 1, Span::from_seconds(5))
+        .expect("connected");
     let mut there = RemoteFiles::new(client);
     let share = tempfile::tempdir().expect("tempdir");
     let mut elsewhere = ShareFiles::new(share.path()).expect("a directory");

@@ -15,15 +15,15 @@ use crate::account::{self, Account};
 use crate::scratch::scratch_check;
 pub use sink::FETCH_ROOM;
 use sink::Sink;
-pub(super) use source::Session;
-use source::Transfer;
+pub(super) use source::FtpClientSession;
+use source::FtpTransfer;
 
 /// Bytes asked for in one read of the data connection.
 const BLOCK: usize = 256 * 1024;
 
 /// The transfer, logged in and ready to go.
 pub(crate) struct Fetching {
-    session: Session,
+    session: FtpClientSession,
     work: Work,
     sink: Sink,
     block: Vec<u8>,
@@ -32,7 +32,7 @@ pub(crate) struct Fetching {
 
 /// The end of a fetch.
 #[derive(Debug, Clone, Copy)]
-enum End {
+enum FetchEnd {
     /// After so many bytes.
     Bytes(u64),
     /// At this moment, or on `stop`.
@@ -48,7 +48,7 @@ impl Fetching {
         };
         let scratch = scratch_check(&order.directory, most)?;
         Ok(Self {
-            session: Session::log_in(order.server, USER, &order.password)?,
+            session: FtpClientSession::log_in(order.server, USER, &order.password)?,
             work: order.work,
             sink: Sink::create(&order.directory)?,
             block: vec![0; BLOCK],
@@ -62,17 +62,17 @@ impl Fetching {
         &mut self,
         account: &Account,
         stop: &AtomicBool,
-    ) -> Result<(u64, Option<Transfer>), LoadError> {
+    ) -> Result<(u64, Option<FtpTransfer>), LoadError> {
         let end = match self.work {
-            Work::Bytes(bytes) => End::Bytes(bytes.count()),
-            Work::For(time) => End::At(account.started() + time),
+            Work::Bytes(bytes) => FetchEnd::Bytes(bytes.count()),
+            Work::For(time) => FetchEnd::At(account.started() + time),
         };
         let mut total = 0;
         while !is_over(end, total, stop)? {
             // The content of the embedded server's files is known, whatever their size.
             let size = match end {
-                End::Bytes(all) => (all - total).min(virtual_files::LARGEST),
-                End::At(_) => virtual_files::LARGEST,
+                FetchEnd::Bytes(all) => (all - total).min(virtual_files::LARGEST),
+                FetchEnd::At(_) => virtual_files::LARGEST,
             };
             let mut transfer = self.session.retrieve(&virtual_files::name(size), size)?;
             self.sink.restart()?;
@@ -93,8 +93,8 @@ impl Fetching {
     /// From the connection to the file, until the file or the work ends.
     fn pump(
         &mut self,
-        transfer: &mut Transfer,
-        end: End,
+        transfer: &mut FtpTransfer,
+        end: FetchEnd,
         total: &mut u64,
         stop: &AtomicBool,
     ) -> Result<(), LoadError> {
@@ -103,7 +103,7 @@ impl Fetching {
             self.sink.take(&self.block[..length])?;
             *total += length as u64;
             // The exact size was asked for, so the end of the file must be received, too.
-            let ends_with_file = matches!(end, End::Bytes(_));
+            let ends_with_file = matches!(end, FetchEnd::Bytes(_));
             if transfer.has_ended() || (!ends_with_file && is_over(end, *total, stop)?) {
                 return Ok(());
             }
@@ -120,10 +120,10 @@ impl Fetching {
     }
 }
 
-fn is_over(end: End, total: u64, stop: &AtomicBool) -> Result<bool, LoadError> {
+fn is_over(end: FetchEnd, total: u64, stop: &AtomicBool) -> Result<bool, LoadError> {
     Ok(match end {
-        End::Bytes(all) => total >= all,
-        End::At(time) => account::now()? >= time || stop.load(Ordering::Relaxed),
+        FetchEnd::Bytes(all) => total >= all,
+        FetchEnd::At(time) => account::now()? >= time || stop.load(Ordering::Relaxed),
     })
 }
 

@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use btu_units::Time;
 
 use super::CopyLogin;
-use super::fetch::Session;
+use super::fetch::FtpClientSession;
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::{BLOCK, Moved, Over, Stored};
 
 /// Logs in at `server`, retrieves the file, and makes it durable.
 pub(crate) fn get(server: SocketAddr, login: &CopyLogin, copy: &Stored) -> Result<Over, LoadError> {
-    let mut session = Session::log_in(server, login.user, &login.password)?;
+    let mut session = FtpClientSession::log_in(server, login.user, &login.password)?;
     let connected = now()?;
     let retrieved = retrieve(&mut session, &login.file, server, copy);
     if retrieved.is_err() {
@@ -24,7 +24,7 @@ pub(crate) fn get(server: SocketAddr, login: &CopyLogin, copy: &Stored) -> Resul
 }
 
 fn retrieve(
-    session: &mut Session,
+    session: &mut FtpClientSession,
     name: &str,
     peer: SocketAddr,
     copy: &Stored,

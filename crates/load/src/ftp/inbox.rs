@@ -11,7 +11,7 @@ use btu_traffic::Limit;
 use btu_units::{Time, hexadecimal};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::virtual_files::Place;
+use super::virtual_files::ExtraFile;
 use super::{Serving, USER};
 use crate::LoadError;
 use crate::account::now;
@@ -44,7 +44,7 @@ impl CopyLogin {
 
 /// The place of the file; clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct Slot(Arc<Mutex<Content>>);
+pub(super) struct FileSlot(Arc<Mutex<Content>>);
 
 /// Its state.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ enum Content {
     Failed(LoadError),
 }
 
-impl Slot {
+impl FileSlot {
     fn new(copy: Stored) -> Self {
         Self(Arc::new(Mutex::new(Content::Free(copy))))
     }
@@ -151,7 +151,7 @@ async fn store(
 #[derive(Debug)]
 pub(crate) struct Inbox {
     server: Serving,
-    slot: Slot,
+    slot: FileSlot,
 }
 
 impl Inbox {
@@ -162,9 +162,12 @@ impl Inbox {
         copy: Stored,
         callers: &Callers,
     ) -> Result<Self, LoadError> {
-        let slot = Slot::new(copy);
+        let slot = FileSlot::new(copy);
         let order = FtpServe { address, password: password(token) };
-        Ok(Self { server: Serving::open(&order, callers, Some(Place::Slot(slot.clone())))?, slot })
+        Ok(Self {
+            server: Serving::open(&order, callers, Some(ExtraFile::Slot(slot.clone())))?,
+            slot,
+        })
     }
 
     /// The address on which it listens.

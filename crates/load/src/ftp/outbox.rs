@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::Serving;
 use super::inbox::{TICK, password};
-use super::virtual_files::Place;
+use super::virtual_files::ExtraFile;
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::{Moved, Over, Stored};
@@ -26,12 +26,12 @@ pub(super) struct Offer(Arc<Offered>);
 #[derive(Debug)]
 struct Offered {
     source: Stored,
-    moments: Mutex<Moments>,
+    moments: Mutex<ReadTimes>,
 }
 
 /// The times of the request, of the first and of the last read.
 #[derive(Debug, Clone, Copy, Default)]
-struct Moments {
+struct ReadTimes {
     asked: Option<Time>,
     first: Option<Time>,
     last: Option<Time>,
@@ -44,32 +44,32 @@ impl Offer {
     }
 
     /// A reader of it.
-    pub(super) fn read_from(&self, offset: u64) -> Reader {
+    pub(super) fn read_from(&self, offset: u64) -> OfferReader {
         self.note(|moments, now| {
             moments.asked.get_or_insert(now);
         });
-        Reader { offer: self.clone(), offset: offset.min(self.size()) }
+        OfferReader { offer: self.clone(), offset: offset.min(self.size()) }
     }
 
-    fn note(&self, change: impl FnOnce(&mut Moments, Time)) {
+    fn note(&self, change: impl FnOnce(&mut ReadTimes, Time)) {
         // A clock that cannot be read leaves the moment out: the file then counts as not given.
         if let Ok(now) = now() {
             change(&mut self.0.moments.lock().unwrap_or_else(PoisonError::into_inner), now);
         }
     }
 
-    fn moments(&self) -> Moments {
+    fn moments(&self) -> ReadTimes {
         *self.0.moments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The file, as it is read for one session.
-pub(super) struct Reader {
+pub(super) struct OfferReader {
     offer: Offer,
     offset: u64,
 }
 
-impl AsyncRead for Reader {
+impl AsyncRead for OfferReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -110,7 +110,7 @@ impl Outbox {
         let offer = Offer(Arc::new(Offered { source, moments: Mutex::default() }));
         let order = FtpServe { address, password: password(token) };
         Ok(Self {
-            server: Serving::open(&order, callers, Some(Place::Offer(offer.clone())))?,
+            server: Serving::open(&order, callers, Some(ExtraFile::Offer(offer.clone())))?,
             offer,
         })
     }
@@ -128,7 +128,7 @@ impl Outbox {
     /// Waits until the whole file was read and its client has gone.
     pub(crate) fn wait(&self, limit: &Limit<'_>) -> Result<Over, LoadError> {
         loop {
-            let Moments { asked, first, last } = self.offer.moments();
+            let ReadTimes { asked, first, last } = self.offer.moments();
             if let (Some(connected), Some(first)) = (asked, first)
                 && !self.server.has_sessions()
             {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::CopyLogin;
-use super::fetch::Session;
+use super::fetch::FtpClientSession;
 use crate::LoadError;
 use crate::account::now;
 use crate::copy::{BLOCK, Moved, Over, Stored};
@@ -14,7 +14,7 @@ pub(crate) fn put(
     login: &CopyLogin,
     source: &Stored,
 ) -> Result<Over, LoadError> {
-    let mut session = Session::log_in(server, login.user, &login.password)?;
+    let mut session = FtpClientSession::log_in(server, login.user, &login.password)?;
     let connected = now()?;
     let stored = store(&mut session, &login.file, source);
     if stored.is_err() {
@@ -26,7 +26,7 @@ pub(crate) fn put(
 }
 
 fn store(
-    session: &mut Session,
+    session: &mut FtpClientSession,
     name: &str,
     source: &Stored,
 ) -> Result<(Moved, btu_units::Time), LoadError> {

@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
-use super::virtual_files::{Place, VirtualFiles};
+use super::virtual_files::{ExtraFile, VirtualFiles};
 use crate::account::Account;
 use crate::{LoadError, content};
 
@@ -52,7 +52,7 @@ impl Serving {
     pub(super) fn open(
         order: &FtpServe,
         callers: &Callers,
-        place: Option<Place>,
+        place: Option<ExtraFile>,
     ) -> Result<Self, LoadError> {
         content::pool();
         let wanted = SocketAddr::new(order.address, 0);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::io::{AsyncWriteExt, BufReader, copy_buf, sink};
 use tokio::net::TcpStream;
 
-use super::inbox::{NAME, Slot};
+use super::inbox::{FileSlot, NAME};
 use super::outbox::Offer;
 use crate::content;
 
@@ -33,14 +33,14 @@ pub(super) fn name(size: u64) -> String {
 pub(super) struct VirtualFiles {
     served: Arc<AtomicU64>,
     /// The place of one more file, in addition to the files that every server has.
-    place: Option<Place>,
+    place: Option<ExtraFile>,
 }
 
 /// A directory with one more file.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum ExtraFile {
     /// The target of uploads; without it uploads are discarded.
-    Slot(Slot),
+    Slot(FileSlot),
     /// The offered file is here.
     Offer(Offer),
 }
@@ -63,7 +63,7 @@ impl File {
 
 impl VirtualFiles {
     /// The files, and one more.
-    pub(super) fn with(place: Option<Place>) -> Self {
+    pub(super) fn with(place: Option<ExtraFile>) -> Self {
         Self { place, ..Self::default() }
     }
 
@@ -75,7 +75,7 @@ impl VirtualFiles {
     /// The file that the path names, if there is one.
     pub(super) fn find(&self, path: &str) -> Option<File> {
         match &self.place {
-            Some(Place::Offer(offer)) if is_the_one(path) => Some(File::Offered(offer.clone())),
+            Some(ExtraFile::Offer(offer)) if is_the_one(path) => Some(File::Offered(offer.clone())),
             _ => size_of_file(path).map(|size| File::Random { size }),
         }
     }
@@ -105,13 +105,13 @@ impl VirtualFiles {
 
     /// Whether a client may store something under this path.
     pub(super) fn may_store(&self, path: &str) -> bool {
-        !matches!(self.place, Some(Place::Slot(_))) || is_the_one(path)
+        !matches!(self.place, Some(ExtraFile::Slot(_))) || is_the_one(path)
     }
 
     /// Stores the one file for which there is a place, from the client at `client`. Without a place
     /// it discards uploads: such an upload measures the network, not this server.
     pub(super) async fn receive(&self, from: TcpStream, client: IpAddr) -> io::Result<()> {
-        let Some(Place::Slot(slot)) = &self.place else {
+        let Some(ExtraFile::Slot(slot)) = &self.place else {
             let mut from = BufReader::with_capacity(BLOCK, from);
             return copy_buf(&mut from, &mut sink()).await.map(drop);
         };

@@ -5,7 +5,7 @@ use btu_suite::activity::{FilesPlace, Token};
 use super::TIMEOUT;
 use crate::LoadError;
 use crate::files::{LocalFiles, RemoteFiles, ShareFiles};
-use crate::nfs::Client;
+use crate::nfs::NfsClient;
 
 /// Files, by their place.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) fn files_at(
 ) -> Result<Placed, LoadError> {
     Ok(match place {
         FilesPlace::Server(server) => {
-            Placed::Remote(RemoteFiles::new(Client::connect(*server, token, client, TIMEOUT)?))
+            Placed::Remote(RemoteFiles::new(NfsClient::connect(*server, token, client, TIMEOUT)?))
         }
         FilesPlace::Own { directory, room, service } => {
             Placed::Local(LocalFiles::new(directory, *room, *service)?)

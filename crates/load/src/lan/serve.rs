@@ -12,7 +12,7 @@ use btu_suite::record::Outcome;
 
 use crate::LoadError;
 use crate::account::Account;
-use crate::nfs::{ClientAccount, Server, ServerSettings};
+use crate::nfs::{ClientAccount, NfsServer, ServerSettings};
 
 /// The interval of checks for `stop`.
 const TICK: Duration = Duration::from_millis(5);
@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(5);
 /// starts.
 #[derive(Debug)]
 pub(crate) struct ServingFiles {
-    server: Server,
+    server: NfsServer,
 }
 
 impl ServingFiles {
@@ -33,7 +33,7 @@ impl ServingFiles {
             room: order.room,
             service: order.service,
         };
-        Ok(Self { server: Server::start(&settings, callers)? })
+        Ok(Self { server: NfsServer::start(&settings, callers)? })
     }
 }
 

@@ -26,9 +26,9 @@ const MOST_SAMPLES: usize = 512;
 
 /// A station, ready to go: its files are there.
 #[derive(Debug)]
-struct Station<F: Files> {
+struct PreparedStation<F: Files> {
     files: F,
-    part: Part<F>,
+    part: StationActivity<F>,
     number: u32,
     seed: u64,
     done: Done,
@@ -36,7 +36,7 @@ struct Station<F: Files> {
 
 /// The program of a station.
 #[derive(Debug)]
-enum Part<F: Files> {
+enum StationActivity<F: Files> {
     Transactions { work: PatternWork, program: StationProgram, file: Option<F::File> },
     Replay(Replay<F>),
 }
@@ -54,13 +54,13 @@ pub(super) struct Done {
 /// Makes the station's files.
 pub(crate) fn prepare(seed: u64, order: &FilesStation) -> Result<Box<dyn Performance>, LoadError> {
     Ok(match files_at(&order.place, &order.token, order.number)? {
-        Placed::Remote(files) => Box::new(Station::prepare(files, seed, order)?),
-        Placed::Local(files) => Box::new(Station::prepare(files, seed, order)?),
-        Placed::Share(files) => Box::new(Station::prepare(files, seed, order)?),
+        Placed::Remote(files) => Box::new(PreparedStation::prepare(files, seed, order)?),
+        Placed::Local(files) => Box::new(PreparedStation::prepare(files, seed, order)?),
+        Placed::Share(files) => Box::new(PreparedStation::prepare(files, seed, order)?),
     })
 }
 
-impl<F: Files> Station<F> {
+impl<F: Files> PreparedStation<F> {
     fn prepare(mut files: F, seed: u64, order: &FilesStation) -> Result<Self, LoadError> {
         let (number, name) = (order.number, format!("station-{}", order.number));
         let own_seed = seed ^ u64::from(number);
@@ -69,10 +69,10 @@ impl<F: Files> Station<F> {
                 let record = (record.count() as usize).min(MOST_DATA);
                 let work = PatternWork::new(*pattern, &name, record, own_seed);
                 let file = work.lay_out(&mut files)?;
-                Part::Transactions { work, program: *program, file }
+                StationActivity::Transactions { work, program: *program, file }
             }
             StationWork::Replay { trace } => {
-                Part::Replay(Replay::prepare(&mut files, &name, trace, own_seed)?)
+                StationActivity::Replay(Replay::prepare(&mut files, &name, trace, own_seed)?)
             }
         };
         Ok(Self { files, part, number, seed, done: Done::default() })
@@ -82,7 +82,7 @@ impl<F: Files> Station<F> {
         wake_in_time();
         let Self { files, part, number, seed, done } = self;
         match part {
-            Part::Transactions { work, program, file } => {
+            StationActivity::Transactions { work, program, file } => {
                 let mut background = program.start(*seed, *number, start);
                 let mut ended = start;
                 // Performs transactions one after the other until `stop`; the current one is
@@ -101,7 +101,7 @@ impl<F: Files> Station<F> {
                     done.took(begun, ended);
                 }
             }
-            Part::Replay(replay) => replay.work(files, start, stop, done),
+            StationActivity::Replay(replay) => replay.work(files, start, stop, done),
         }
     }
 }
@@ -164,7 +164,7 @@ impl Samples {
     }
 }
 
-impl<F: Files + Send> Performance for Station<F> {
+impl<F: Files + Send> Performance for PreparedStation<F> {
     fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
         let account = Account::open()?;
         self.work(account.started(), stop)?;

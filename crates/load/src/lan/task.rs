@@ -9,12 +9,12 @@ use btu_units::{Span, hexadecimal};
 use sha2::{Digest, Sha256};
 
 use super::place::{Placed, files_at};
-use super::work::Work;
+use super::work::TaskState;
 use super::{TIMEOUT, wait_until, wake_in_time};
 use crate::LoadError;
 use crate::account::{self, Account};
 use crate::files::{Files, RemoteFiles};
-use crate::nfs::Client;
+use crate::nfs::NfsClient;
 
 /// The largest number of repetitions of a task.
 const MOST_TIMES: usize = 1000;
@@ -25,7 +25,7 @@ const TASK_CLIENT: u32 = 0;
 /// A task, ready to go: its files are there.
 #[derive(Debug)]
 struct Tasking<F> {
-    work: Work,
+    work: TaskState,
     files: F,
     /// The client that makes the files and checks the remaining ones, if it is another client; a
     /// station has one on its own disk.
@@ -38,14 +38,14 @@ struct Tasking<F> {
 
 /// Makes the task's files, at the server, here, or on a share.
 pub(crate) fn prepare(seed: u64, order: &FilesTask) -> Result<Box<dyn Performance>, LoadError> {
-    let mut work = Work::new(order.task, order.sizes, seed);
+    let mut work = TaskState::new(order.task, order.sizes, seed);
     let (lead, target) = (order.lead, order.target);
     Ok(match files_at(&order.place, &order.token, TASK_CLIENT)? {
         Placed::Remote(files) => {
             // Another client makes the files: the server's account of the task is of the task
             // alone.
             let server = files.server();
-            let client = Client::connect(server, &order.token, SETUP_CLIENT, TIMEOUT)?;
+            let client = NfsClient::connect(server, &order.token, SETUP_CLIENT, TIMEOUT)?;
             let mut setup = RemoteFiles::new(client);
             work.lay_out(&mut setup)?;
             Box::new(Tasking { work, files, setup: Some(setup), lead, target, share: None })

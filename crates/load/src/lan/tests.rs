@@ -20,7 +20,7 @@ use btu_units::{Bytes, Span};
 use tempfile::TempDir;
 
 use super::*;
-use crate::nfs::Client;
+use crate::nfs::NfsClient;
 
 const ROOM: Bytes = Bytes::new(8 << 20);
 
@@ -181,7 +181,7 @@ fn an_open_loop_counts_the_wait() {
 fn a_server_that_is_gone_ends_its_clients_with_a_reason() {
     let mut handle = None;
     served(Span::from_milliseconds(2), |server| {
-        let client = Client::connect(server, &[7; 16], 0, TIMEOUT).expect("connected");
+        let client = NfsClient::connect(server, &[7; 16], 0, TIMEOUT).expect("connected");
         handle = Some((server, client));
     });
     let (server, mut client) = handle.expect("there was one");

@@ -16,7 +16,7 @@ const RESULT: &str = "result";
 
 /// A task with its files' content and its results.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct TaskState {
     task: Task,
     originals: Vec<Vec<u8>>,
     /// The document that a task saves.
@@ -31,7 +31,7 @@ pub(super) struct Work {
     written: Bytes,
 }
 
-impl Work {
+impl TaskState {
     /// The files' content follows from the seed.
     pub(super) fn new(task: Task, sizes: FileSizes, seed: u64) -> Self {
         let random = |(index, length): (u64, usize)| {

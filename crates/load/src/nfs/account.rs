@@ -38,11 +38,11 @@ impl ClientAccount {
 
 /// The account of all clients.
 #[derive(Debug, Default)]
-pub(super) struct Accounts {
+pub(super) struct ClientAccounts {
     clients: Mutex<BTreeMap<u32, ClientAccount>>,
 }
 
-impl Accounts {
+impl ClientAccounts {
     /// Adds the counts of a connection of `client`, at its end or during it.
     pub(super) fn add(&self, client: u32, account: &ClientAccount) {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn clients_are_told_apart_as_far_as_there_is_room() {
-        let accounts = Accounts::default();
+        let accounts = ClientAccounts::default();
         let one = ClientAccount { operations: 1, read: Bytes::new(2), ..ClientAccount::default() };
         (0..1000).for_each(|client| accounts.add(client, &one));
         accounts.add(3, &one);

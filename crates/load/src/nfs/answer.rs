@@ -1,7 +1,7 @@
 //! The answers of a server (RFC 1813, section 3.3): a status, and the result of the call.
 
 use super::protocol::{Handle, MOST_DATA};
-use super::xdr::{Garbled, Reader, Writer};
+use super::xdr::{Garbled, Writer, XdrReader};
 use crate::volume::Fault;
 
 /// Why a call was not done (section 2.6, `nfsstat3`).
@@ -80,7 +80,7 @@ impl Attributes {
         (0..2).for_each(|_| write_time(self.changes, to));
     }
 
-    pub(super) fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+    pub(super) fn read(from: &mut XdrReader<'_>) -> Result<Self, Garbled> {
         let kind = from.number()?;
         for _ in 0..4 {
             from.number()?;
@@ -110,11 +110,11 @@ impl Attributes {
         Self::write_optional(attributes, to);
     }
 
-    fn read_optional(from: &mut Reader<'_>) -> Result<Option<Self>, Garbled> {
+    fn read_optional(from: &mut XdrReader<'_>) -> Result<Option<Self>, Garbled> {
         from.optional(Self::read)
     }
 
-    fn read_after(from: &mut Reader<'_>) -> Result<Option<Self>, Garbled> {
+    fn read_after(from: &mut XdrReader<'_>) -> Result<Option<Self>, Garbled> {
         // Size and two times.
         from.optional(|from| Ok((from.long()?, from.long()?, from.long()?)))?;
         Self::read_optional(from)
@@ -127,7 +127,7 @@ fn write_time(number: u64, to: &mut Writer<'_>) {
     to.number((number % NANO) as u32);
 }
 
-fn read_time(from: &mut Reader<'_>) -> Result<u64, Garbled> {
+fn read_time(from: &mut XdrReader<'_>) -> Result<u64, Garbled> {
     Ok(u64::from(from.number()?) * NANO + u64::from(from.number()?))
 }
 
@@ -140,7 +140,7 @@ pub(super) fn write_done(to: &mut Writer<'_>) {
 }
 
 /// Reads the status: an answer follows, or why there is none.
-pub(super) fn read_status(from: &mut Reader<'_>) -> Result<Result<(), Status>, Garbled> {
+pub(super) fn read_status(from: &mut XdrReader<'_>) -> Result<Result<(), Status>, Garbled> {
     let status = from.number()?;
     Ok(if status == Status::OK { Ok(()) } else { Err(Status(status)) })
 }
@@ -155,7 +155,7 @@ pub struct Found {
 }
 
 impl Found {
-    pub(super) fn read_looked_up(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+    pub(super) fn read_looked_up(from: &mut XdrReader<'_>) -> Result<Self, Garbled> {
         let handle = Handle::read(from)?;
         let attributes = Attributes::read_optional(from)?;
         Attributes::read_optional(from)?;
@@ -163,7 +163,7 @@ impl Found {
     }
 
     /// Servers may leave the handle out; this client takes only answers that have one.
-    pub(super) fn read_made(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+    pub(super) fn read_made(from: &mut XdrReader<'_>) -> Result<Self, Garbled> {
         let handle = from.optional(Handle::read)?.ok_or(Garbled)?;
         let attributes = Attributes::read_optional(from)?;
         Attributes::read_after(from)?;
@@ -179,7 +179,7 @@ pub(super) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    pub(super) fn read(from: &mut Reader<'a>) -> Result<Self, Garbled> {
+    pub(super) fn read(from: &mut XdrReader<'a>) -> Result<Self, Garbled> {
         Attributes::read_optional(from)?;
         let count = from.number()? as usize;
         let is_end = from.flag()?;
@@ -191,20 +191,20 @@ impl<'a> Piece<'a> {
 /// Most octets of one READ and of one WRITE, as FSINFO says (section 3.3.19): a server may close
 /// the connection of a client that asks for more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct OctetLimits {
     pub(super) read: usize,
     pub(super) write: usize,
 }
 
-impl Default for Limits {
+impl Default for OctetLimits {
     fn default() -> Self {
         Self { read: MOST_DATA, write: MOST_DATA }
     }
 }
 
-impl Limits {
+impl OctetLimits {
     /// Preferred sizes, directories and times are ignored.
-    pub(super) fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+    pub(super) fn read(from: &mut XdrReader<'_>) -> Result<Self, Garbled> {
         Attributes::read_optional(from)?;
         let [read, _, _, write] = [from.number()?, from.number()?, from.number()?, from.number()?];
         if read == 0 || write == 0 {
@@ -224,7 +224,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    pub(super) fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+    pub(super) fn read(from: &mut XdrReader<'_>) -> Result<Self, Garbled> {
         Attributes::read_after(from)?;
         let count = from.number()?;
         from.number()?;
@@ -233,19 +233,19 @@ impl Written {
 }
 
 /// The verifier of a COMMIT's answer.
-pub(super) fn read_committed(from: &mut Reader<'_>) -> Result<[u8; 8], Garbled> {
+pub(super) fn read_committed(from: &mut XdrReader<'_>) -> Result<[u8; 8], Garbled> {
     Attributes::read_after(from)?;
     from.fixed()
 }
 
 /// For fuzzers: reads `octets` as the answer to every call.
 pub(super) fn read_all(octets: &[u8]) {
-    let reader = Reader::new(octets);
+    let reader = XdrReader::new(octets);
     let _ = Attributes::read(&mut reader.clone());
     let _ = Found::read_looked_up(&mut reader.clone());
     let _ = Found::read_made(&mut reader.clone());
     let _ = Piece::read(&mut reader.clone());
-    let _ = Limits::read(&mut reader.clone());
+    let _ = OctetLimits::read(&mut reader.clone());
     let _ = Written::read(&mut reader.clone());
     let _ = read_committed(&mut reader.clone());
 }
@@ -264,7 +264,7 @@ mod tests {
             attributes.write(&mut Writer::new(&mut out));
             prop_assert_eq!(out.len(), 84);
             Attributes::write_after(Some(&attributes), &mut Writer::new(&mut out));
-            let mut reader = Reader::new(&out);
+            let mut reader = XdrReader::new(&out);
             prop_assert_eq!(Attributes::read(&mut reader), Ok(attributes));
             prop_assert_eq!(Attributes::read_after(&mut reader), Ok(Some(attributes)));
             prop_assert_eq!(reader.end(), Ok(()));

@@ -9,10 +9,10 @@ use std::time::Duration;
 use btu_suite::activity::Token;
 use btu_units::Span;
 
-use super::answer::{self, Attributes, Found, Limits, Piece, Written};
-use super::protocol::{Call, Creation, Entry, Handle, LONGEST_RECORD, Stability};
+use super::answer::{self, Attributes, Found, OctetLimits, Piece, Written};
+use super::protocol::{Call, Creation, Handle, LONGEST_RECORD, NameInDirectory, Stability};
 use super::rpc::{self, CallHeader, Credential};
-use super::xdr::{Garbled, Reader, Writer};
+use super::xdr::{Garbled, Writer, XdrReader};
 use super::{NfsError, Status, mount};
 use crate::pump::{self, IdleTimeout};
 
@@ -21,7 +21,7 @@ pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A connection to an NFS version 3 server that knows this client's token.
 #[derive(Debug)]
-pub struct Client {
+pub struct NfsClient {
     stream: TcpStream,
     server: SocketAddr,
     credential: Credential,
@@ -29,7 +29,7 @@ pub struct Client {
     transaction: u32,
     calls: u64,
     /// Most octets of a READ and of a WRITE, `MOST_DATA` at most.
-    limits: Limits,
+    limits: OctetLimits,
     timeout: Span,
     input: Vec<u8>,
     output: Vec<u8>,
@@ -43,7 +43,7 @@ pub(super) struct Arrived {
     end: usize,
 }
 
-impl Client {
+impl NfsClient {
     /// Connects, sends `token` and the number of this `client` for the server's account, and waits
     /// for the answer. `timeout` is that of each call's answer.
     ///
@@ -78,8 +78,11 @@ impl Client {
         let credential = Credential::new(&Token::default(), client);
         let root = mount::root_of(server, mount_port, path, &credential, timeout)?;
         let mut mounted = Self::begin(server, credential, root, timeout)?;
-        mounted.limits =
-            mounted.call("FSINFO", &Call::FileSystemInformation { node: root }, Limits::read)?;
+        mounted.limits = mounted.call(
+            "FSINFO",
+            &Call::FileSystemInformation { node: root },
+            OctetLimits::read,
+        )?;
         mounted.calls = 0;
         Ok(mounted)
     }
@@ -97,7 +100,7 @@ impl Client {
             root,
             transaction: 0,
             calls: 0,
-            limits: Limits::default(),
+            limits: OctetLimits::default(),
             timeout,
             input: Vec::new(),
             output: Vec::new(),
@@ -242,7 +245,7 @@ impl Client {
         &mut self,
         name: &'static str,
         call: &Call<'_>,
-        read: impl FnOnce(&mut Reader<'_>) -> Result<T, Garbled>,
+        read: impl FnOnce(&mut XdrReader<'_>) -> Result<T, Garbled>,
     ) -> Result<T, NfsError> {
         let transaction = self.send(name, call)?;
         let arrived = self.receive(name)?;
@@ -277,7 +280,7 @@ impl Client {
         let length = rpc::read_record(&mut self.stream, &mut self.input, LONGEST_RECORD, &timeout)
             .and_then(|length| length.ok_or_else(|| ErrorKind::UnexpectedEof.into()))
             .map_err(|error| self.failed(name, error))?;
-        let mut reader = Reader::new(&self.input[..length]);
+        let mut reader = XdrReader::new(&self.input[..length]);
         let (transaction, is_taken) =
             rpc::read_answer(&mut reader).map_err(|Garbled| self.garbled(name))?;
         if !is_taken {
@@ -293,9 +296,9 @@ impl Client {
         name: &'static str,
         arrived: Arrived,
         is_null: bool,
-        read: impl FnOnce(&mut Reader<'a>) -> Result<T, Garbled>,
+        read: impl FnOnce(&mut XdrReader<'a>) -> Result<T, Garbled>,
     ) -> Result<T, NfsError> {
-        let mut reader = Reader::new(&self.input[arrived.start..arrived.end]);
+        let mut reader = XdrReader::new(&self.input[arrived.start..arrived.end]);
         let status = if is_null {
             Ok(())
         } else {
@@ -344,6 +347,6 @@ pub(super) fn connected(server: SocketAddr, timeout: Span) -> Result<TcpStream, 
     Ok(stream)
 }
 
-fn entry<'a>(directory: &Handle, name: &'a str) -> Entry<'a> {
-    Entry { directory: *directory, name: name.as_bytes() }
+fn entry<'a>(directory: &Handle, name: &'a str) -> NameInDirectory<'a> {
+    NameInDirectory { directory: *directory, name: name.as_bytes() }
 }

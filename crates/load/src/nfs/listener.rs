@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::protocol::Call;
 use super::rpc::{self, CallHeader, Credential, MARK, NFS};
-use super::xdr::Reader;
+use super::xdr::XdrReader;
 use crate::LoadError;
 
 /// The time for a caller to send its first call.
@@ -192,7 +192,7 @@ fn judge(said: &[u8], token: &Token) -> Verdict {
         });
         return if can_be { Verdict::Wait } else { Verdict::Refuse };
     };
-    let mut reader = Reader::new(record);
+    let mut reader = XdrReader::new(record);
     let Ok(header) = CallHeader::read(&mut reader) else { return Verdict::Refuse };
     let is_null = header.program == NFS && Call::read(header.procedure, reader) == Ok(Call::Null);
     match header.credential {

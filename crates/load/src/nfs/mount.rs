@@ -9,19 +9,19 @@ use btu_units::Span;
 use super::answer;
 use super::client::{NEVER, connected};
 use super::protocol::Handle;
-use super::rpc::{self, CallHeader, Credential, Program};
-use super::xdr::{Garbled, Reader, Writer};
+use super::rpc::{self, CallHeader, Credential, RpcProgram};
+use super::xdr::{Garbled, Writer, XdrReader};
 use super::{NfsError, Status};
 use crate::pump::{self, IdleTimeout};
 
 /// The program MOUNT, version 3.
-const MOUNT: Program = Program { number: 100_005, version: 3 };
+const MOUNT: RpcProgram = RpcProgram { number: 100_005, version: 3 };
 
 /// MNT of a directory.
 const MNT: u32 = 1;
 
 /// The port mapper, version 2, and its well-known port.
-const PORT_MAPPER: Program = Program { number: 100_000, version: 2 };
+const PORT_MAPPER: RpcProgram = RpcProgram { number: 100_000, version: 2 };
 const PORT_MAPPER_PORT: u16 = 111;
 
 /// GETPORT of a program over a transport.
@@ -72,12 +72,12 @@ fn port_of_mount(
     }
 }
 
-fn read_port(from: &mut Reader<'_>) -> Result<u32, Garbled> {
+fn read_port(from: &mut XdrReader<'_>) -> Result<u32, Garbled> {
     from.number()
 }
 
 /// A handle, or why there is none; the following authentication flavours are skipped.
-fn read_mounted(from: &mut Reader<'_>) -> Result<Result<Handle, Status>, Garbled> {
+fn read_mounted(from: &mut XdrReader<'_>) -> Result<Result<Handle, Status>, Garbled> {
     if let Err(status) = answer::read_status(from)? {
         return Ok(Err(status));
     }
@@ -95,11 +95,11 @@ fn read_mounted(from: &mut Reader<'_>) -> Result<Result<Handle, Status>, Garbled
 /// One call over a connection of its own.
 fn ask<T>(
     server: SocketAddr,
-    (name, program, procedure): (&'static str, Program, u32),
+    (name, program, procedure): (&'static str, RpcProgram, u32),
     credential: &Credential,
     timeout: Span,
     arguments: impl FnOnce(&mut Writer<'_>),
-    read: impl FnOnce(&mut Reader<'_>) -> Result<T, Garbled>,
+    read: impl FnOnce(&mut XdrReader<'_>) -> Result<T, Garbled>,
 ) -> Result<T, NfsError> {
     let mut stream = connected(server, timeout)?;
     let garbled = || NfsError::Garbled { server, call: name };
@@ -119,7 +119,7 @@ fn ask<T>(
     let length = rpc::read_record(&mut stream, &mut input, LONGEST_ANSWER, &timeout)
         .and_then(|length| length.ok_or_else(|| ErrorKind::UnexpectedEof.into()))
         .map_err(failed)?;
-    let mut reader = Reader::new(&input[..length]);
+    let mut reader = XdrReader::new(&input[..length]);
     match rpc::read_answer(&mut reader) {
         Ok((1, true)) => read(&mut reader).map_err(|Garbled| garbled()),
         _ => Err(garbled()),
@@ -128,8 +128,8 @@ fn ask<T>(
 
 /// For fuzzers: any octets as answers of the two services.
 pub(super) fn read_all(octets: &[u8]) {
-    let _ = read_mounted(&mut Reader::new(octets));
-    let _ = Reader::new(octets).number();
+    let _ = read_mounted(&mut XdrReader::new(octets));
+    let _ = XdrReader::new(octets).number();
 }
 
 #[cfg(test)]
@@ -141,16 +141,16 @@ mod tests {
     #[test]
     fn an_answer_of_the_standard_is_read() {
         let granted = [0, 0, 0, 0, 0, 0, 0, 4, 1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 1];
-        let handle = read_mounted(&mut Reader::new(&granted)).expect("whole").expect("granted");
+        let handle = read_mounted(&mut XdrReader::new(&granted)).expect("whole").expect("granted");
         let mut out = Vec::new();
         handle.write(&mut Writer::new(&mut out));
         assert_eq!(out, [0, 0, 0, 4, 1, 2, 3, 4]);
-        assert_eq!(read_mounted(&mut Reader::new(&[0, 0, 0, 13])), Ok(Err(Status(13))));
+        assert_eq!(read_mounted(&mut XdrReader::new(&[0, 0, 0, 13])), Ok(Err(Status(13))));
         for cut in 4..granted.len() {
-            assert_eq!(read_mounted(&mut Reader::new(&granted[..cut])), Err(Garbled));
+            assert_eq!(read_mounted(&mut XdrReader::new(&granted[..cut])), Err(Garbled));
         }
         assert_eq!(
-            read_mounted(&mut Reader::new(&[0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])),
+            read_mounted(&mut XdrReader::new(&[0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff])),
             Err(Garbled)
         );
     }

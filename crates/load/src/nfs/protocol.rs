@@ -2,7 +2,7 @@
 
 use btu_suite::activity::Token;
 
-use super::xdr::{Garbled, Reader, Writer};
+use super::xdr::{Garbled, Writer, XdrReader};
 
 /// Longest name in a directory.
 pub const LONGEST_NAME: usize = 255;
@@ -51,7 +51,7 @@ impl Handle {
         to.opaque(self.octets());
     }
 
-    pub(super) fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+    pub(super) fn read(from: &mut XdrReader<'_>) -> Result<Self, Garbled> {
         let said = from.opaque(LONGEST_HANDLE)?;
         let mut octets = [0; LONGEST_HANDLE];
         octets[..said.len()].copy_from_slice(said);
@@ -80,7 +80,7 @@ pub(super) enum Call<'a> {
         size: Option<u64>,
     },
     Lookup {
-        name: Entry<'a>,
+        name: NameInDirectory<'a>,
     },
     Read {
         node: Handle,
@@ -94,21 +94,21 @@ pub(super) enum Call<'a> {
         data: &'a [u8],
     },
     Create {
-        name: Entry<'a>,
+        name: NameInDirectory<'a>,
         creation: Creation,
     },
     MakeDirectory {
-        name: Entry<'a>,
+        name: NameInDirectory<'a>,
     },
     Remove {
-        name: Entry<'a>,
+        name: NameInDirectory<'a>,
     },
     RemoveDirectory {
-        name: Entry<'a>,
+        name: NameInDirectory<'a>,
     },
     Rename {
-        from: Entry<'a>,
-        to: Entry<'a>,
+        from: NameInDirectory<'a>,
+        to: NameInDirectory<'a>,
     },
     Commit {
         node: Handle,
@@ -139,7 +139,7 @@ pub(super) enum Call<'a> {
 
 /// A name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry<'a> {
+pub(super) struct NameInDirectory<'a> {
     pub(super) directory: Handle,
     pub(super) name: &'a [u8],
 }
@@ -179,13 +179,13 @@ impl From<Garbled> for Unread {
     }
 }
 
-impl<'a> Entry<'a> {
+impl<'a> NameInDirectory<'a> {
     fn write(&self, to: &mut Writer<'_>) {
         self.directory.write(to);
         to.opaque(self.name);
     }
 
-    fn read(from: &mut Reader<'a>) -> Result<Self, Garbled> {
+    fn read(from: &mut XdrReader<'a>) -> Result<Self, Garbled> {
         Ok(Self { directory: Handle::read(from)?, name: from.opaque(LONGEST_NAME)? })
     }
 }
@@ -275,12 +275,12 @@ impl<'a> Call<'a> {
     }
 
     /// The arguments of a procedure.
-    pub(super) fn read(number: u32, mut from: Reader<'a>) -> Result<Self, Unread> {
+    pub(super) fn read(number: u32, mut from: XdrReader<'a>) -> Result<Self, Unread> {
         let call = match number {
             procedure::NULL => Self::Null,
             procedure::GETATTR => Self::GetAttributes { node: Handle::read(&mut from)? },
             procedure::SETATTR => Self::read_set_size(&mut from)?,
-            procedure::LOOKUP => Self::Lookup { name: Entry::read(&mut from)? },
+            procedure::LOOKUP => Self::Lookup { name: NameInDirectory::read(&mut from)? },
             procedure::READ => Self::Read {
                 node: Handle::read(&mut from)?,
                 offset: from.long()?,
@@ -289,15 +289,16 @@ impl<'a> Call<'a> {
             procedure::WRITE => Self::read_write(&mut from)?,
             procedure::CREATE => Self::read_create(&mut from)?,
             procedure::MKDIR => {
-                let name = Entry::read(&mut from)?;
+                let name = NameInDirectory::read(&mut from)?;
                 read_new_attributes(&mut from)?;
                 Self::MakeDirectory { name }
             }
-            procedure::REMOVE => Self::Remove { name: Entry::read(&mut from)? },
-            procedure::RMDIR => Self::RemoveDirectory { name: Entry::read(&mut from)? },
-            procedure::RENAME => {
-                Self::Rename { from: Entry::read(&mut from)?, to: Entry::read(&mut from)? }
-            }
+            procedure::REMOVE => Self::Remove { name: NameInDirectory::read(&mut from)? },
+            procedure::RMDIR => Self::RemoveDirectory { name: NameInDirectory::read(&mut from)? },
+            procedure::RENAME => Self::Rename {
+                from: NameInDirectory::read(&mut from)?,
+                to: NameInDirectory::read(&mut from)?,
+            },
             procedure::COMMIT => {
                 let node = Handle::read(&mut from)?;
                 from.long()?;
@@ -318,7 +319,7 @@ impl<'a> Call<'a> {
         Ok(call)
     }
 
-    fn read_directory(from: &mut Reader<'a>, is_plus: bool) -> Result<Self, Garbled> {
+    fn read_directory(from: &mut XdrReader<'a>, is_plus: bool) -> Result<Self, Garbled> {
         let (node, cookie) = (Handle::read(from)?, from.long()?);
         from.long()?;
         let mut count = from.number()?;
@@ -329,14 +330,14 @@ impl<'a> Call<'a> {
         Ok(Self::ReadDirectory { node, cookie, count, is_plus })
     }
 
-    fn read_set_size(from: &mut Reader<'a>) -> Result<Self, Garbled> {
+    fn read_set_size(from: &mut XdrReader<'a>) -> Result<Self, Garbled> {
         let node = Handle::read(from)?;
         let size = read_new_attributes(from)?;
         from.optional(|from| Ok((from.number()?, from.number()?)))?;
         Ok(Self::SetSize { node, size })
     }
 
-    fn read_write(from: &mut Reader<'a>) -> Result<Self, Garbled> {
+    fn read_write(from: &mut XdrReader<'a>) -> Result<Self, Garbled> {
         let node = Handle::read(from)?;
         let offset = from.long()?;
         let count = from.number()? as usize;
@@ -352,8 +353,8 @@ impl<'a> Call<'a> {
     }
 
     /// Of the three ways to create, EXCLUSIVE is not known: it is for clients that repeat calls.
-    fn read_create(from: &mut Reader<'a>) -> Result<Self, Garbled> {
-        let name = Entry::read(from)?;
+    fn read_create(from: &mut XdrReader<'a>) -> Result<Self, Garbled> {
+        let name = NameInDirectory::read(from)?;
         Ok(Self::Create { name, creation: Creation::read(from)? })
     }
 }
@@ -388,7 +389,7 @@ impl Creation {
         }
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+    fn read(from: &mut XdrReader<'_>) -> Result<Self, Garbled> {
         Ok(match from.number()? {
             0 => Self::Unchecked(read_new_attributes(from)?),
             1 => {
@@ -415,11 +416,11 @@ fn write_new_attributes(size: Option<u64>, to: &mut Writer<'_>) {
 
 /// The size that the attributes ask for; all other attributes are read and ignored, since files
 /// here have no owner.
-fn read_new_attributes(from: &mut Reader<'_>) -> Result<Option<u64>, Garbled> {
+fn read_new_attributes(from: &mut XdrReader<'_>) -> Result<Option<u64>, Garbled> {
     for _ in 0..3 {
-        from.optional(Reader::number)?;
+        from.optional(XdrReader::number)?;
     }
-    let size = from.optional(Reader::long)?;
+    let size = from.optional(XdrReader::long)?;
     for _ in 0..2 {
         match from.number()? {
             0 | 1 => {}

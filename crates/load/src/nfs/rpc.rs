@@ -6,18 +6,18 @@ use std::io::{self, ErrorKind, Read};
 use btu_suite::activity::Token;
 use subtle::ConstantTimeEq;
 
-use super::xdr::{Garbled, Reader, Writer};
+use super::xdr::{Garbled, Writer, XdrReader};
 use crate::pump::{self, IdleTimeout};
 
 /// A program of remote procedures, and its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Program {
+pub(super) struct RpcProgram {
     pub(super) number: u32,
     pub(super) version: u32,
 }
 
 /// NFS (RFC 1813, section 1.2).
-pub(super) const NFS: Program = Program { number: 100_003, version: 3 };
+pub(super) const NFS: RpcProgram = RpcProgram { number: 100_003, version: 3 };
 
 const CALL: u32 = 0;
 const REPLY: u32 = 1;
@@ -76,13 +76,13 @@ impl Credential {
 
     /// The credential of a call; none where it is of another flavour, or its machine name cannot be
     /// a token.
-    fn read(from: &mut Reader<'_>) -> Result<Option<Self>, Garbled> {
+    fn read(from: &mut XdrReader<'_>) -> Result<Option<Self>, Garbled> {
         let flavour = from.number()?;
         let body = from.opaque(LONGEST_AUTH)?;
         if flavour != AUTH_SYS {
             return Ok(None);
         }
-        let mut body = Reader::new(body);
+        let mut body = XdrReader::new(body);
         let client = body.number()?;
         let machine = body.opaque(LONGEST_MACHINE)?;
         body.number()?;
@@ -104,7 +104,7 @@ impl Credential {
 pub(super) struct CallHeader {
     /// The number that identifies its answer.
     pub(super) transaction: u32,
-    pub(super) program: Program,
+    pub(super) program: RpcProgram,
     pub(super) procedure: u32,
     pub(super) credential: Option<Credential>,
 }
@@ -112,7 +112,7 @@ pub(super) struct CallHeader {
 impl CallHeader {
     pub(super) fn write(
         transaction: u32,
-        (program, procedure): (Program, u32),
+        (program, procedure): (RpcProgram, u32),
         credential: &Credential,
         to: &mut Writer<'_>,
     ) {
@@ -124,12 +124,12 @@ impl CallHeader {
         to.opaque(&[]);
     }
 
-    pub(super) fn read(from: &mut Reader<'_>) -> Result<Self, Garbled> {
+    pub(super) fn read(from: &mut XdrReader<'_>) -> Result<Self, Garbled> {
         let transaction = from.number()?;
         if from.number()? != CALL || from.number()? != RPC_VERSION {
             return Err(Garbled);
         }
-        let program = Program { number: from.number()?, version: from.number()? };
+        let program = RpcProgram { number: from.number()?, version: from.number()? };
         let procedure = from.number()?;
         let credential = Credential::read(from)?;
         from.number()?;
@@ -165,7 +165,7 @@ pub(super) fn write_answer(transaction: u32, accepted: Accepted, to: &mut Writer
 }
 
 /// Reads the header of an answer: the number of its call, and whether that was accepted.
-pub(super) fn read_answer(from: &mut Reader<'_>) -> Result<(u32, bool), Garbled> {
+pub(super) fn read_answer(from: &mut XdrReader<'_>) -> Result<(u32, bool), Garbled> {
     let transaction = from.number()?;
     if from.number()? != REPLY {
         return Err(Garbled);
@@ -281,7 +281,7 @@ mod tests {
         finish(&mut out);
         assert_eq!(out.len(), 96);
         assert_eq!(out[..8], [0x80, 0, 0, 92, 0, 0, 0, 7]);
-        let header = CallHeader::read(&mut Reader::new(&out[MARK..])).expect("whole");
+        let header = CallHeader::read(&mut XdrReader::new(&out[MARK..])).expect("whole");
         assert_eq!((header.transaction, header.procedure, header.program), (7, 1, NFS));
         let credential = header.credential.expect("a token");
         assert!(credential.says(&[0xab; 16]) && !credential.says(&[0xac; 16]));
@@ -308,7 +308,7 @@ mod tests {
             let credential = Credential::new(&token, client);
             let mut out = Vec::new();
             credential.write(&mut Writer::new(&mut out));
-            prop_assert_eq!(Credential::read(&mut Reader::new(&out)), Ok(Some(credential)));
+            prop_assert_eq!(Credential::read(&mut XdrReader::new(&out)), Ok(Some(credential)));
             prop_assert!(credential.says(&token));
             prop_assert_eq!(credential.says(&other), token == other);
         }
@@ -318,14 +318,14 @@ mod tests {
             let accepted = [Accepted::Success, Accepted::OtherProgram, Accepted::OtherVersion, Accepted::NoSuchProcedure, Accepted::Garbled][which];
             let mut out = Vec::new();
             write_answer(transaction, accepted, &mut Writer::new(&mut out));
-            let read = read_answer(&mut Reader::new(&out));
+            let read = read_answer(&mut XdrReader::new(&out));
             prop_assert_eq!(read, Ok((transaction, accepted == Accepted::Success)));
         }
 
         #[test]
         fn no_octets_panic(octets in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = CallHeader::read(&mut Reader::new(&octets));
-            let _ = read_answer(&mut Reader::new(&octets));
+            let _ = CallHeader::read(&mut XdrReader::new(&octets));
+            let _ = read_answer(&mut XdrReader::new(&octets));
             drop(record(&octets, 64));
         }
     }

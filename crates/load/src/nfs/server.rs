@@ -12,10 +12,10 @@ use btu_suite::activity::Token;
 use btu_suite::peers::Callers;
 use btu_units::{Bytes, Span};
 
-use super::account::{Accounts, ClientAccount};
+use super::account::{ClientAccount, ClientAccounts};
 use super::listener::{Guest, Listener};
 use super::moments::{Moments, Moved};
-use super::session::{Service, Session};
+use super::session::{NfsService, NfsSession};
 use crate::volume::Volume;
 use crate::{LoadError, account};
 
@@ -51,9 +51,9 @@ pub struct ServerSettings {
 /// order in which they come, and messages of 1 MiB and some at most. A client that is silent for
 /// five minutes is disconnected.
 #[derive(Debug)]
-pub struct Server {
+pub struct NfsServer {
     address: SocketAddr,
-    service: Arc<Service>,
+    service: Arc<NfsService>,
     /// Whether new clients are refused.
     closing: Arc<AtomicBool>,
     /// Whether sessions must end after their current call.
@@ -61,7 +61,7 @@ pub struct Server {
     accepting: Option<JoinHandle<()>>,
 }
 
-impl Server {
+impl NfsServer {
     /// Starts to serve allowed callers.
     ///
     /// # Errors
@@ -81,9 +81,9 @@ impl Server {
         let listener = Listener::open(address, callers)?;
         let address = listener.address();
         let verifier = account::now()?.nanoseconds().to_be_bytes();
-        let accounts = Accounts::default();
+        let accounts = ClientAccounts::default();
         let service =
-            Arc::new(Service { volume, token, verifier, accounts, moments: Moments::default() });
+            Arc::new(NfsService { volume, token, verifier, accounts, moments: Moments::default() });
         let [closing, ending] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let parts = (Arc::clone(&service), Arc::clone(&closing), Arc::clone(&ending));
         let accepting = thread::Builder::new()
@@ -132,7 +132,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for NfsServer {
     fn drop(&mut self) {
         self.shut_down(Duration::ZERO);
     }
@@ -141,7 +141,7 @@ impl Drop for Server {
 /// Accepts callers until `closing`, then waits for the sessions.
 fn accept(
     mut listener: Listener,
-    service: &Arc<Service>,
+    service: &Arc<NfsService>,
     closing: &AtomicBool,
     ending: &Arc<AtomicBool>,
 ) {
@@ -167,13 +167,13 @@ fn accept(
 
 fn attend(
     guest: Guest,
-    service: &Arc<Service>,
+    service: &Arc<NfsService>,
     ending: &Arc<AtomicBool>,
 ) -> Option<JoinHandle<()>> {
     let (service, ending) = (Arc::clone(service), Arc::clone(ending));
     let serve = move || {
         // A failure here concerns only this client, which sees its connection end.
-        if let Ok(session) = Session::open(&service, guest) {
+        if let Ok(session) = NfsSession::open(&service, guest) {
             let _ = session.serve(&ending);
         }
     };

@@ -14,10 +14,10 @@ use super::account::ClientAccount;
 use super::answer::{self, Attributes, Status};
 use super::listener::Guest;
 use super::protocol::{
-    Call, Creation, Entry, Handle, LONGEST_RECORD, MOST_DATA, Stability, Unread,
+    Call, Creation, Handle, LONGEST_RECORD, MOST_DATA, NameInDirectory, Stability, Unread,
 };
 use super::rpc::{self, Accepted, CallHeader, Credential, NFS};
-use super::xdr::{Reader, Writer};
+use super::xdr::{Writer, XdrReader};
 use crate::pump::{self, IDLE, IdleTimeout};
 use crate::volume::{Fault, Stat, Visit, Volume};
 
@@ -26,19 +26,19 @@ const TELL_EVERY: u64 = 64;
 
 /// The state that all sessions share.
 #[derive(Debug)]
-pub(super) struct Service {
+pub(super) struct NfsService {
     pub(super) volume: Volume,
     pub(super) token: Token,
     /// The verifier of this server: it changes with a restart.
     pub(super) verifier: [u8; 8],
-    pub(super) accounts: super::account::Accounts,
+    pub(super) accounts: super::account::ClientAccounts,
     pub(super) moments: super::moments::Moments,
 }
 
 /// The connection of a client.
 #[derive(Debug)]
-pub(super) struct Session<'a> {
-    service: &'a Service,
+pub(super) struct NfsSession<'a> {
+    service: &'a NfsService,
     stream: TcpStream,
     credential: Credential,
     /// Counts that are not reported yet.
@@ -47,9 +47,9 @@ pub(super) struct Session<'a> {
     output: Vec<u8>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> NfsSession<'a> {
     /// Answers the first call.
-    pub(super) fn open(service: &'a Service, guest: Guest) -> io::Result<Self> {
+    pub(super) fn open(service: &'a NfsService, guest: Guest) -> io::Result<Self> {
         let Guest { stream, credential, transaction, .. } = guest;
         service.moments.admit();
         stream.set_nonblocking(false)?;
@@ -107,7 +107,7 @@ impl<'a> Session<'a> {
         let service = self.service;
         let visit = service.volume.visit().map_err(io::Error::other)?;
         rpc::begin(&mut self.output);
-        let mut reader = Reader::new(&self.input[..length]);
+        let mut reader = XdrReader::new(&self.input[..length]);
         let header = CallHeader::read(&mut reader).map_err(io::Error::other)?;
         if !header.credential.is_some_and(|credential| credential.says(&service.token)) {
             return Err(io::ErrorKind::PermissionDenied.into());
@@ -141,7 +141,7 @@ impl<'a> Session<'a> {
 
 /// Performs calls and writes their results.
 struct Done<'a> {
-    service: &'a Service,
+    service: &'a NfsService,
     account: &'a mut ClientAccount,
 }
 
@@ -314,7 +314,7 @@ impl Done<'_> {
 
     fn made(
         &self,
-        name: &Entry<'_>,
+        name: &NameInDirectory<'_>,
         make: impl FnOnce(&Volume, u64, &[u8]) -> Result<Stat, Fault>,
         to: &mut Writer<'_>,
     ) -> Result<(), Status> {
@@ -328,7 +328,7 @@ impl Done<'_> {
 
     fn removed(
         &self,
-        name: &Entry<'_>,
+        name: &NameInDirectory<'_>,
         remove: impl FnOnce(&Volume, u64, &[u8]) -> Result<(), Fault>,
         to: &mut Writer<'_>,
     ) -> Result<(), Status> {

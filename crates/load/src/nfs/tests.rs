@@ -25,7 +25,7 @@ const TIMEOUT: Span = Span::from_seconds(5);
 const ROOM: u64 = 8 << 20;
 
 struct Service {
-    server: Server,
+    server: NfsServer,
     directory: tempfile::TempDir,
 }
 
@@ -38,7 +38,7 @@ fn serve(service: Span, callers: &Callers) -> Service {
         room: Bytes::new(ROOM),
         service,
     };
-    Service { server: Server::start(&settings, callers).expect("a server"), directory }
+    Service { server: NfsServer::start(&settings, callers).expect("a server"), directory }
 }
 
 fn server() -> Service {
@@ -46,8 +46,8 @@ fn server() -> Service {
 }
 
 impl Service {
-    fn client(&self, number: u32) -> Client {
-        Client::connect(self.server.address(), &TOKEN, number, TIMEOUT).expect("connected")
+    fn client(&self, number: u32) -> NfsClient {
+        NfsClient::connect(self.server.address(), &TOKEN, number, TIMEOUT).expect("connected")
     }
 }
 
@@ -177,8 +177,8 @@ fn who_does_not_say_the_token_gets_no_word_of_the_files() {
     let list = Arc::clone(&told);
     let callers = Callers::only(Peers::ANY, move |_, why| list.lock().expect("no panic").push(why));
     let service = serve(Span::ZERO, &callers);
-    let error =
-        Client::connect(service.server.address(), &[1; 16], 0, TIMEOUT).expect_err("another token");
+    let error = NfsClient::connect(service.server.address(), &[1; 16], 0, TIMEOUT)
+        .expect_err("another token");
     assert!(matches!(error, NfsError::SentAway { .. }), "{error}");
     for said in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0x80, 0, 0, 4, 0, 0, 0, 0], &[0xff; 64], &[0; 4]]
     {
@@ -204,7 +204,7 @@ fn who_does_not_say_the_token_gets_no_word_of_the_files() {
 fn a_caller_that_is_no_peer_hears_nothing_of_the_files() {
     let nobody = Peers::within(vec![Cidr::host(Ipv4Addr::new(192, 0, 2, 1).into())]);
     let service = serve(Span::ZERO, &Callers::only(nobody, |_, _| ()));
-    assert!(Client::connect(service.server.address(), &TOKEN, 0, TIMEOUT).is_err());
+    assert!(NfsClient::connect(service.server.address(), &TOKEN, 0, TIMEOUT).is_err());
 }
 
 #[test]
@@ -227,14 +227,14 @@ fn strangers_who_hold_every_place_keep_no_client_out() {
 #[test]
 fn places_for_clients_are_counted_and_come_back() {
     let service = server();
-    let mut clients: Vec<Client> =
+    let mut clients: Vec<NfsClient> =
         (0..MOST_CLIENTS as u32).map(|number| service.client(number)).collect();
-    let refused = Client::connect(service.server.address(), &TOKEN, 0, TIMEOUT);
+    let refused = NfsClient::connect(service.server.address(), &TOKEN, 0, TIMEOUT);
     assert!(matches!(refused, Err(NfsError::SentAway { .. })), "{refused:?}");
     clients.truncate(1);
     let again = (0..50).find_map(|_| {
         thread::sleep(Duration::from_millis(20));
-        Client::connect(service.server.address(), &TOKEN, 0, TIMEOUT).ok()
+        NfsClient::connect(service.server.address(), &TOKEN, 0, TIMEOUT).ok()
     });
     assert!(again.is_some(), "the places did not come back");
 }
@@ -295,7 +295,7 @@ fn taken(call: &[u8], body: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_server_that_is_none_is_named_in_time() {
-    let connect = |address| Client::connect(address, &TOKEN, 0, Span::from_milliseconds(300));
+    let connect = |address| NfsClient::connect(address, &TOKEN, 0, Span::from_milliseconds(300));
     let silent = connect(false_server(|_, _| Vec::new())).expect_err("silent").to_string();
     assert!(silent.contains("was not answered within"), "{silent}");
     let mad: [Answer; 4] = [
@@ -334,7 +334,7 @@ fn false_answers_are_refused() {
                     if number == 0 { taken(call, &[]) } else { answer(number, call) }
                 },
             );
-        let mut client = Client::connect(address, &TOKEN, 0, TIMEOUT).expect("connected");
+        let mut client = NfsClient::connect(address, &TOKEN, 0, TIMEOUT).expect("connected");
         let root = client.root();
         let read = client.read_file(&root, 1000, &mut |_, _| Ok(()), transfer);
         assert!(
@@ -352,7 +352,8 @@ fn a_server_that_began_anew_has_lost_what_was_not_committed() {
         1 => taken(call, &[&[0; 12][..], &[0, 0, 0, 4], &[0; 4], &[1; 8]].concat()),
         _ => taken(call, &[&[0; 12][..], &[2; 8]].concat()),
     };
-    let mut client = Client::connect(false_server(answer), &TOKEN, 0, TIMEOUT).expect("connected");
+    let mut client =
+        NfsClient::connect(false_server(answer), &TOKEN, 0, TIMEOUT).expect("connected");
     let root = client.root();
     let transfer = Transfer { block: 8192, window: 4, stability: Stability::Unstable };
     let written = client.write_file(&root, &mut &b"four"[..], transfer).expect("written");

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use super::answer::{Piece, Written};
 use super::protocol::{Call, Handle, MOST_DATA, Stability};
-use super::{Client, NfsError};
+use super::{NfsClient, NfsError};
 
 /// The options for reading or writing a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +46,10 @@ struct Outstanding {
     length: usize,
 }
 
-impl Client {
+impl NfsClient {
     /// Writes all that `source` has to the beginning of `file`, `transfer.window` calls on their
     /// way at a time. Returns when the last WRITE is answered: by [`Stability::FileSync`] all is on
-    /// the server's device then, by [`Stability::Unstable`] when [`Client::commit_written`] has
+    /// the server's device then, by [`Stability::Unstable`] when [`NfsClient::commit_written`] has
     /// returned. The file keeps what it has beyond: create it before, which empties it.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Client {
         Ok(written)
     }
 
-    /// COMMIT of what [`Client::write_file`] has written.
+    /// COMMIT of what [`NfsClient::write_file`] has written.
     ///
     /// # Errors
     /// As of every call, and [`NfsError::BeganAnew`] where the server was started again in between:

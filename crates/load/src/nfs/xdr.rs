@@ -10,11 +10,11 @@ pub(super) struct Garbled;
 
 /// Reads from the front of a message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct XdrReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> XdrReader<'a> {
     pub(super) const fn new(octets: &'a [u8]) -> Self {
         Self { rest: octets }
     }
@@ -159,14 +159,14 @@ mod tests {
     #[test]
     fn no_length_is_believed() {
         let claimed = [0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4];
-        assert_eq!(Reader::new(&claimed).opaque(usize::MAX), Err(Garbled));
-        assert_eq!(Reader::new(b"\0\0\0\x05abcde\0\0\0").opaque(4), Err(Garbled));
+        assert_eq!(XdrReader::new(&claimed).opaque(usize::MAX), Err(Garbled));
+        assert_eq!(XdrReader::new(b"\0\0\0\x05abcde\0\0\0").opaque(4), Err(Garbled));
         assert_eq!(
-            Reader::new(b"\0\0\0\x05abcde\0\0").opaque(5),
+            XdrReader::new(b"\0\0\0\x05abcde\0\0").opaque(5),
             Err(Garbled),
             "without its padding"
         );
-        assert_eq!(Reader::new(&[0, 0, 0, 2]).flag(), Err(Garbled));
+        assert_eq!(XdrReader::new(&[0, 0, 0, 2]).flag(), Err(Garbled));
     }
 
     proptest! {
@@ -184,7 +184,7 @@ mod tests {
             };
             prop_assert_eq!(writer.piece_of(64, fill), Ok(octets.len()));
             prop_assert_eq!(out.len() % 4, 0);
-            let mut reader = Reader::new(&out);
+            let mut reader = XdrReader::new(&out);
             prop_assert_eq!(reader.number(), Ok(number));
             prop_assert_eq!(reader.opaque(40), Ok(&octets[..]));
             prop_assert_eq!(reader.flag(), Ok(flag));

@@ -21,19 +21,19 @@ use x11rb::protocol::xproto::{ConnectionExt as _, Drawable, GetInputFocusReply, 
 
 use super::canvas::Canvas;
 use super::failed;
-use super::line::{Connection, Line};
+use super::line::{DisplaySocket, X11Connection};
 use super::meeting::Meeting;
 use crate::account::now;
 
 /// Rows of the bitmap in one request: 1400 octets, so that they fit a segment with their header.
 const ROWS: u16 = 14;
 
-type Answer<'c, 'l> =
-    Cookie<'c, x11rb::rust_connection::RustConnection<Line<'l>>, GetInputFocusReply>;
+type FocusCookie<'c, 'l> =
+    Cookie<'c, x11rb::rust_connection::RustConnection<DisplaySocket<'l>>, GetInputFocusReply>;
 
 /// Draws pictures until the order's time has passed.
 pub(super) fn draw(
-    connection: &Connection<'_>,
+    connection: &X11Connection<'_>,
     drawing: &Drawing,
     limit: &Limit<'_>,
 ) -> io::Result<Drawn> {
@@ -75,7 +75,7 @@ fn order(meeting: &Meeting<'_, '_>, number: u32) -> io::Result<Span> {
 }
 
 struct Application<'c, 'l> {
-    connection: &'c Connection<'l>,
+    connection: &'c X11Connection<'l>,
     drawing: &'c Drawing,
     items: Vec<Item>,
     bits: Vec<u8>,
@@ -86,7 +86,7 @@ struct Application<'c, 'l> {
 
 impl<'c, 'l> Application<'c, 'l> {
     fn new(
-        connection: &'c Connection<'l>,
+        connection: &'c X11Connection<'l>,
         drawing: &'c Drawing,
         window: Drawable,
     ) -> io::Result<Self> {
@@ -139,7 +139,7 @@ impl<'c, 'l> Application<'c, 'l> {
 
     /// Each item with an answer, so many on their way.
     fn answered(&self, window: usize, drawn: &mut Drawn) -> io::Result<()> {
-        let mut waiting: VecDeque<Answer<'c, 'l>> = VecDeque::with_capacity(window);
+        let mut waiting: VecDeque<FocusCookie<'c, 'l>> = VecDeque::with_capacity(window);
         for item in &self.items {
             if waiting.len() == window
                 && let Some(answer) = waiting.pop_front()
@@ -208,13 +208,13 @@ impl<'c, 'l> Application<'c, 'l> {
 }
 
 /// Waits until the server has done everything so far.
-fn answered(connection: &Connection<'_>) -> io::Result<()> {
+fn answered(connection: &X11Connection<'_>) -> io::Result<()> {
     let asked = connection.get_input_focus().map_err(failed)?;
     asked.reply().map(drop).map_err(failed)
 }
 
 /// A black pixmap of the picture's size.
-fn pixmap<'c, 'l>(connection: &'c Connection<'l>, has_text: bool) -> io::Result<Canvas<'c, 'l>> {
+fn pixmap<'c, 'l>(connection: &'c X11Connection<'l>, has_text: bool) -> io::Result<Canvas<'c, 'l>> {
     let screen = &connection.setup().roots[0];
     let pixmap = connection.generate_id().map_err(failed)?;
     let made = connection.create_pixmap(screen.root_depth, pixmap, screen.root, WIDTH, HEIGHT);
@@ -223,7 +223,7 @@ fn pixmap<'c, 'l>(connection: &'c Connection<'l>, has_text: bool) -> io::Result<
     Canvas::new(connection, pixmap, has_text)
 }
 
-fn blacken(connection: &Connection<'_>, drawable: Drawable) -> io::Result<()> {
+fn blacken(connection: &X11Connection<'_>, drawable: Drawable) -> io::Result<()> {
     use x11rb::protocol::xproto::CreateGCAux;
     let black = connection.setup().roots[0].black_pixel;
     let context = connection.generate_id().map_err(failed)?;

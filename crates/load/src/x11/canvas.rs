@@ -11,14 +11,14 @@ use x11rb::protocol::xproto::{
 
 use super::failed;
 use super::glyphs::Glyphs;
-use super::line::Connection;
+use super::line::X11Connection;
 
 /// Pixels of a side of a stipple: all patterns repeat after four.
 const TILE: u16 = 8;
 
 /// A drawable, and what is needed to draw items on it.
 pub(super) struct Canvas<'c, 'l> {
-    connection: &'c Connection<'l>,
+    connection: &'c X11Connection<'l>,
     pub(super) drawable: Drawable,
     /// For each stipple; lines and pixels are drawn by the first.
     contexts: Vec<Gcontext>,
@@ -27,7 +27,7 @@ pub(super) struct Canvas<'c, 'l> {
 
 impl<'c, 'l> Canvas<'c, 'l> {
     pub(super) fn new(
-        connection: &'c Connection<'l>,
+        connection: &'c X11Connection<'l>,
         drawable: Drawable,
         has_text: bool,
     ) -> io::Result<Self> {
@@ -116,7 +116,7 @@ fn text(item: &Item) -> Option<(Point, &[u8])> {
 
 /// White, in the pattern of the stipple, which belongs to the drawable as it does to the picture.
 fn context(
-    connection: &Connection<'_>,
+    connection: &X11Connection<'_>,
     drawable: Drawable,
     stipple: Stipple,
 ) -> io::Result<Gcontext> {
@@ -136,7 +136,7 @@ fn context(
 }
 
 /// What the rasteriser draws of a stipple, as a pixmap.
-fn pattern(connection: &Connection<'_>, stipple: Stipple) -> io::Result<Drawable> {
+fn pattern(connection: &X11Connection<'_>, stipple: Stipple) -> io::Result<Drawable> {
     let item = Item::Rectangle { corner: Point::default(), width: TILE, height: TILE, stipple };
     let tile = connection.generate_id().map_err(failed)?;
     let root = connection.setup().roots[0].root;
@@ -158,7 +158,7 @@ pub(super) fn corner(item: Item, rows: usize) -> io::Result<Vec<u8>> {
 }
 
 fn put(
-    connection: &Connection<'_>,
+    connection: &X11Connection<'_>,
     drawable: Drawable,
     context: Gcontext,
     (width, height): (u16, u16),
@@ -173,7 +173,7 @@ fn put(
 
 /// Rows of so many octets, the left pixel in the highest bit, as the server has them: each padded, and
 /// its bits in the server's order, which is that of its octets on all machines of today.
-pub(super) fn as_server_has(connection: &Connection<'_>, rows: &[u8], row: usize) -> Vec<u8> {
+pub(super) fn as_server_has(connection: &X11Connection<'_>, rows: &[u8], row: usize) -> Vec<u8> {
     let setup = connection.setup();
     let padded = row.next_multiple_of(usize::from(setup.bitmap_format_scanline_pad) / 8);
     let in_order = |octet: &u8| match setup.bitmap_format_bit_order {

@@ -13,7 +13,7 @@ use x11rb::protocol::xproto::Drawable;
 
 use super::canvas::{as_server_has, corner};
 use super::failed;
-use super::line::Connection;
+use super::line::X11Connection;
 
 const WIDTH: i16 = 8;
 const HEIGHT: u16 = 16;
@@ -27,7 +27,7 @@ const MOST: usize = 64_000;
 
 /// The glyphs, their colour, and where they are drawn.
 pub(super) struct Glyphs<'c, 'l> {
-    connection: &'c Connection<'l>,
+    connection: &'c X11Connection<'l>,
     set: Glyphset,
     white: Picture,
     onto: Picture,
@@ -35,7 +35,7 @@ pub(super) struct Glyphs<'c, 'l> {
 
 impl<'c, 'l> Glyphs<'c, 'l> {
     /// Brings all printable characters.
-    pub(super) fn new(connection: &'c Connection<'l>, drawable: Drawable) -> io::Result<Self> {
+    pub(super) fn new(connection: &'c X11Connection<'l>, drawable: Drawable) -> io::Result<Self> {
         connection.render_query_version(0, 11).map_err(failed)?.reply().map_err(failed)?;
         let formats =
             connection.render_query_pict_formats().map_err(failed)?.reply().map_err(failed)?;
@@ -104,7 +104,10 @@ impl<'c, 'l> Glyphs<'c, 'l> {
 }
 
 /// Formats of one bit, and of the screen.
-fn chosen(formats: &QueryPictFormatsReply, connection: &Connection<'_>) -> Option<[Pictformat; 2]> {
+fn chosen(
+    formats: &QueryPictFormatsReply,
+    connection: &X11Connection<'_>,
+) -> Option<[Pictformat; 2]> {
     let root = connection.setup().roots[0].root_visual;
     let bits = formats.formats.iter().find(|one| one.depth == 1 && one.direct.alpha_mask == 1)?;
     let mut visuals = formats.screens.first()?.depths.iter().flat_map(|depth| depth.visuals.iter());

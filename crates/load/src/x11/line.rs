@@ -26,24 +26,25 @@ const CONNECT: Duration = Duration::from_secs(10);
 const TICK_MILLISECONDS: u8 = 100;
 
 /// A client's connection.
-pub(super) type Connection<'a> = RustConnection<Line<'a>>;
+pub(super) type X11Connection<'a> = RustConnection<DisplaySocket<'a>>;
 
 /// Connects, and shows the cookie.
 pub(super) fn connect<'a>(
     to: SocketAddr,
     token: &Token,
     limit: &'a Limit<'a>,
-) -> Result<Connection<'a>> {
+) -> Result<X11Connection<'a>> {
     let socket = TcpStream::connect_timeout(&to, CONNECT)?;
     socket.set_nodelay(true)?;
     socket.set_nonblocking(true)?;
-    let line = Line { socket, to, limit, sent: AtomicU64::new(0), packets: Mutex::default() };
+    let line =
+        DisplaySocket { socket, to, limit, sent: AtomicU64::new(0), packets: Mutex::default() };
     let name = COOKIE.as_bytes().to_vec();
     RustConnection::connect_to_stream_with_auth_info(line, 0, name, token.to_vec()).map_err(failed)
 }
 
 /// A socket.
-pub(super) struct Line<'a> {
+pub(super) struct DisplaySocket<'a> {
     socket: TcpStream,
     to: SocketAddr,
     limit: &'a Limit<'a>,
@@ -51,7 +52,7 @@ pub(super) struct Line<'a> {
     packets: Mutex<Packets>,
 }
 
-impl Line<'_> {
+impl DisplaySocket<'_> {
     /// Octets sent so far.
     pub(super) fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
@@ -62,7 +63,7 @@ impl Line<'_> {
     }
 }
 
-impl Stream for Line<'_> {
+impl Stream for DisplaySocket<'_> {
     fn poll(&self, mode: PollMode) -> Result<()> {
         let readable = if mode.readable() { PollFlags::POLLIN } else { PollFlags::empty() };
         let writable = if mode.writable() { PollFlags::POLLOUT } else { PollFlags::empty() };

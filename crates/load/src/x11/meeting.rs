@@ -17,11 +17,11 @@ use x11rb::protocol::xproto::{
 use x11rb::wrapper::ConnectionExt as _;
 
 use super::failed;
-use super::line::Connection;
+use super::line::X11Connection;
 
 /// One side's view of the two properties.
 pub(super) struct Meeting<'c, 'l> {
-    connection: &'c Connection<'l>,
+    connection: &'c X11Connection<'l>,
     root: Window,
     said: Atom,
     heard: Atom,
@@ -29,7 +29,7 @@ pub(super) struct Meeting<'c, 'l> {
 
 impl<'c, 'l> Meeting<'c, 'l> {
     /// The application's side.
-    pub(super) fn of_application(connection: &'c Connection<'l>) -> io::Result<Self> {
+    pub(super) fn of_application(connection: &'c X11Connection<'l>) -> io::Result<Self> {
         let root = connection.setup().roots[0].root;
         let own = connection.generate_id().map_err(failed)?;
         let (class, looks) = (WindowClass::INPUT_ONLY, CreateWindowAux::new());
@@ -39,13 +39,13 @@ impl<'c, 'l> Meeting<'c, 'l> {
     }
 
     /// The display's side.
-    pub(super) fn of_display(connection: &'c Connection<'l>) -> io::Result<Self> {
+    pub(super) fn of_display(connection: &'c X11Connection<'l>) -> io::Result<Self> {
         let events = EventMask::PROPERTY_CHANGE | EventMask::SUBSTRUCTURE_NOTIFY;
         Self::new(connection, b"BTU_WINDOW", b"BTU_ORDER", events)
     }
 
     fn new(
-        connection: &'c Connection<'l>,
+        connection: &'c X11Connection<'l>,
         said: &[u8],
         heard: &[u8],
         events: EventMask,

@@ -10,14 +10,14 @@ use x11rb::protocol::xproto::{
 };
 
 use super::failed;
-use super::line::Connection;
+use super::line::X11Connection;
 use super::meeting::Meeting;
 
 /// Octets of a pixel in an image of 24 planes.
 const PIXEL: usize = 4;
 
 /// Shows pictures until the application ends the run.
-pub(super) fn show(connection: &Connection<'_>, drawing: &Drawing) -> io::Result<Displayed> {
+pub(super) fn show(connection: &X11Connection<'_>, drawing: &Drawing) -> io::Result<Displayed> {
     let meeting = Meeting::of_display(connection)?;
     let window = window(connection)?;
     let expected = drawing.workload.picture().digest();
@@ -44,7 +44,7 @@ pub(super) fn show(connection: &Connection<'_>, drawing: &Drawing) -> io::Result
 }
 
 /// A black window; nothing covers it.
-fn window(connection: &Connection<'_>) -> io::Result<Window> {
+fn window(connection: &X11Connection<'_>) -> io::Result<Window> {
     let screen = &connection.setup().roots[0];
     let window = connection.generate_id().map_err(failed)?;
     let looks = CreateWindowAux::new().background_pixel(screen.black_pixel).override_redirect(1);
@@ -58,7 +58,7 @@ fn window(connection: &Connection<'_>) -> io::Result<Window> {
 }
 
 /// Of what the window shows: every pixel that is not black.
-fn digest(connection: &Connection<'_>, window: Window) -> io::Result<String> {
+fn digest(connection: &X11Connection<'_>, window: Window) -> io::Result<String> {
     let all = u32::MAX;
     let asked = connection.get_image(ImageFormat::Z_PIXMAP, window, 0, 0, WIDTH, HEIGHT, all);
     let image = asked.map_err(failed)?.reply().map_err(failed)?.data;

@@ -11,7 +11,7 @@ const MOST_FIELDS: usize = 64;
 
 /// Bytes of a connection: those of a head, and what came with them.
 #[derive(Debug, Default)]
-pub(super) struct Head {
+pub(super) struct HeadBytes {
     bytes: Vec<u8>,
     /// The end of the head.
     end: usize,
@@ -28,7 +28,7 @@ pub(super) enum Parsed<T> {
     Wrong(&'static str),
 }
 
-impl Head {
+impl HeadBytes {
     /// Reads the next head: what is left of the one before comes first.
     pub(super) fn read<T>(
         &mut self,
@@ -74,7 +74,7 @@ impl Head {
 
 /// The head of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct RequestHead {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) authorization: Option<String>,
@@ -86,13 +86,13 @@ pub(super) struct Call {
 
 /// The head of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct ResponseHead {
     pub(super) status: u16,
     /// The length of the content, if it is given.
     pub(super) length: Option<u64>,
 }
 
-impl Answer {
+impl ResponseHead {
     pub(super) const fn is_success(self) -> bool {
         self.status / 100 == 2
     }
@@ -116,7 +116,7 @@ impl Answer {
     }
 }
 
-impl Call {
+impl RequestHead {
     pub(super) fn parse(bytes: &[u8]) -> Parsed<Self> {
         let mut room = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut call = httparse::Request::new(&mut room);
@@ -169,7 +169,7 @@ fn length(fields: &[httparse::Header<'_>]) -> Result<Option<u64>, &'static str> 
 
 /// For fuzzers: any bytes as the head of a request, and of an answer.
 pub fn fuzz_head(bytes: &[u8]) {
-    std::hint::black_box((Call::parse(bytes), Answer::parse(bytes)));
+    std::hint::black_box((RequestHead::parse(bytes), ResponseHead::parse(bytes)));
 }
 
 #[cfg(test)]
@@ -182,7 +182,7 @@ mod tests {
     fn a_request_of_curl() {
         let said = "PUT /copy HTTP/1.1\r\nHost: h:1\r\nUser-Agent: curl/8\r\nauthorization: Bearer 00ff\r\n\
                     Content-Length: 12\r\nExpect: 100-continue\r\n\r\nbeginning";
-        let Parsed::Whole(call, end) = Call::parse(said.as_bytes()) else { panic!("whole") };
+        let Parsed::Whole(call, end) = RequestHead::parse(said.as_bytes()) else { panic!("whole") };
         assert_eq!(
             (call.method.as_str(), call.path.as_str(), call.length, call.waits),
             ("PUT", "/copy", Some(12), true)
@@ -190,16 +190,17 @@ mod tests {
         assert_eq!(call.authorization.as_deref(), Some("Bearer 00ff"));
         assert_eq!(&said[end..], "beginning");
         for shorter in 0..end {
-            assert_eq!(Call::parse(&said.as_bytes()[..shorter]), Parsed::Part, "{shorter}");
+            assert_eq!(RequestHead::parse(&said.as_bytes()[..shorter]), Parsed::Part, "{shorter}");
         }
     }
 
     #[test]
     fn lengths_mean_one_thing_or_nothing() {
-        let answer =
-            |fields: &str| Answer::parse(format!("HTTP/1.0 200 OK\r\n{fields}\r\n").as_bytes());
+        let answer = |fields: &str| {
+            ResponseHead::parse(format!("HTTP/1.0 200 OK\r\n{fields}\r\n").as_bytes())
+        };
         let whole = |length| match length {
-            Parsed::Whole(Answer { status: 200, length }, _) => length,
+            Parsed::Whole(ResponseHead { status: 200, length }, _) => length,
             other => panic!("{other:?}"),
         };
         assert_eq!(whole(answer("")), None);
@@ -212,7 +213,7 @@ mod tests {
         }
         assert!(matches!(answer("Content-Length: 1\r\nContent-Length: 1\r\n"), Parsed::Wrong(_)));
         assert!(matches!(answer("Transfer-Encoding: chunked\r\n"), Parsed::Wrong(_)));
-        assert!(matches!(Answer::parse(b"SSH-2.0-x\r\n"), Parsed::Wrong(_)));
+        assert!(matches!(ResponseHead::parse(b"SSH-2.0-x\r\n"), Parsed::Wrong(_)));
     }
 
     proptest! {
@@ -220,7 +221,7 @@ mod tests {
         fn a_head_ends_within_what_was_said(bytes in prop::collection::vec(any::<u8>(), 0..200), length in 0..80usize) {
             let whole = [&b"PUT /copy HTTP/1.1\r\nContent-Length: 3\r\n\r\n"[..], &bytes].concat();
             let said = &whole[..length.min(whole.len())];
-            if let Parsed::Whole(_, end) = Call::parse(said) {
+            if let Parsed::Whole(_, end) = RequestHead::parse(said) {
                 prop_assert!(end <= said.len());
             }
         }

@@ -8,8 +8,8 @@ use btu_suite::copy::{Direction, Program};
 use btu_traffic::{Flow, Limit};
 use btu_units::{Span, Time};
 
-use super::ends::Client;
-use super::process::{Ended, Process};
+use super::ends::CopyCommand;
+use super::process::{Ended, RunningProgram};
 use super::{NAME, openssh, rsync, vsftpd};
 use crate::LoadError;
 use crate::account::now;
@@ -83,12 +83,12 @@ fn run(
     limit: &Limit<'_>,
 ) -> Result<(Time, Ended), LoadError> {
     let Call { program, to, token } = call;
-    let Client { program, mut command, let_in, held } = match program {
+    let CopyCommand { program, mut command, let_in, held } = match program {
         Program::Rsync => rsync::client(to, token, direction, &file.path())?,
         _ => openssh::client(program, to, token, direction, &file.path())?,
     };
     command.stdin(Stdio::null()).stdout(Stdio::null());
-    let process = Process::start(program, command, let_in)?;
+    let process = RunningProgram::start(program, command, let_in)?;
     let may_go_on = || Ok(limit.check(now()?, "copy by the system's program", to)?);
     let copy = (direction == Direction::Get).then_some(file);
     let ended = process.finish(copy, may_go_on)?;

@@ -13,9 +13,9 @@ use crate::LoadError;
 /// A text in memory that other programs of this user can read as a file, as long as this process
 /// has it.
 #[derive(Debug)]
-pub(super) struct Held(File);
+pub(super) struct MemoryFile(File);
 
-impl Held {
+impl MemoryFile {
     pub(super) fn new(text: impl AsRef<[u8]>) -> Result<Self, LoadError> {
         let failed = |operation| move |source| LoadError::Memory { operation, source };
         let made = memfd_create("btu-copy", MFdFlags::MFD_CLOEXEC).map_err(std::io::Error::from);

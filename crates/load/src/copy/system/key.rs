@@ -83,7 +83,7 @@ fn string(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::held::Held;
+    use super::super::held::MemoryFile;
     use super::*;
 
     /// Sizes and beginning are those of what ssh-keygen writes, and ssh-keygen reads it.
@@ -98,7 +98,7 @@ mod tests {
         );
         assert_ne!(key.public, Key::of(&[7; 16], "user").expect("a key").public);
         assert_ne!(key.public, Key::of(&[8; 16], "host").expect("a key").public);
-        let held = Held::new(key.private_text()).expect("held");
+        let held = MemoryFile::new(key.private_text()).expect("held");
         let told =
             std::process::Command::new("ssh-keygen").arg("-y").arg("-f").arg(held.path()).output();
         // Where there is one, the real program reads it.

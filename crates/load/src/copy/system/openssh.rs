@@ -7,9 +7,9 @@ use std::path::Path;
 use btu_suite::activity::Token;
 use btu_suite::copy::{Direction, Program};
 
-use super::ends::Client;
-use super::ends::Service;
-use super::held::Held;
+use super::ends::CopyCommand;
+use super::ends::ServingProgram;
+use super::held::MemoryFile;
 use super::key::Key;
 use super::log::LetIn;
 use super::{NAME, account, ending_with_us, find};
@@ -52,7 +52,7 @@ pub(super) fn client(
     token: &Token,
     direction: Direction,
     path: &Path,
-) -> Result<Client, LoadError> {
+) -> Result<CopyCommand, LoadError> {
     let Known { identity, known } = Known::of(token)?;
     let options = options(&identity, &known);
     let user = account()?.name;
@@ -65,7 +65,7 @@ pub(super) fn client(
     command.args(["-F", "none", "-P", &to.port().to_string()]);
     let mut held = vec![identity, known];
     if program == Program::Sftp {
-        let batch = Held::new(match direction {
+        let batch = MemoryFile::new(match direction {
             Direction::Put => format!("put {} {NAME}\n", path.display()),
             Direction::Get => format!("get {NAME} {}\n", path.display()),
         })?;
@@ -78,12 +78,12 @@ pub(super) fn client(
         (_, Direction::Put) => command.arg(path).arg(format!("{host}:{NAME}")),
         (_, Direction::Get) => command.arg(format!("{host}:{NAME}")).arg(path),
     };
-    Ok(Client { program: name, command, let_in: AUTHENTICATED, held })
+    Ok(CopyCommand { program: name, command, let_in: AUTHENTICATED, held })
 }
 
 /// The command that has a terminal at the other end. Its keystrokes are sent when they come, which
 /// OpenSSH does by itself up to version 9.4.
-pub(super) fn terminal_client(to: SocketAddr, token: &Token) -> Result<Client, LoadError> {
+pub(super) fn terminal_client(to: SocketAddr, token: &Token) -> Result<CopyCommand, LoadError> {
     let Known { identity, known } = Known::of(token)?;
     let mut command = ending_with_us("ssh")?;
     command.args(["-F", "none", "-tt", "-e", "none", "-p", &to.port().to_string()]);
@@ -93,7 +93,7 @@ pub(super) fn terminal_client(to: SocketAddr, token: &Token) -> Result<Client, L
     let options = options.iter().map(String::as_str).chain(terminal);
     command.args(options.flat_map(|option| ["-o", option]));
     command.args(["-l", &account()?.name, &to.ip().to_string()]);
-    Ok(Client { program: "ssh", command, let_in: AUTHENTICATED, held: vec![identity, known] })
+    Ok(CopyCommand { program: "ssh", command, let_in: AUTHENTICATED, held: vec![identity, known] })
 }
 
 /// How the client reports that it was let in.
@@ -101,20 +101,21 @@ const AUTHENTICATED: LetIn = |line| line.starts_with("Authenticated to");
 
 /// The client's key, and the host's as the client knows it.
 struct Known {
-    identity: Held,
-    known: Held,
+    identity: MemoryFile,
+    known: MemoryFile,
 }
 
 impl Known {
     fn of(token: &Token) -> Result<Self, LoadError> {
-        let identity = Held::new(Key::of(token, "user")?.private_text())?;
-        let known = Held::new(format!("{ALIAS} {}\n", Key::of(token, "host")?.public_line()))?;
+        let identity = MemoryFile::new(Key::of(token, "user")?.private_text())?;
+        let known =
+            MemoryFile::new(format!("{ALIAS} {}\n", Key::of(token, "host")?.public_line()))?;
         Ok(Self { identity, known })
     }
 }
 
 /// The options of the client.
-fn options(identity: &Held, known: &Held) -> [String; 11] {
+fn options(identity: &MemoryFile, known: &MemoryFile) -> [String; 11] {
     let option = |name: &str, value: &Path| format!("{name}={}", value.display());
     [
         "BatchMode=yes".to_owned(),
@@ -133,21 +134,21 @@ fn options(identity: &Held, known: &Held) -> [String; 11] {
 
 /// An sshd for connections on its standard input. One that is not the superuser's needs neither a
 /// directory nor an account for itself.
-pub(super) fn service(token: &Token) -> Result<Service, LoadError> {
+pub(super) fn service(token: &Token) -> Result<ServingProgram, LoadError> {
     serving(token, SERVE)
 }
 
 /// The same with a terminal in raw mode instead of files.
-pub(super) fn terminal_service(token: &Token) -> Result<Service, LoadError> {
+pub(super) fn terminal_service(token: &Token) -> Result<ServingProgram, LoadError> {
     serving(token, SERVE_TERMINAL)
 }
 
-fn serving(token: &Token, serve: &str) -> Result<Service, LoadError> {
-    let host = Held::new(Key::of(token, "host")?.private_text())?;
-    let user = Held::new(format!("{}\n", Key::of(token, "user")?.public_line()))?;
+fn serving(token: &Token, serve: &str) -> Result<ServingProgram, LoadError> {
+    let host = MemoryFile::new(Key::of(token, "host")?.private_text())?;
+    let user = MemoryFile::new(format!("{}\n", Key::of(token, "user")?.public_line()))?;
     let mut words = vec![find("sh")?.into(), "-c".into(), serve.into(), "sh".into()];
     words.extend([find("sshd")?.into(), "-i".into(), "-e".into(), "-f".into(), "/dev/null".into()]);
     words.extend(OPTIONS.iter().flat_map(|option| ["-o".into(), option.into()]));
     let let_in = |line: &str| line.starts_with("Accepted publickey");
-    Ok(Service { program: "sshd", words, let_in, held: Some([host, user]) })
+    Ok(ServingProgram { program: "sshd", words, let_in, held: Some([host, user]) })
 }

@@ -17,7 +17,7 @@ use crate::copy::store::Stored;
 use crate::copy::{Moved, TICK};
 
 /// A program that runs, or has run.
-pub(super) struct Process {
+pub(super) struct RunningProgram {
     program: &'static str,
     child: Child,
     log: Log,
@@ -32,7 +32,7 @@ pub(super) struct Ended {
     pub(super) moved: Option<Moved>,
 }
 
-impl Process {
+impl RunningProgram {
     /// Starts it, with a pipe as its standard error.
     pub(super) fn start(
         program: &'static str,
@@ -65,7 +65,7 @@ impl Process {
         copy: Option<&Stored>,
         may_go_on: impl Fn() -> Result<(), LoadError>,
     ) -> Result<Ended, LoadError> {
-        let mut watch = Watch::default();
+        let mut watch = FileGrowth::default();
         let status = self.watched(&mut watch, copy, may_go_on)?;
         let over = now()?;
         if was_killed(status) {
@@ -87,7 +87,7 @@ impl Process {
 
     fn watched(
         &mut self,
-        watch: &mut Watch,
+        watch: &mut FileGrowth,
         copy: Option<&Stored>,
         may_go_on: impl Fn() -> Result<(), LoadError>,
     ) -> Result<ExitStatus, LoadError> {
@@ -104,7 +104,7 @@ impl Process {
     }
 }
 
-impl Process {
+impl RunningProgram {
     fn ended(&mut self) -> Result<Option<ExitStatus>, LoadError> {
         self.child.try_wait().map_err(|error| LoadError::Program {
             program: self.program,
@@ -113,7 +113,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         // One that has ended is not there any more.
         if let Ok(None) = self.child.try_wait() {
@@ -157,12 +157,12 @@ impl Ended {
 
 /// When a file that grows had its first bytes, and all of them.
 #[derive(Debug, Default)]
-struct Watch {
+struct FileGrowth {
     first: Option<Time>,
     last: Option<Time>,
 }
 
-impl Watch {
+impl FileGrowth {
     fn look(&mut self, file: &Stored) -> Result<(), LoadError> {
         if self.last.is_some() {
             return Ok(());

@@ -13,7 +13,7 @@ use btu_suite::activity::Token;
 use btu_suite::copy::Direction;
 use btu_units::hexadecimal;
 
-use super::ends::{Client, Service};
+use super::ends::{CopyCommand, ServingProgram};
 use super::{ending_with_us, find};
 use crate::LoadError;
 use crate::scratch::NAMED;
@@ -31,7 +31,7 @@ pub(super) fn client(
     token: &Token,
     direction: Direction,
     path: &Path,
-) -> Result<Client, LoadError> {
+) -> Result<CopyCommand, LoadError> {
     let mut command = ending_with_us("rsync")?;
     command.env_clear().env("RSYNC_PASSWORD", hexadecimal(token));
     command.args(["--inplace", "--stderr=all", "--debug=proto"]);
@@ -41,12 +41,12 @@ pub(super) fn client(
         Direction::Get => command.arg(there).arg(path),
     };
     let let_in = |line: &str| line.contains("Protocol versions: ");
-    Ok(Client { program: "rsync", command, let_in, held: Vec::new() })
+    Ok(CopyCommand { program: "rsync", command, let_in, held: Vec::new() })
 }
 
 /// A daemon for connections on its standard input, which serves the directory of the file at
 /// `path`.
-pub(super) fn service(token: &Token, path: &Path) -> Result<Service, LoadError> {
+pub(super) fn service(token: &Token, path: &Path) -> Result<ServingProgram, LoadError> {
     let directory = path.parent().unwrap_or(path);
     let passwords = directory.join(PASSWORDS);
     write(&passwords, &format!("{BTU}:{}\n", hexadecimal(token)))?;
@@ -60,7 +60,7 @@ pub(super) fn service(token: &Token, path: &Path) -> Result<Service, LoadError> 
     write(&settings_file, &settings)?;
     let config = format!("--config={}", settings_file.display());
     let words = vec![find("rsync")?.into(), "--daemon".into(), config.into()];
-    Ok(Service { program: "rsync", words, let_in: is_let_in, held: None })
+    Ok(ServingProgram { program: "rsync", words, let_in: is_let_in, held: None })
 }
 
 /// Whether a line of its log, after time and process, reports that a client copies to or from the

@@ -11,9 +11,9 @@ use btu_suite::peers::Callers;
 use btu_traffic::{Flow, FlowDoor, Limit};
 use btu_units::Time;
 
-use super::ends::Service;
-use super::held::Held;
-use super::process::{Ended, Process};
+use super::ends::ServingProgram;
+use super::held::MemoryFile;
+use super::process::{Ended, RunningProgram};
 use super::{account, find, openssh, rsync, sandbox, vsftpd};
 use crate::LoadError;
 use crate::account::now;
@@ -29,7 +29,7 @@ const OPEN: &str = "exec 3<\"$1\" 4<\"$2\" 5<>\"$3\" 6>&2; shift 3; exec \"$@\""
 pub(crate) struct SystemServer {
     door: FlowDoor,
     token: Token,
-    service: Service,
+    service: ServingProgram,
     file: PathBuf,
     /// Whether other hosts order it: then the program sees nothing of this host but the file.
     is_confined: bool,
@@ -125,7 +125,8 @@ impl SystemServer {
         loop {
             let flow = self.door.accept(limit)?;
             let peer = flow.peer();
-            let process = Process::start(program, self.command(&flow)?, self.service.let_in)?;
+            let process =
+                RunningProgram::start(program, self.command(&flow)?, self.service.let_in)?;
             // Else the connection would not end with the program.
             drop(flow);
             let may_go_on = || Ok(limit.check(now()?, "serve the system's program", peer)?);
@@ -150,8 +151,11 @@ impl SystemServer {
         let user = account()?;
         let (uid, gid) = (format!("--map-user={}", user.uid), format!("--map-group={}", user.gid));
         let none = || [PathBuf::from("/dev/null"), PathBuf::from("/dev/null")];
-        let texts =
-            self.service.held.as_ref().map_or_else(none, |held| held.each_ref().map(Held::path));
+        let texts = self
+            .service
+            .held
+            .as_ref()
+            .map_or_else(none, |held| held.each_ref().map(MemoryFile::path));
         let mut command = Command::new(find("sh")?);
         command.args(["-c", OPEN, "sh"]).args(texts).arg(&self.file);
         if self.is_confined {

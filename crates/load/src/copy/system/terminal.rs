@@ -23,11 +23,11 @@ use btu_units::Span;
 use nix::fcntl::OFlag;
 use nix::unistd::{Group, pipe2};
 
-use super::ends::Client;
-use super::ends::Service;
+use super::ends::CopyCommand;
+use super::ends::ServingProgram;
 use super::from_pipe::{Has, look, read_until};
-use super::held::Held;
-use super::process::Process;
+use super::held::MemoryFile;
+use super::process::RunningProgram;
 use super::{account, find, openssh};
 use crate::LoadError;
 use crate::account::now;
@@ -57,12 +57,12 @@ const LAST: Span = Span::from_seconds(5);
 pub(crate) struct TerminalDoor {
     door: FlowDoor,
     token: Token,
-    service: Service,
+    service: ServingProgram,
 }
 
 /// What a caller's terminal is connected to, while the session lasts.
-pub(crate) struct Session {
-    process: Process,
+pub(crate) struct TerminalSession {
+    process: RunningProgram,
     incoming: File,
     outgoing: File,
     /// Whether this end called.
@@ -85,14 +85,14 @@ impl TerminalDoor {
     }
 
     /// Serves callers until one was let in and sends its first octets.
-    pub(crate) fn admit(self, limit: &Limit<'_>) -> Result<Session, LoadError> {
+    pub(crate) fn admit(self, limit: &Limit<'_>) -> Result<TerminalSession, LoadError> {
         loop {
             let flow = self.door.accept(limit)?;
             let peer = flow.peer();
             let (incoming, theirs) = pair()?;
             let (theirs_too, mut outgoing) = pair()?;
             let command = self.command(&flow, [&theirs, &theirs_too])?;
-            let mut process = Process::start("sshd", command, self.service.let_in)?;
+            let mut process = RunningProgram::start("sshd", command, self.service.let_in)?;
             // Else the connection would not end with the program.
             drop(flow);
             let failed = |source| LoadError::Kernel { operation: "write to a terminal", source };
@@ -102,7 +102,7 @@ impl TerminalDoor {
                 may_go_on()?;
             }
             if look(&incoming)? == Has::Octets {
-                return Ok(Session { process, incoming, outgoing, hangs_up: false });
+                return Ok(TerminalSession { process, incoming, outgoing, hangs_up: false });
             }
             self.door.refuse(peer);
             let ended = process.finish(None, may_go_on)?;
@@ -121,7 +121,7 @@ impl TerminalDoor {
             .map_err(|source| LoadError::Kernel { operation: "duplicate a socket", source })?;
         let user = account()?;
         let tty = Group::from_name("tty").ok().flatten().map_or(TTY, |group| group.gid.as_raw());
-        let texts = self.service.held.iter().flatten().map(Held::path);
+        let texts = self.service.held.iter().flatten().map(MemoryFile::path);
         let (sh, unshare) = (find("sh")?, find("unshare")?);
         let mut command = Command::new(&sh);
         command.args(["-c", OPEN, "sh"]).args(texts).args(pipes.map(path));
@@ -141,10 +141,14 @@ fn shell(named: &std::path::Path) -> PathBuf {
 }
 
 /// Calls, and waits until the terminal is connected to the other end's display.
-pub(crate) fn call(to: SocketAddr, token: &Token, limit: &Limit<'_>) -> Result<Session, LoadError> {
-    let Client { program, mut command, let_in, held } = openssh::terminal_client(to, token)?;
+pub(crate) fn call(
+    to: SocketAddr,
+    token: &Token,
+    limit: &Limit<'_>,
+) -> Result<TerminalSession, LoadError> {
+    let CopyCommand { program, mut command, let_in, held } = openssh::terminal_client(to, token)?;
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut process = Process::start(program, command, let_in)?;
+    let mut process = RunningProgram::start(program, command, let_in)?;
     let pipes = process.pipes();
     let (mut incoming, outgoing) = pipes.ok_or_else(|| LoadError::Program {
         program,
@@ -162,7 +166,7 @@ pub(crate) fn call(to: SocketAddr, token: &Token, limit: &Limit<'_>) -> Result<S
         let ended = process.finish(None, || Ok(limit.check(now()?, "wait for ssh", to)?))?;
         return Err(LoadError::Program { program, problem: ended.explained() });
     }
-    Ok(Session { process, incoming, outgoing, hangs_up: true })
+    Ok(TerminalSession { process, incoming, outgoing, hangs_up: true })
 }
 
 /// The session is ended then.
@@ -175,7 +179,7 @@ fn silent(to: SocketAddr) -> LoadError {
     }
 }
 
-impl Session {
+impl TerminalSession {
     /// Has `work` done over the terminal, and ends the session: the end that called hangs up, and
     /// the other one waits for that.
     pub(crate) fn over<T>(

@@ -6,8 +6,8 @@
 use btu_suite::activity::Token;
 use btu_units::hexadecimal;
 
-use super::ends::Service;
-use super::held::Held;
+use super::ends::ServingProgram;
+use super::held::MemoryFile;
 use super::{account, find};
 use crate::LoadError;
 
@@ -37,11 +37,11 @@ const SETTINGS: &str = "\
     vsftpd_log_file=/proc/self/fd/6\n";
 
 /// A vsftpd for connections on its standard input.
-pub(super) fn service(token: &Token) -> Result<Service, LoadError> {
-    let settings = Held::new(format!("{SETTINGS}ftp_username={}\n", account()?.name))?;
-    let passwords = Held::new(format!("{}\n", hexadecimal(token)))?;
+pub(super) fn service(token: &Token) -> Result<ServingProgram, LoadError> {
+    let settings = MemoryFile::new(format!("{SETTINGS}ftp_username={}\n", account()?.name))?;
+    let passwords = MemoryFile::new(format!("{}\n", hexadecimal(token)))?;
     let words = vec![find("vsftpd")?.into(), "/proc/self/fd/3".into()];
     // A line of a login that failed has the user's name in it, which may be any words.
     let let_in = |line: &str| line.contains("] OK LOGIN: ") && !line.contains("] FAIL LOGIN: ");
-    Ok(Service { program: "vsftpd", words, let_in, held: Some([settings, passwords]) })
+    Ok(ServingProgram { program: "vsftpd", words, let_in, held: Some([settings, passwords]) })
 }

@@ -7,7 +7,7 @@ use btu_suite::activity::Token;
 use btu_traffic::Limit;
 
 use super::from_pipe::read_until;
-use super::process::Process;
+use super::process::RunningProgram;
 use super::xserver::cookie;
 use super::{X11PERF, ending_with_us};
 use crate::LoadError;
@@ -31,7 +31,7 @@ pub(crate) fn x11perf(
     let mut command = ending_with_us(X11PERF)?;
     command.env_clear().env("XAUTHORITY", cookie.path()).args(["-display", &display]);
     command.args(test).args(EXTENT).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut process = Process::start(X11PERF, command, |_| false)?;
+    let mut process = RunningProgram::start(X11PERF, command, |_| false)?;
     let may_go_on = || Ok(limit.check(now()?, "wait for x11perf", to)?);
     let said = match process.pipes() {
         Some((mut output, _input)) => read_until(&mut output, MOST, |_| false, may_go_on)?,

@@ -12,8 +12,8 @@ use btu_units::Span;
 
 use super::find;
 use super::from_pipe::read_until;
-use super::held::Held;
-use super::process::{Ended, Process};
+use super::held::MemoryFile;
+use super::process::{Ended, RunningProgram};
 use crate::LoadError;
 use crate::account::now;
 
@@ -61,7 +61,7 @@ const MOST_DIGITS: usize = 16;
 
 /// A server that listens.
 pub(crate) struct XServer {
-    process: Process,
+    process: RunningProgram,
     address: SocketAddr,
 }
 
@@ -87,7 +87,7 @@ impl XServer {
     /// The server that a command becomes.
     fn of(mut command: Command, address: IpAddr, within: Span) -> Result<Self, LoadError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = Process::start(XVFB, command, |_| false)?;
+        let mut process = RunningProgram::start(XVFB, command, |_| false)?;
         let said = ready(&mut process, within)?;
         let number = std::str::from_utf8(&said).ok().and_then(|said| said.trim().parse().ok());
         let port = number.and_then(|number: u16| FIRST_PORT.checked_add(number));
@@ -125,7 +125,7 @@ fn failed(problem: String) -> LoadError {
 }
 
 /// What it writes when it listens.
-fn ready(process: &mut Process, within: Span) -> Result<Vec<u8>, LoadError> {
+fn ready(process: &mut RunningProgram, within: Span) -> Result<Vec<u8>, LoadError> {
     let Some((mut output, _input)) = process.pipes() else {
         return Err(failed("its output is no pipe".to_owned()));
     };
@@ -143,11 +143,11 @@ fn ready(process: &mut Process, within: Span) -> Result<Vec<u8>, LoadError> {
 
 /// The file with the cookie, for any address (xauth(1), Xau(3)): lengths in two octets, the high one
 /// first.
-pub(super) fn cookie(token: &Token) -> Result<Held, LoadError> {
+pub(super) fn cookie(token: &Token) -> Result<MemoryFile, LoadError> {
     const ANY_ADDRESS: [u8; 2] = [0xff, 0xff];
     let field = |octets: &[u8]| [&(octets.len() as u16).to_be_bytes()[..], octets].concat();
     let fields = [&[][..], b"", COOKIE.as_bytes(), token].map(field);
-    Held::new([&ANY_ADDRESS[..], &fields.concat()].concat())
+    MemoryFile::new([&ANY_ADDRESS[..], &fields.concat()].concat())
 }
 
 #[cfg(test)]

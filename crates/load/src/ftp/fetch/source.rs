@@ -36,13 +36,13 @@ impl<T: TlsStream> Parameter for ImplFtpStream<T> {
 type DataConnection = TransferStream<<FtpStream as Parameter>::Tls>;
 
 /// A control connection, logged in.
-pub(crate) struct Session {
+pub(crate) struct FtpClientSession {
     ftp: Option<FtpStream>,
     server: SocketAddr,
     file: String,
 }
 
-impl Session {
+impl FtpClientSession {
     /// Connects, logs in, and asks for binary transfers over passive data connections.
     pub(crate) fn log_in(
         server: SocketAddr,
@@ -64,14 +64,14 @@ impl Session {
     }
 
     /// Asks for `file`, which has `expected` bytes.
-    pub(crate) fn retrieve(&mut self, file: &str, expected: u64) -> Result<Transfer, LoadError> {
+    pub(crate) fn retrieve(&mut self, file: &str, expected: u64) -> Result<FtpTransfer, LoadError> {
         let server = self.server;
         file.clone_into(&mut self.file);
         let data = self
             .ftp()?
             .retr_as_stream(file)
             .map_err(|source| ftp_error(server, &format!("retrieve `{file}`"), source))?;
-        Ok(Transfer {
+        Ok(FtpTransfer {
             data,
             server,
             file: file.to_owned(),
@@ -83,14 +83,14 @@ impl Session {
     }
 
     /// Begins to store a file.
-    pub(crate) fn store(&mut self, file: &str) -> Result<Transfer, LoadError> {
+    pub(crate) fn store(&mut self, file: &str) -> Result<FtpTransfer, LoadError> {
         let server = self.server;
         file.clone_into(&mut self.file);
         let data = self
             .ftp()?
             .put_with_stream(file)
             .map_err(|source| ftp_error(server, &format!("store `{file}`"), source))?;
-        Ok(Transfer {
+        Ok(FtpTransfer {
             data,
             server,
             file: file.to_owned(),
@@ -122,7 +122,7 @@ impl Session {
 
     /// Aborts the `unfinished` transfer and closes the session. Failures now come after the
     /// measurement, and the server sees the connections close in any case.
-    pub(crate) fn log_out(mut self, unfinished: Option<Transfer>) {
+    pub(crate) fn log_out(mut self, unfinished: Option<FtpTransfer>) {
         let Some(mut ftp) = self.ftp.take() else { return };
         if set_timeout(&ftp, GOODBYE).is_err() {
             return;
@@ -141,7 +141,7 @@ impl Session {
 
 /// A file during its transfer.
 #[derive(Debug)]
-pub(crate) struct Transfer {
+pub(crate) struct FtpTransfer {
     data: DataConnection,
     server: SocketAddr,
     file: String,
@@ -152,7 +152,7 @@ pub(crate) struct Transfer {
     silent_since: Option<Instant>,
 }
 
-impl Transfer {
+impl FtpTransfer {
     /// Reads the available data, up to the length of `bytes`; 0 when the file has ended or no data
     /// arrived for a tick.
     pub(crate) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, LoadError> {

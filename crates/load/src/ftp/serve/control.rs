@@ -26,13 +26,13 @@ impl Command {
 
 /// Both directions of the connection.
 #[derive(Debug)]
-pub(super) struct Control {
+pub(super) struct FtpControlConnection {
     reader: BufReader<OwnedReadHalf>,
     writer: OwnedWriteHalf,
     line: Vec<u8>,
 }
 
-impl Control {
+impl FtpControlConnection {
     pub(super) fn over(connection: TcpStream) -> Self {
         let (reader, writer) = connection.into_split();
         Self { reader: BufReader::new(reader), writer, line: Vec::new() }

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::super::USER;
 use super::super::virtual_files::{VirtualFiles, is_root};
-use super::control::{Command, Control};
+use super::control::{Command, FtpControlConnection};
 
 /// A connection is closed at its third wrong login.
 const WRONG_LOGINS: u32 = 3;
@@ -56,8 +56,9 @@ pub(super) async fn serve(
 ) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let local = connection.local_addr()?.ip();
-    let control = Control::over(connection);
-    let mut session = Session { control, client, local, files, port: None, offset: 0, held: None };
+    let control = FtpControlConnection::over(connection);
+    let mut session =
+        FtpServerSession { control, client, local, files, port: None, offset: 0, held: None };
     match timeout(LOGIN_TIMEOUT, session.log_in(password)).await {
         Ok(Ok(Login::Done)) => session.obey_all().await,
         Ok(Ok(Login::Left)) => Ok(()),
@@ -69,8 +70,8 @@ pub(super) async fn serve(
     }
 }
 
-struct Session {
-    control: Control,
+struct FtpServerSession {
+    control: FtpControlConnection,
     client: IpAddr,
     local: IpAddr,
     files: VirtualFiles,
@@ -82,7 +83,7 @@ struct Session {
     held: Option<Command>,
 }
 
-impl Session {
+impl FtpServerSession {
     async fn log_in(&mut self, password: &str) -> io::Result<Login> {
         self.control.reply(220, "btu: N.bin has N random bytes, for every N").await?;
         let (mut user, mut wrong) = (String::new(), 0);

@@ -10,11 +10,11 @@ use btu_suite::lan::{FileSizes, Task};
 use btu_suite::peers::Callers;
 use btu_units::Span;
 
-use super::super::work::Work;
+use super::super::work::TaskState;
 use super::{ROOM, task};
 use crate::files::{Files, RemoteFiles};
 use crate::nfs::tests::gateway::gateway;
-use crate::nfs::{Client, Server, ServerSettings};
+use crate::nfs::{NfsClient, NfsServer, ServerSettings};
 
 const TIMEOUT: Span = Span::from_seconds(20);
 
@@ -46,10 +46,10 @@ fn our_client_does_every_task_at_a_server_of_another_make() {
     let mount_port =
         std::env::var("BTU_NFS_MOUNT_PORT").ok().map(|port| port.parse().expect("a port"));
     let client =
-        Client::mount(server, mount_port, &told("BTU_NFS_EXPORT"), 1, TIMEOUT).expect("mounted");
+        NfsClient::mount(server, mount_port, &told("BTU_NFS_EXPORT"), 1, TIMEOUT).expect("mounted");
     let mut files = RemoteFiles::new(client);
     for which in Task::ALL {
-        let mut work = Work::new(which, FileSizes::Scaled(1), SEED);
+        let mut work = TaskState::new(which, FileSizes::Scaled(1), SEED);
         work.lay_out(&mut files).unwrap_or_else(|error| panic!("{which}: {error}"));
         let before = files.operations();
         work.perform(&mut files).unwrap_or_else(|error| panic!("{which}: {error}"));
@@ -102,7 +102,7 @@ fn our_server_serves_other_clients() {
         room: ROOM * 4,
         service: Span::ZERO,
     };
-    let ours = Server::start(&settings, &Callers::any()).expect("a server");
+    let ours = NfsServer::start(&settings, &Callers::any()).expect("a server");
     let address = gateway(&ours, [7; 16], told("BTU_NFS_PORT").parse().expect("a port"));
     println!("serving on {address}");
     std::io::stdin().read_to_end(&mut Vec::new()).expect("read");

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn entry(name: &[u8]) -> Entry<'_> {
-    Entry { directory: Handle::root(&[7; 16]), name }
+fn entry(name: &[u8]) -> NameInDirectory<'_> {
+    NameInDirectory { directory: Handle::root(&[7; 16]), name }
 }
 
 /// Every call once, with this name, number and data.
@@ -56,9 +56,13 @@ fn a_handle_of_another_server_is_none_of_this_one() {
 
 #[test]
 fn what_is_unknown_is_told_from_what_is_garbled() {
-    assert_eq!(Call::read(11, Reader::new(&[])), Err(Unread::NoSuchProcedure));
-    assert_eq!(Call::read(1, Reader::new(&[])), Err(Unread::Garbled));
-    assert_eq!(Call::read(0, Reader::new(&[0; 4])), Err(Unread::Garbled), "more than a call has");
+    assert_eq!(Call::read(11, XdrReader::new(&[])), Err(Unread::NoSuchProcedure));
+    assert_eq!(Call::read(1, XdrReader::new(&[])), Err(Unread::Garbled));
+    assert_eq!(
+        Call::read(0, XdrReader::new(&[0; 4])),
+        Err(Unread::Garbled),
+        "more than a call has"
+    );
 }
 
 proptest! {
@@ -67,12 +71,12 @@ proptest! {
         for call in calls(&name, number, &data) {
             let mut out = Vec::new();
             call.write(&mut Writer::new(&mut out));
-            prop_assert_eq!(Call::read(call.procedure(), Reader::new(&out)), Ok(call));
+            prop_assert_eq!(Call::read(call.procedure(), XdrReader::new(&out)), Ok(call));
         }
     }
 
     #[test]
     fn no_octets_panic(procedure in 0u32..24, octets in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Call::read(procedure, Reader::new(&octets));
+        let _ = Call::read(procedure, XdrReader::new(&octets));
     }
 }

@@ -7,16 +7,16 @@ use std::thread;
 
 use btu_suite::activity::Token;
 
-use super::super::rpc::{self, Credential, MARK, NFS, Program};
-use super::super::xdr::{Garbled, Reader, Writer};
-use super::super::{Handle, Server};
+use super::super::rpc::{self, Credential, MARK, NFS, RpcProgram};
+use super::super::xdr::{Garbled, Writer, XdrReader};
+use super::super::{Handle, NfsServer};
 
 const MOUNT: u32 = 100_005;
 const MNT: u32 = 1;
 const LONGEST: usize = (1 << 20) + 4096;
 
 /// Listens on this port, 0 for any, for as long as the process lives.
-pub(crate) fn gateway(server: &Server, token: Token, port: u16) -> SocketAddr {
+pub(crate) fn gateway(server: &NfsServer, token: Token, port: u16) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("a gateway");
     let (address, server) = (listener.local_addr().expect("bound"), server.address());
     thread::spawn(move || {
@@ -79,11 +79,11 @@ fn record(from: &mut TcpStream) -> Option<Vec<u8>> {
 }
 
 /// Transaction and procedure of a call, the program, and what follows them.
-fn header(call: &[u8]) -> Result<([u32; 2], Program, Reader<'_>), Garbled> {
-    let mut from = Reader::new(call);
+fn header(call: &[u8]) -> Result<([u32; 2], RpcProgram, XdrReader<'_>), Garbled> {
+    let mut from = XdrReader::new(call);
     let transaction = from.number()?;
     (0..2).try_for_each(|_| from.number().map(drop))?;
-    let program = Program { number: from.number()?, version: from.number()? };
+    let program = RpcProgram { number: from.number()?, version: from.number()? };
     let procedure = from.number()?;
     Ok(([transaction, procedure], program, from))
 }

@@ -4,8 +4,8 @@ use std::process::{Command, Output};
 
 use super::gateway::gateway;
 use super::{
-    Bytes, Callers, Client, Ipv4Addr, Server, ServerSettings, Span, Stability, TIMEOUT, TOKEN,
-    Transfer, content, server,
+    Bytes, Callers, Ipv4Addr, NfsClient, NfsServer, ServerSettings, Span, Stability, TIMEOUT,
+    TOKEN, Transfer, content, server,
 };
 
 /// The output of a program of libnfs with these arguments; `None` if it is not installed.
@@ -70,7 +70,7 @@ fn our_client_is_no_slower_than_nfs_cp() {
         room: Bytes::new(256 << 20),
         service: Span::ZERO,
     };
-    let server = Server::start(&settings, &Callers::any()).expect("a server");
+    let server = NfsServer::start(&settings, &Callers::any()).expect("a server");
     let port = gateway(&server, TOKEN, 0).port();
     let path = directory.path().join("original");
     let original = content(64 << 20);
@@ -84,7 +84,7 @@ fn our_client_is_no_slower_than_nfs_cp() {
         let seconds = started.elapsed().as_secs_f64();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         // It makes no file that is there already.
-        let mut client = Client::connect(to, &TOKEN, 8, TIMEOUT).expect("connected");
+        let mut client = NfsClient::connect(to, &TOKEN, 8, TIMEOUT).expect("connected");
         let root = client.root();
         client.remove(&root, "theirs").expect("removed");
         Some(seconds)
@@ -92,7 +92,7 @@ fn our_client_is_no_slower_than_nfs_cp() {
     let transfer = Transfer { block: 1 << 20, window: 4, stability: Stability::Unstable };
     let ours = || {
         let started = std::time::Instant::now();
-        let mut client = Client::connect(to, &TOKEN, 7, TIMEOUT).expect("connected");
+        let mut client = NfsClient::connect(to, &TOKEN, 7, TIMEOUT).expect("connected");
         let root = client.root();
         let file = client.create(&root, "ours").expect("made").handle;
         let mut source = std::fs::File::open(path).expect("open");
