@@ -27,4 +27,4 @@ pub use manager::{Manager, ManagerError};
 #[cfg(feature = "system")]
 pub use link::{Link, MpiError};
 #[cfg(feature = "system")]
-pub use world::{Party, Place, Threads, begin, check, has_begun, version};
+pub use world::{Party, ProcessPlacement, Threads, begin, check, has_begun, version};

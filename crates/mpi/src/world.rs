@@ -23,7 +23,7 @@ pub enum Threads {
 
 /// The places of the two processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ProcessPlacement {
     /// On one machine: a library may use its memory.
     OneMachine,
     /// On stations of a network that is emulated on one machine: a library must not detect the
@@ -39,7 +39,7 @@ pub struct Party {
     /// Its rank, 0 or 1.
     pub rank: u32,
     /// The places of the two processes, relative to each other.
-    pub place: Place,
+    pub place: ProcessPlacement,
     /// The number of its threads that call the library.
     pub threads: Threads,
 }
@@ -116,8 +116,8 @@ fn join(party: Party, line: &mut (impl Read + Write + Send)) -> Result<Begun, Mp
     let settings = settings(party, library.as_raw_fd());
     let (begun, managed) = thread::scope(|scope| {
         let manager = scope.spawn(|| {
-            let managed =
-                Manager::new(party.rank, party.place == Place::OneMachine).serve(&mut served, line);
+            let managed = Manager::new(party.rank, party.place == ProcessPlacement::OneMachine)
+                .serve(&mut served, line);
             // A library that still waits for an answer must not wait for ever.
             let _ = served.shutdown(Shutdown::Both);
             managed
@@ -148,7 +148,7 @@ fn settings(party: Party, descriptor: i32) -> Vec<(String, String)> {
     // Libraries below MPICH find shared memory by themselves, although stations are separate
     // namespaces.
     let apart = [("UCX_TLS", "tcp,self"), ("FI_PROVIDER", "tcp")];
-    if party.place == Place::Stations {
+    if party.place == ProcessPlacement::Stations {
         let free = apart.iter().filter(|(name, _)| std::env::var_os(name).is_none());
         settings.extend(free.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     }

@@ -13,7 +13,7 @@ use btu_units::Span;
 
 use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
 use crate::error::TrafficError;
-use crate::udp::pace::Schedule;
+use crate::udp::pace::DatagramSchedule;
 
 /// All hosts of the segment; and the discard service (RFC 863), which no host of a laboratory has.
 const ALL_HOSTS: (Ipv4Addr, u16) = (Ipv4Addr::BROADCAST, 9);
@@ -50,7 +50,8 @@ impl Broadcasting {
         let limit = Limit::new(started, self.deadline, stop);
         let _timers = PreciseTimers::hold();
         let offered = self.broadcasts.payload_rate();
-        let mut schedule = Schedule::new(started, offered, Broadcasts::PAYLOAD, self.deadline);
+        let mut schedule =
+            DatagramSchedule::new(started, offered, Broadcasts::PAYLOAD, self.deadline);
         let (mut datagrams, mut refused, mut lateness) = (0, 0, Histogram::new());
         while let Some(due) = schedule.next() {
             limit.sleep_until(due);

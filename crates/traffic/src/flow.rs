@@ -14,7 +14,7 @@ use crate::clock::{Limit, now};
 use crate::error::TrafficError;
 use crate::sys::stream;
 use crate::tcp::acceptor::{Acceptor, Greeting, Waiting};
-use crate::tcp::line::{Line, SocketConfig};
+use crate::tcp::line::{SocketConfig, TcpConnection};
 
 /// A port that waits for the one caller that presents the token.
 pub struct FlowDoor(Acceptor);
@@ -80,7 +80,7 @@ pub struct WaitingCallers(Waiting);
 
 /// A connection on which one end has presented the token to the other; or one of a protocol with
 /// its own identification. Nagle's algorithm is off.
-pub struct Flow(Line);
+pub struct Flow(TcpConnection);
 
 impl Flow {
     /// Connects, presents the token, and waits until the peer's kernel has it: two round trips.
@@ -88,7 +88,7 @@ impl Flow {
     /// # Errors
     /// The peer cannot be reached within ten seconds or `deadline`, whichever is shorter.
     pub fn connect(peer: SocketAddr, token: &Token, deadline: Span) -> Result<Self, TrafficError> {
-        Line::connect(peer, token, &SocketConfig::prompt(), deadline).map(Self)
+        TcpConnection::connect(peer, token, &SocketConfig::prompt(), deadline).map(Self)
     }
 
     /// Connects and sends nothing: for protocols with their own identification.
@@ -96,7 +96,7 @@ impl Flow {
     /// # Errors
     /// As of [`Self::connect`].
     pub fn open(peer: SocketAddr, deadline: Span) -> Result<Self, TrafficError> {
-        Line::open(peer, &SocketConfig::prompt(), deadline).map(Self)
+        TcpConnection::open(peer, &SocketConfig::prompt(), deadline).map(Self)
     }
 
     /// The connection itself without timeouts, for another program that uses it.

@@ -14,8 +14,8 @@ pub fn udp_header(datagram: &[u8]) {
     if let Some(seed) = datagram.first_chunk::<{ header::HEADER }>() {
         // With correct magic numbers, so that the parser examines the rest of the header.
         let mut likely = *seed;
-        let model =
-            Header { kind: header::Kind::Data, token: Token::default(), number: 0 }.encode();
+        let model = Header { kind: header::DatagramKind::Data, token: Token::default(), number: 0 }
+            .encode();
         likely[..8].copy_from_slice(&model[..8]);
         likely[4] = seed[4] % 10;
         header::decode_any(&[&likely, &datagram[header::HEADER..]].concat());

@@ -51,7 +51,7 @@ pub fn near<S: Read + Write>(
     plan: &HintPlan,
     measured: &mut (impl FnMut(&HintPoint) + ?Sized),
 ) -> Result<Vec<HintPoint>, HintError> {
-    let mut end = End::new(stream, plan, 0);
+    let mut end = KernelEnd::new(stream, plan, 0);
     let mut points: Vec<HintPoint> = Vec::new();
     let mut pilot = Span::ZERO;
     loop {
@@ -105,7 +105,7 @@ fn work(kernel: &mut Kernel, intervals: u64, laps: u64) -> Span {
 
 /// Answers the near end until it ends the run.
 pub fn far<S: Read + Write>(stream: &mut S, plan: &HintPlan) -> Result<(), HintError> {
-    let mut end = End::new(stream, plan, 1);
+    let mut end = KernelEnd::new(stream, plan, 1);
     loop {
         let [word, intervals, laps] = end.receive()?;
         match (word, laps) {
@@ -124,12 +124,12 @@ pub fn far<S: Read + Write>(stream: &mut S, plan: &HintPlan) -> Result<(), HintE
 }
 
 /// One end with its kernel.
-struct End<'a, S> {
+struct KernelEnd<'a, S> {
     stream: &'a mut S,
     kernel: Kernel,
 }
 
-impl<'a, S: Read + Write> End<'a, S> {
+impl<'a, S: Read + Write> KernelEnd<'a, S> {
     fn new(stream: &'a mut S, plan: &HintPlan, rank: u64) -> Self {
         Self { stream, kernel: Kernel::new(Grid::DOUBLE, plan.share(rank), plan.most_intervals) }
     }

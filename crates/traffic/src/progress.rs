@@ -12,13 +12,13 @@ const CLOSEST_NS: u64 = 100_000;
 /// full every second point is given up and the smallest distance between points grows to what is
 /// left between those that stay, at least to twice what it was, so that points are spread evenly
 /// over the whole flow.
-pub(crate) struct Progress {
+pub(crate) struct ProgressPoints {
     points: Vec<(u64, u64)>,
     distance_ns: u64,
     next_ns: u64,
 }
 
-impl Progress {
+impl ProgressPoints {
     /// No points yet, and room for all there will ever be.
     pub(crate) fn new() -> Self {
         Self { points: Vec::with_capacity(MOST), distance_ns: CLOSEST_NS, next_ns: 0 }
@@ -70,7 +70,7 @@ mod tests {
     proptest! {
         #[test]
         fn points_are_few_ascending_and_end_with_the_flow(gaps in prop::collection::vec(0u64..10_000_000, 1..5000)) {
-            let mut progress = Progress::new();
+            let mut progress = ProgressPoints::new();
             let (mut at, mut bytes) = (0, 0);
             for gap in gaps {
                 at += gap;
@@ -87,7 +87,7 @@ mod tests {
 
         #[test]
         fn points_stay_spread_over_the_whole_flow(steps in 4000u64..40_000) {
-            let mut progress = Progress::new();
+            let mut progress = ProgressPoints::new();
             (1..=steps).for_each(|step| progress.note(Span::from_milliseconds(step), step));
             let points = progress.finish(Span::from_milliseconds(steps), steps);
             let widest = points.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap();

@@ -15,7 +15,7 @@ use btu_units::Bytes;
 use crate::clock::{Limit, now, process_cpu, process_cpu_since};
 use crate::error::TrafficError;
 use crate::tcp::acceptor::Endpoint;
-use crate::tcp::line::{Line, SocketConfig};
+use crate::tcp::line::{SocketConfig, TcpConnection};
 
 /// The largest number of bytes in one read.
 const ROOM: usize = 64 << 10;
@@ -23,7 +23,7 @@ const ROOM: usize = 64 << 10;
 /// A relay that is connected to its target and listens.
 pub(crate) struct Relaying {
     acceptor: Endpoint,
-    target: Line,
+    target: TcpConnection,
     token: Token,
     order: Order,
 }
@@ -36,7 +36,7 @@ impl Relaying {
         callers: &Callers,
     ) -> Result<Self, TrafficError> {
         let config = SocketConfig::prompt();
-        let target = Line::connect(part.to, &part.token, &config, order.deadline)?;
+        let target = TcpConnection::connect(part.to, &part.token, &config, order.deadline)?;
         let acceptor = Endpoint::take(
             &Rendezvous::Listen(part.on),
             &part.token,

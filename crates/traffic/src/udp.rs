@@ -13,4 +13,4 @@ pub(crate) mod seen;
 pub(crate) mod send;
 
 #[cfg(test)]
-pub(crate) use header::{Header, Kind};
+pub(crate) use header::{DatagramKind, Header};

@@ -5,41 +5,41 @@ use std::io;
 use btu_units::Bytes;
 
 use super::Pipe;
-use super::frame::{Frame, Kind};
-use super::talk::{Round, Seen, Talk, nonsense};
+use super::frame::{PipeFrame, PipeFrameKind};
+use super::talk::{Round, RoundResult, Talk, nonsense};
 
 /// Serves the near end; returns when it has sent the farewell. No message is larger than `largest`.
 pub(super) fn follow<P: Pipe>(talk: &mut Talk<P>, largest: Bytes) -> io::Result<()> {
-    let mut seen = Seen::default();
+    let mut seen = RoundResult::default();
     loop {
         let frame = talk.hear()?;
         match frame.kind {
-            Kind::Round => {
+            PipeFrameKind::Round => {
                 let round = round(&frame, largest)?;
-                talk.say(&Frame::plain(Kind::Ready))?;
+                talk.say(&PipeFrame::plain(PipeFrameKind::Ready))?;
                 seen = talk.follow(round)?;
             }
-            Kind::Tell => {
+            PipeFrameKind::Tell => {
                 let account = account(&seen, talk.pipe.repeats());
                 talk.say(&account)?;
             }
-            Kind::Farewell => return talk.say(&Frame::plain(Kind::Farewell)),
-            Kind::Ready | Kind::Account | Kind::Further => {
+            PipeFrameKind::Farewell => return talk.say(&PipeFrame::plain(PipeFrameKind::Farewell)),
+            PipeFrameKind::Ready | PipeFrameKind::Account | PipeFrameKind::Further => {
                 return Err(nonsense("the near end answered instead of asking"));
             }
         }
     }
 }
 
-fn round(frame: &Frame, largest: Bytes) -> io::Result<Round> {
+fn round(frame: &PipeFrame, largest: Bytes) -> io::Result<Round> {
     if frame.size == 0 || frame.size > largest.count() {
         return Err(nonsense("a message of another size than planned was announced"));
     }
     Ok(Round { pattern: frame.pattern, size: frame.size as usize, repetitions: frame.count })
 }
 
-fn account(seen: &Seen, repeats: super::Repeats) -> Frame {
-    Frame {
+fn account(seen: &RoundResult, repeats: super::Repeats) -> PipeFrame {
+    PipeFrame {
         count: seen.begun.nanoseconds(),
         received: seen.received,
         sent: seen.sent,
@@ -47,6 +47,6 @@ fn account(seen: &Seen, repeats: super::Repeats) -> Frame {
         wrong: seen.wrong,
         repeated: repeats.repeated,
         duplicates: repeats.duplicates,
-        ..Frame::plain(Kind::Account)
+        ..PipeFrame::plain(PipeFrameKind::Account)
     }
 }

@@ -30,7 +30,7 @@ const MAGIC: [u8; 4] = *b"btup";
 /// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum PipeFrameKind {
     /// Messages of this size will follow, in this pattern, so often.
     Round = 1,
     /// The far end is ready to receive.
@@ -45,15 +45,15 @@ pub(super) enum Kind {
     Further = 6,
 }
 
-impl Kind {
+impl PipeFrameKind {
     const ALL: [Self; 6] =
         [Self::Round, Self::Ready, Self::Tell, Self::Account, Self::Farewell, Self::Further];
 }
 
 /// One of them, with its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Frame {
-    pub(super) kind: Kind,
+pub(super) struct PipeFrame {
+    pub(super) kind: PipeFrameKind,
     pub(super) pattern: Pattern,
     pub(super) size: u64,
     pub(super) count: u64,
@@ -65,9 +65,9 @@ pub(super) struct Frame {
     pub(super) duplicates: u64,
 }
 
-impl Frame {
+impl PipeFrame {
     /// A frame without numbers.
-    pub(super) const fn plain(kind: Kind) -> Self {
+    pub(super) const fn plain(kind: PipeFrameKind) -> Self {
         Self {
             kind,
             pattern: Pattern::PingPong,
@@ -107,7 +107,7 @@ impl Frame {
             .map(|number| number.try_into().map_or(0, u64::from_be_bytes));
         let mut next = || numbers.next().unwrap_or(0);
         Some(Self {
-            kind: Kind::ALL.into_iter().find(|kind| *kind as u8 == bytes[4])?,
+            kind: PipeFrameKind::ALL.into_iter().find(|kind| *kind as u8 == bytes[4])?,
             pattern: Pattern::ALL.into_iter().find(|pattern| *pattern as u8 == bytes[5])?,
             size: next(),
             count: next(),
@@ -130,11 +130,11 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_said_is_heard(numbers in any::<[u64; 8]>(), kind in 0usize..6, pattern in 0usize..3) {
-            let kind = Kind::ALL[kind];
+            let kind = PipeFrameKind::ALL[kind];
             let [size, count, sent, received, wrong, elapsed_ns, repeated, duplicates] = numbers;
             let pattern = Pattern::ALL[pattern];
-            let frame = Frame { kind, pattern, size, count, sent, received, wrong, elapsed_ns, repeated, duplicates };
-            prop_assert_eq!(Frame::decode(&frame.encode()), Some(frame));
+            let frame = PipeFrame { kind, pattern, size, count, sent, received, wrong, elapsed_ns, repeated, duplicates };
+            prop_assert_eq!(PipeFrame::decode(&frame.encode()), Some(frame));
         }
 
         #[test]
@@ -145,7 +145,7 @@ mod tests {
                 garbage[..4].copy_from_slice(&MAGIC);
                 garbage[6..8].fill(0);
             }
-            if let Some(frame) = Frame::decode(&garbage) {
+            if let Some(frame) = PipeFrame::decode(&garbage) {
                 prop_assert_eq!(frame.encode(), garbage);
             }
         }

@@ -1,6 +1,6 @@
 //! The entry for fuzzers.
 
-use super::frame::{FRAME, Frame};
+use super::frame::{FRAME, PipeFrame};
 
 /// Any bytes as a frame; whatever is accepted must encode to what it was decoded from.
 #[doc(hidden)]
@@ -11,7 +11,7 @@ pub fn fuzz_frame(bytes: &[u8]) {
     likely[6..8].fill(0);
     likely[4] %= 8;
     for bytes in [bytes, &likely] {
-        if let Some(frame) = Frame::decode(bytes) {
+        if let Some(frame) = PipeFrame::decode(bytes) {
             assert_eq!(frame.encode(), *bytes);
         }
     }

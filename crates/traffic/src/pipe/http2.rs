@@ -77,16 +77,16 @@ fn open(stream: std::net::TcpStream, serves: bool) -> io::Result<Http2Pipe> {
     Ok(Http2Pipe { runtime, role, driver })
 }
 
-async fn ask(stream: TcpStream) -> io::Result<(Role, JoinHandle<()>)> {
+async fn ask(stream: TcpStream) -> io::Result<(Http2Side, JoinHandle<()>)> {
     let mut builder = client::Builder::new();
     builder.initial_window_size(WINDOW).initial_connection_window_size(WINDOW).enable_push(false);
     let (requests, connection) = builder.handshake(stream).await.map_err(plain)?;
     let driver = tokio::spawn(async move { drop(connection.await) });
     let head = Request::post("http://pipe.btu.invalid/").body(()).map_err(io::Error::other)?;
-    Ok((Role::Asks { requests, head: Box::new(head), answer: None }, driver))
+    Ok((Http2Side::Asks { requests, head: Box::new(head), answer: None }, driver))
 }
 
-async fn serve(stream: TcpStream) -> io::Result<(Role, JoinHandle<()>)> {
+async fn serve(stream: TcpStream) -> io::Result<(Http2Side, JoinHandle<()>)> {
     let mut builder = server::Builder::new();
     builder
         .initial_window_size(WINDOW)
@@ -103,17 +103,17 @@ async fn serve(stream: TcpStream) -> io::Result<(Role, JoinHandle<()>)> {
         // Runs until all data are sent and the near end has gone.
         let _ = poll_fn(|context| connection.poll_closed(context)).await;
     });
-    Ok((Role::Serves { questions, respond: None }, driver))
+    Ok((Http2Side::Serves { questions, respond: None }, driver))
 }
 
 /// An end of an HTTP/2 connection.
 pub(super) struct Http2Pipe {
     runtime: Runtime,
-    role: Role,
+    role: Http2Side,
     driver: JoinHandle<()>,
 }
 
-enum Role {
+enum Http2Side {
     Asks {
         requests: SendRequest<Bytes>,
         head: Box<Request<()>>,
@@ -130,14 +130,14 @@ impl Pipe for Http2Pipe {
         let message = Bytes::copy_from_slice(message);
         let Self { runtime, role, .. } = self;
         match role {
-            Role::Asks { requests, head, answer } => runtime.block_on(async {
+            Http2Side::Asks { requests, head, answer } => runtime.block_on(async {
                 poll_fn(|context| requests.poll_ready(context)).await.map_err(plain)?;
                 let (response, mut body) =
                     requests.send_request(Request::clone(head), false).map_err(plain)?;
                 *answer = Some(response);
                 body.send_data(message, true).map_err(plain)
             }),
-            Role::Serves { respond, .. } => {
+            Http2Side::Serves { respond, .. } => {
                 let mut respond =
                     respond.take().ok_or_else(|| nonsense("there is no request to answer"))?;
                 let mut body = respond.send_response(Response::new(()), false).map_err(plain)?;
@@ -150,7 +150,7 @@ impl Pipe for Http2Pipe {
         let Self { runtime, role, .. } = self;
         runtime.block_on(async {
             match role {
-                Role::Asks { answer, .. } => {
+                Http2Side::Asks { answer, .. } => {
                     let answer = answer
                         .take()
                         .ok_or_else(|| nonsense("there is no request to be answered"))?;
@@ -160,7 +160,7 @@ impl Pipe for Http2Pipe {
                     }
                     fill(response.into_body(), room).await
                 }
-                Role::Serves { questions, respond } => {
+                Http2Side::Serves { questions, respond } => {
                     let (body, answer) = questions.recv().await.ok_or_else(ended)?;
                     *respond = Some(answer);
                     fill(body, room).await
@@ -176,7 +176,7 @@ impl Pipe for Http2Pipe {
     fn close(&mut self) {
         let Self { runtime, role, driver } = self;
         // The near end has received the last message, and leaves; the far end waits for that.
-        if matches!(role, Role::Serves { .. }) {
+        if matches!(role, Http2Side::Serves { .. }) {
             let _ = runtime.block_on(async { tokio::time::timeout(FAREWELL, driver).await });
         }
     }

@@ -32,7 +32,7 @@ impl Inside {
         let (started, before) = (now(), process_cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let (screen, viewer) = (Screen::new(&self.drawing), Viewer::new(self.every, tell));
-        let mut call = Call { screen, answers: VecDeque::new(), viewer };
+        let mut call = DirectCall { screen, answers: VecDeque::new(), viewer };
         let failed = |source| TrafficError::Pipe {
             operation: "measure",
             object: "within one process".to_owned(),
@@ -57,13 +57,13 @@ impl Performance for Inside {
 
 /// The replacement of a transport: a sent message has been processed when the call returns, and its
 /// answer waits.
-struct Call<'a> {
+struct DirectCall<'a> {
     screen: Screen<'a>,
     answers: VecDeque<u8>,
     viewer: Viewer<'a>,
 }
 
-impl Pipe for Call<'_> {
+impl Pipe for DirectCall<'_> {
     fn send(&mut self, message: &[u8]) -> io::Result<()> {
         if let Some(answer) = self.screen.called(message)? {
             self.answers.extend(answer);

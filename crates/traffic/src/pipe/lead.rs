@@ -6,7 +6,7 @@ use btu_stats::Histogram;
 use btu_suite::pipe::{Accounts, End, Next, Pattern, PipePlan, Point, Progress, Schedule, Trial};
 use btu_units::{Bytes, Span};
 
-use super::frame::{Frame, Kind};
+use super::frame::{PipeFrame, PipeFrameKind};
 use super::pairs::{self, Played};
 use super::talk::{Round, Talk};
 use super::{Pipe, Repeats};
@@ -23,7 +23,7 @@ pub(super) struct Lead<'a, P> {
 }
 
 /// A size, and how to measure it.
-struct Task {
+struct SizePlan {
     size: Bytes,
     warm_up: u64,
     trials: u32,
@@ -66,7 +66,7 @@ impl<'a, P: Pipe> Lead<'a, P> {
             match schedule.next(&self.progress) {
                 Next::Pilot { size, repetitions } => self.pilot(size, repetitions)?,
                 Next::Measure { size, warm_up, trials, repetitions } => {
-                    let task = Task { size, warm_up, trials, repetitions };
+                    let task = SizePlan { size, warm_up, trials, repetitions };
                     match self.point(&task, schedule)? {
                         Some(point) => {
                             tell(&point)?;
@@ -89,8 +89,8 @@ impl<'a, P: Pipe> Lead<'a, P> {
     }
 
     /// Measures a size; `None` if its warm-up took so long that no time is left for a trial.
-    fn point(&mut self, task: &Task, schedule: &Schedule) -> io::Result<Option<Point>> {
-        let &Task { size, warm_up, trials, repetitions } = task;
+    fn point(&mut self, task: &SizePlan, schedule: &Schedule) -> io::Result<Option<Point>> {
+        let &SizePlan { size, warm_up, trials, repetitions } = task;
         let mut point =
             Point { each: self.plan.precision.each.then(Histogram::new), ..Point::empty(size) };
         if warm_up > 0 {
@@ -151,8 +151,8 @@ impl<'a, P: Pipe> Lead<'a, P> {
     fn part(&mut self) -> io::Result<()> {
         use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, UnexpectedEof};
         for talk in &mut *self.talks {
-            talk.say(&Frame::plain(Kind::Farewell))?;
-            match talk.hear_kind(Kind::Farewell) {
+            talk.say(&PipeFrame::plain(PipeFrameKind::Farewell))?;
+            match talk.hear_kind(PipeFrameKind::Farewell) {
                 Err(error)
                     if !matches!(
                         error.kind(),

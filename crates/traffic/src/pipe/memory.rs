@@ -22,13 +22,13 @@ const CAPACITY: Bytes = Bytes::new(256 * 1024);
 const LOOKS: u32 = 200;
 
 /// Two rings that are yet to be made, by the end that listens.
-pub(super) struct Memory {
+pub(super) struct SharedMemory {
     rendezvous: UnixRendezvous,
     capacity: usize,
     is_maker: bool,
 }
 
-impl Setup for Memory {
+impl Setup for SharedMemory {
     type Pipe = Rings;
 
     /// Rings in whole pages.

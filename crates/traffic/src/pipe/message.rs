@@ -18,7 +18,7 @@ const LINE: usize = 64;
 const TAGS: u64 = 100;
 
 /// Memory for messages of one direction, touched before it is used.
-struct Pool {
+struct MessageBuffer {
     bytes: Vec<u8>,
     begin: usize,
     room: usize,
@@ -26,7 +26,7 @@ struct Pool {
     is_cold: bool,
 }
 
-impl Pool {
+impl MessageBuffer {
     fn new(buffers: &Buffers, largest: usize) -> Self {
         let (room, is_cold) = match buffers.cache {
             Cache::Warm => (largest, false),
@@ -54,9 +54,9 @@ impl Pool {
 
 /// Messages on their way out and in at one end.
 pub(super) struct Messages {
-    outgoing: Pool,
+    outgoing: MessageBuffer,
     /// Absent where messages come into the memory from which they go.
-    incoming: Option<Pool>,
+    incoming: Option<MessageBuffer>,
     end: End,
     /// The payload of whole messages, if every byte is checked.
     whole: Option<Payload>,
@@ -90,8 +90,8 @@ impl Messages {
         let whole = (buffers.check == Check::Whole).then(|| Payload::new(seed, largest));
         let is_shared =
             pattern == Pattern::PingPong && buffers.cache == Cache::Warm && whole.is_none();
-        let incoming = (!is_shared).then(|| Pool::new(buffers, largest));
-        Self { outgoing: Pool::new(buffers, largest), incoming, end, whole, last: 0 }
+        let incoming = (!is_shared).then(|| MessageBuffer::new(buffers, largest));
+        Self { outgoing: MessageBuffer::new(buffers, largest), incoming, end, whole, last: 0 }
     }
 
     /// Message number `n`, and room for its counterpart; there is none in warm ping-pong, where no
@@ -138,7 +138,7 @@ impl Messages {
 
 #[inline]
 fn fill<'a>(
-    pool: &'a mut Pool,
+    pool: &'a mut MessageBuffer,
     whole: Option<&'a Payload>,
     n: u64,
     tag: u8,

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use btu_mpi::{Link, MpiError, Party, Place, Threads, begin, check, has_begun, version};
+use btu_mpi::{Link, MpiError, Party, ProcessPlacement, Threads, begin, check, has_begun, version};
 use btu_suite::activity::PipeMeeting;
 use btu_suite::pipe::{self as suite, End};
 use btu_units::Time;
@@ -21,7 +21,7 @@ use super::tcp::Tcp;
 use super::{Pipe, Setup, Terms};
 use crate::clock::{Limit, now};
 use crate::error::TrafficError;
-use crate::tcp::line::Line;
+use crate::tcp::line::TcpConnection;
 
 /// The time for which MPI may still have messages of a peer after the end of its connection.
 const ARREARS: Duration = Duration::from_millis(100);
@@ -44,9 +44,11 @@ impl Setup for Mpi {
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let place = match terms.plan.place {
-            suite::Place::Here => Place::OneMachine,
-            suite::Place::Stations { .. } | suite::Place::Drawing { .. } => Place::Stations,
-            suite::Place::Machines(_) => Place::Apart,
+            suite::Place::Here => ProcessPlacement::OneMachine,
+            suite::Place::Stations { .. } | suite::Place::Drawing { .. } => {
+                ProcessPlacement::Stations
+            }
+            suite::Place::Machines(_) => ProcessPlacement::Apart,
         };
         let threads = if terms.plan.pairs > 1 { Threads::Several } else { Threads::One };
         let party = Party { rank: u32::from(terms.end == End::Far), place, threads };
@@ -88,7 +90,7 @@ fn trouble(operation: &'static str, error: MpiError) -> TrafficError {
 
 /// A process joined to this one.
 pub(super) struct MpiPipe {
-    line: StreamPipe<Line>,
+    line: StreamPipe<TcpConnection>,
     world: Link,
     /// Whether messages were moved since the last control message: MPI may still have some in
     /// flight, which move while it is called.
@@ -176,7 +178,7 @@ impl MpiPipe {
 }
 
 /// Whether the peer has gone so long ago that nothing of it is left; `ended` is when that was seen.
-fn is_gone(line: &StreamPipe<Line>, ended: &mut Option<Time>) -> bool {
+fn is_gone(line: &StreamPipe<TcpConnection>, ended: &mut Option<Time>) -> bool {
     if let Some(since) = *ended {
         return Duration::from(now().since(since)) > ARREARS;
     }

@@ -10,9 +10,9 @@ use btu_suite::activity::{PipeMeeting, Rendezvous};
 use btu_suite::pipe::{End, Pattern};
 use btu_units::Span;
 
-use super::frame::{Frame, Kind};
+use super::frame::{PipeFrame, PipeFrameKind};
 use super::message::Messages;
-use super::talk::{Round, Seen, Talk, nonsense};
+use super::talk::{Round, RoundResult, Talk, nonsense};
 use super::{Pipe, Repeats, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
@@ -35,17 +35,19 @@ pub(super) fn gather<S: Setup>(
         let setup: S = match terms.end {
             End::Near => {
                 let told = first
-                    .say(&Frame::plain(Kind::Further))
-                    .and_then(|()| first.hear_kind(Kind::Further));
+                    .say(&PipeFrame::plain(PipeFrameKind::Further))
+                    .and_then(|()| first.hear_kind(PipeFrameKind::Further));
                 let place =
                     told.and_then(|told| further(meeting, number, told.size)).map_err(trouble)?;
                 S::prepare(&place, terms)?
             }
             End::Far => {
-                first.hear_kind(Kind::Further).map_err(trouble)?;
+                first.hear_kind(PipeFrameKind::Further).map_err(trouble)?;
                 let setup = S::prepare(&further(meeting, number, 0).map_err(trouble)?, terms)?;
                 let port = setup.endpoint().map_or(0, |endpoint| u64::from(endpoint.port()));
-                first.say(&Frame { size: port, ..Frame::plain(Kind::Further) }).map_err(trouble)?;
+                first
+                    .say(&PipeFrame { size: port, ..PipeFrame::plain(PipeFrameKind::Further) })
+                    .map_err(trouble)?;
                 first.pipe.rest();
                 setup
             }
@@ -77,8 +79,8 @@ fn further(meeting: &PipeMeeting, number: u32, port: u64) -> io::Result<PipeMeet
 /// Both ends' accounts of a round, of one pair or of several.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Played {
-    pub(super) near: Seen,
-    pub(super) far: Seen,
+    pub(super) near: RoundResult,
+    pub(super) far: RoundResult,
     /// Repeats at the near end and at the far one, so far.
     pub(super) repeats: [Repeats; 2],
 }
@@ -130,17 +132,21 @@ fn play_one<P: Pipe>(
     start: Option<&Barrier>,
 ) -> io::Result<Played> {
     let Round { pattern, size, repetitions } = round;
-    let announcement =
-        Frame { pattern, size: size as u64, count: repetitions, ..Frame::plain(Kind::Round) };
-    let announced = talk.say(&announcement).and_then(|()| talk.hear_kind(Kind::Ready));
+    let announcement = PipeFrame {
+        pattern,
+        size: size as u64,
+        count: repetitions,
+        ..PipeFrame::plain(PipeFrameKind::Round)
+    };
+    let announced = talk.say(&announcement).and_then(|()| talk.hear_kind(PipeFrameKind::Ready));
     // Also after a failure: the others wait here.
     start.map(Barrier::wait);
     announced?;
     let near = talk.lead(round, each)?;
     let own_repeats = talk.pipe.repeats();
-    talk.say(&Frame::plain(Kind::Tell))?;
-    let account = talk.hear_kind(Kind::Account)?;
-    let far = Seen {
+    talk.say(&PipeFrame::plain(PipeFrameKind::Tell))?;
+    let account = talk.hear_kind(PipeFrameKind::Account)?;
+    let far = RoundResult {
         begun: btu_units::Time::from_nanoseconds(account.count),
         elapsed: Span::from_nanoseconds(account.elapsed_ns),
         sent: account.sent,
@@ -175,7 +181,7 @@ impl Played {
     }
 }
 
-impl Seen {
+impl RoundResult {
     /// Two pairs together: from the first begin to the last end, by the same clock.
     fn and(self, other: Self) -> Self {
         let begun = self.begun.min(other.begun);

@@ -22,7 +22,7 @@ use super::follow::follow;
 use super::http2::Http2;
 use super::integrate::integrate;
 use super::lead::Lead;
-use super::memory::Memory;
+use super::memory::SharedMemory;
 use super::message::Messages;
 #[cfg(feature = "mpi")]
 use super::mpi::Mpi;
@@ -53,27 +53,27 @@ pub(crate) fn prepare(
     let options = &part.plan.socket;
     match part.plan.kind {
         Kind::Tcp if options.engine == Engine::IoUring => {
-            Doing::<RingTcp>::boxed(order, part, callers)
+            WaitingEnd::<RingTcp>::boxed(order, part, callers)
         }
-        Kind::Tcp if options.zero_copy => Doing::<ZeroCopyTcp>::boxed(order, part, callers),
-        Kind::Tcp => Doing::<Tcp>::boxed(order, part, callers),
-        Kind::Udp => Doing::<Udp>::boxed(order, part, callers),
-        Kind::UnixStream => Doing::<UnixStream>::boxed(order, part, callers),
-        Kind::UnixSeqpacket => Doing::<UnixPackets>::boxed(order, part, callers),
-        Kind::Pipe => Doing::<OsPipe>::boxed(order, part, callers),
-        Kind::SharedMemory => Doing::<Memory>::boxed(order, part, callers),
-        Kind::Tls => Doing::<Tls>::boxed(order, part, callers),
-        Kind::Quic => Doing::<Quic>::boxed(order, part, callers),
-        Kind::Http2 => Doing::<Http2>::boxed(order, part, callers),
+        Kind::Tcp if options.zero_copy => WaitingEnd::<ZeroCopyTcp>::boxed(order, part, callers),
+        Kind::Tcp => WaitingEnd::<Tcp>::boxed(order, part, callers),
+        Kind::Udp => WaitingEnd::<Udp>::boxed(order, part, callers),
+        Kind::UnixStream => WaitingEnd::<UnixStream>::boxed(order, part, callers),
+        Kind::UnixSeqpacket => WaitingEnd::<UnixPackets>::boxed(order, part, callers),
+        Kind::Pipe => WaitingEnd::<OsPipe>::boxed(order, part, callers),
+        Kind::SharedMemory => WaitingEnd::<SharedMemory>::boxed(order, part, callers),
+        Kind::Tls => WaitingEnd::<Tls>::boxed(order, part, callers),
+        Kind::Quic => WaitingEnd::<Quic>::boxed(order, part, callers),
+        Kind::Http2 => WaitingEnd::<Http2>::boxed(order, part, callers),
         #[cfg(feature = "mpi")]
-        Kind::Mpi => Doing::<Mpi>::boxed(order, part, callers),
+        Kind::Mpi => WaitingEnd::<Mpi>::boxed(order, part, callers),
         #[cfg(not(feature = "mpi"))]
         Kind::Mpi => Err(refuse(WITHOUT_MPI.to_owned())),
     }
 }
 
 /// An end that is set up and waits for the start.
-struct Doing<S> {
+struct WaitingEnd<S> {
     setup: S,
     meeting: PipeMeeting,
     terms: Terms,
@@ -106,7 +106,7 @@ impl Content {
     }
 }
 
-impl<S: Setup + 'static> Doing<S> {
+impl<S: Setup + 'static> WaitingEnd<S> {
     fn boxed(
         order: &Order,
         part: &PipeEnd,
@@ -212,7 +212,7 @@ fn follow_all<P: Pipe>(talks: &mut [Talk<P>], largest: Bytes) -> io::Result<()> 
     })
 }
 
-impl<S: Setup + 'static> Performance for Doing<S> {
+impl<S: Setup + 'static> Performance for WaitingEnd<S> {
     fn endpoint(&self) -> Option<SocketAddr> {
         self.setup.endpoint()
     }

@@ -65,7 +65,7 @@ pub(super) struct Quic {
 }
 
 /// An established stream: its connection, and both directions.
-type Stream = (Connection, SendStream, RecvStream);
+type QuicStream = (Connection, SendStream, RecvStream);
 
 impl Setup for Quic {
     type Pipe = QuicPipe;
@@ -172,7 +172,7 @@ fn transport(silence_ms: Option<u32>) -> TransportConfig {
 }
 
 /// Calls until the peer answers: it may not be there yet.
-async fn call(endpoint: &Endpoint, peer: SocketAddr, token: &Token) -> io::Result<Stream> {
+async fn call(endpoint: &Endpoint, peer: SocketAddr, token: &Token) -> io::Result<QuicStream> {
     let connection = loop {
         match endpoint.connect(peer, certificate::NAME).map_err(io::Error::other)?.await {
             Ok(connection) => break connection,
@@ -188,7 +188,7 @@ async fn call(endpoint: &Endpoint, peer: SocketAddr, token: &Token) -> io::Resul
 /// Accepts an allowed caller that presents the token; all others are disconnected and do not delay
 /// it. A caller that has not proved its address is only asked to prove it (RFC 9000, section
 /// 8.1.2), in fewer octets than it sent.
-async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Result<Stream> {
+async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Result<QuicStream> {
     let mut callers = JoinSet::new();
     loop {
         tokio::select! {
@@ -210,7 +210,7 @@ async fn admit(endpoint: &Endpoint, token: &Token, allowed: &Callers) -> io::Res
     }
 }
 
-async fn hear(caller: Incoming, token: Token, allowed: Callers) -> io::Result<Stream> {
+async fn hear(caller: Incoming, token: Token, allowed: Callers) -> io::Result<QuicStream> {
     let from = caller.remote_address().ip();
     let connection = caller.await?;
     let (sends, mut receives) = connection.accept_bi().await?;

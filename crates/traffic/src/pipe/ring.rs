@@ -10,20 +10,20 @@ use super::tcp::Tcp;
 use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
-use crate::sys::ring::Ring;
-use crate::tcp::line::Line;
+use crate::sys::ring::IoUringInstance;
+use crate::tcp::line::TcpConnection;
 
 /// A TCP end with a ring.
 pub(super) struct RingTcp {
     tcp: Tcp,
-    ring: Ring,
+    ring: IoUringInstance,
 }
 
 impl Setup for RingTcp {
     type Pipe = RingPipe;
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
-        let ring = Ring::new().map_err(|why| refuse(explain(&why)))?;
+        let ring = IoUringInstance::new().map_err(|why| refuse(explain(&why)))?;
         Ok(Self { tcp: Tcp::prepare(meeting, terms)?, ring })
     }
 
@@ -51,8 +51,8 @@ fn explain(why: &io::Error) -> String {
 
 /// A connection used through a ring.
 pub(super) struct RingPipe {
-    line: Line,
-    ring: Ring,
+    line: TcpConnection,
+    ring: IoUringInstance,
 }
 
 impl Pipe for RingPipe {

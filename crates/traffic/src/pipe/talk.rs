@@ -10,7 +10,7 @@ use btu_suite::pipe::Pattern;
 use btu_units::{Span, Time};
 
 use super::Pipe;
-use super::frame::{FRAME, Frame, Kind};
+use super::frame::{FRAME, PipeFrame, PipeFrameKind};
 use super::message::Messages;
 use crate::clock::now;
 
@@ -24,7 +24,7 @@ pub(super) struct Round {
 
 /// The result of a round at one end.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct RoundResult {
     /// By this end's clock.
     pub(super) begun: Time,
     pub(super) elapsed: Span,
@@ -41,25 +41,30 @@ pub(super) struct Talk<P> {
 
 impl<P: Pipe> Talk<P> {
     /// Sends a frame.
-    pub(super) fn say(&mut self, frame: &Frame) -> io::Result<()> {
+    pub(super) fn say(&mut self, frame: &PipeFrame) -> io::Result<()> {
         self.pipe.say(&frame.encode())
     }
 
     /// Receives a frame.
-    pub(super) fn hear(&mut self) -> io::Result<Frame> {
+    pub(super) fn hear(&mut self) -> io::Result<PipeFrame> {
         let mut bytes = [0; FRAME];
         self.pipe.hear(&mut bytes)?;
-        Frame::decode(&bytes).ok_or_else(|| nonsense("what came is none of the words agreed on"))
+        PipeFrame::decode(&bytes)
+            .ok_or_else(|| nonsense("what came is none of the words agreed on"))
     }
 
     /// Receives a frame of this kind.
-    pub(super) fn hear_kind(&mut self, kind: Kind) -> io::Result<Frame> {
+    pub(super) fn hear_kind(&mut self, kind: PipeFrameKind) -> io::Result<PipeFrame> {
         let frame = self.hear()?;
         if frame.kind == kind { Ok(frame) } else { Err(nonsense("another word was due")) }
     }
 
     /// The near end's part.
-    pub(super) fn lead(&mut self, round: Round, each: Option<&mut Histogram>) -> io::Result<Seen> {
+    pub(super) fn lead(
+        &mut self,
+        round: Round,
+        each: Option<&mut Histogram>,
+    ) -> io::Result<RoundResult> {
         let (repetitions, begun) = (round.repetitions, now());
         let wrong = match (round.pattern, each) {
             (Pattern::PingPong, None) => self.ask(round)?,
@@ -68,11 +73,11 @@ impl<P: Pipe> Talk<P> {
             (Pattern::Bidirectional, _) => self.exchange(round)?,
         };
         let received = if round.pattern == Pattern::Streaming { 0 } else { repetitions };
-        Ok(Seen { begun, elapsed: now().since(begun), sent: repetitions, received, wrong })
+        Ok(RoundResult { begun, elapsed: now().since(begun), sent: repetitions, received, wrong })
     }
 
     /// The far end's part.
-    pub(super) fn follow(&mut self, round: Round) -> io::Result<Seen> {
+    pub(super) fn follow(&mut self, round: Round) -> io::Result<RoundResult> {
         let repetitions = round.repetitions;
         self.pipe.begin_stream(if round.pattern == Pattern::Streaming { repetitions } else { 0 });
         let begun = now();
@@ -83,7 +88,7 @@ impl<P: Pipe> Talk<P> {
             Pattern::Bidirectional => self.exchange(round)?,
         };
         let sent = if round.pattern == Pattern::Streaming { 0 } else { repetitions };
-        Ok(Seen { begun, elapsed: now().since(begun), sent, received: repetitions, wrong })
+        Ok(RoundResult { begun, elapsed: now().since(begun), sent, received: repetitions, wrong })
     }
 
     #[inline]
@@ -136,8 +141,8 @@ impl<P: Pipe> Talk<P> {
 
     /// A stream with messages that can get lost. It lasts until the last message that arrived. The
     /// receiver recognises the last message only when the end arrives; so it times each message.
-    fn catch(&mut self, Round { size, .. }: Round, begun: Time) -> io::Result<Seen> {
-        let mut seen = Seen { begun, ..Seen::default() };
+    fn catch(&mut self, Round { size, .. }: Round, begun: Time) -> io::Result<RoundResult> {
+        let mut seen = RoundResult { begun, ..RoundResult::default() };
         while let Some(n) = self.pipe.catch(self.messages.room(size))? {
             seen.elapsed = now().since(begun);
             seen.received += 1;

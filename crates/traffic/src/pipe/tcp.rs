@@ -12,7 +12,7 @@ use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::option;
 use crate::tcp::acceptor::Endpoint;
-use crate::tcp::line::{Line, SocketConfig};
+use crate::tcp::line::{SocketConfig, TcpConnection};
 
 /// A TCP end that listens or is connected.
 pub(super) struct Tcp {
@@ -24,7 +24,7 @@ pub(super) struct Tcp {
 
 impl Tcp {
     /// The connection as it is, without timeouts.
-    pub(super) fn line(self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+    pub(super) fn line(self, limit: &Limit<'_>) -> Result<TcpConnection, TrafficError> {
         let line = self.endpoint.meet(&self.token, limit)?;
         line.wait_as_long_as_it_takes()?;
         Ok(line)
@@ -32,7 +32,7 @@ impl Tcp {
 }
 
 impl Setup for Tcp {
-    type Pipe = StreamPipe<Line>;
+    type Pipe = StreamPipe<TcpConnection>;
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let options = &terms.plan.socket;

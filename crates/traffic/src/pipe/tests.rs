@@ -82,7 +82,7 @@ fn every_way(pattern: Pattern, sizes: &str) -> Vec<PipePlan> {
         println!("LAB SKIPPED: {why}");
     }
     plans.retain(|plan| super::check(plan).is_ok());
-    let can = crate::sys::ring::Ring::new();
+    let can = crate::sys::ring::IoUringInstance::new();
     if let Err(why) = &can {
         println!("LAB SKIPPED: io_uring cannot be used here: {why}");
     }

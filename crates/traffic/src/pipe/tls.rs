@@ -21,7 +21,7 @@ use crate::clock::{Limit, now};
 use crate::error::TrafficError;
 use crate::sys::stream;
 use crate::tcp::acceptor::Endpoint;
-use crate::tcp::line::{Line, SocketConfig};
+use crate::tcp::line::{SocketConfig, TcpConnection};
 use crate::token;
 
 /// Bytes taken from the socket at once.
@@ -106,7 +106,7 @@ impl Incoming {
 
 /// The socket as rustls sees it.
 struct Wire<'a> {
-    line: &'a StreamPipe<Line>,
+    line: &'a StreamPipe<TcpConnection>,
     flags: i32,
     incoming: &'a mut Incoming,
 }
@@ -141,7 +141,7 @@ impl Write for Wire<'_> {
 
 /// A pipe over an encrypted connection.
 pub(super) struct TlsPipe {
-    line: StreamPipe<Line>,
+    line: StreamPipe<TcpConnection>,
     session: Connection,
     incoming: Incoming,
 }

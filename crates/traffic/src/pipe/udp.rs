@@ -24,7 +24,7 @@ use btu_suite::activity::PipeMeeting;
 use btu_suite::pipe::{End, Pattern};
 use btu_units::Bytes;
 
-use self::hear::{Stream, Verdict};
+use self::hear::{DatagramClass, StreamNumbers};
 use super::check::network;
 use super::talk::nonsense;
 use super::timeout::{Answers, FIRST_WAIT, PROBE_WAIT, Silence};
@@ -33,7 +33,7 @@ use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::stream;
 use crate::udp::post::{Exchange, Post, is_pause};
-use crate::udp::seen::{Arrival, Seen};
+use crate::udp::seen::{DatagramArrival, ReceivedNumbers};
 
 /// Bytes before the message.
 const NUMBER: usize = 8;
@@ -82,7 +82,7 @@ impl Setup for Udp {
             spare: [0; SPARE],
             sent: 0,
             heard: 0,
-            stream: Stream::default(),
+            stream: StreamNumbers::default(),
             accounts: Repeats::default(),
             answers: Answers::default(),
             repaired: 0,
@@ -110,7 +110,7 @@ pub(super) struct UdpPipe {
     spare: [u8; SPARE],
     sent: u64,
     heard: u64,
-    stream: Stream,
+    stream: StreamNumbers,
     accounts: Repeats,
     answers: Answers,
     /// Messages in a row that came only after a repetition.
@@ -137,7 +137,7 @@ impl Pipe for UdpPipe {
         let mut silence = Silence::default();
         while let Some(length) = self.listen(room, &mut silence)? {
             match self.judge(length, room)? {
-                Verdict::New => {
+                DatagramClass::New => {
                     self.heard += 1;
                     self.answers.learn(room.len(), &silence);
                     return if self.both_ways && self.repeats {
@@ -147,10 +147,10 @@ impl Pipe for UdpPipe {
                     };
                 }
                 // Where messages go both ways, every repair brings some that had come before.
-                Verdict::Again if self.repeats && self.both_ways => {}
-                Verdict::Again if self.repeats => self.be_more_patient()?,
-                Verdict::Again => self.repeat()?,
-                Verdict::Stray => {
+                DatagramClass::Again if self.repeats && self.both_ways => {}
+                DatagramClass::Again if self.repeats => self.be_more_patient()?,
+                DatagramClass::Again => self.repeat()?,
+                DatagramClass::Stray => {
                     self.repeat_if_due(&mut silence, Duration::ZERO)?;
                 }
             }
@@ -160,7 +160,11 @@ impl Pipe for UdpPipe {
 
     fn begin_stream(&mut self, count: u64) {
         let begin = self.heard;
-        self.stream = Stream { begin, end: begin.saturating_add(count), seen: Seen::new(count) };
+        self.stream = StreamNumbers {
+            begin,
+            end: begin.saturating_add(count),
+            seen: ReceivedNumbers::new(count),
+        };
     }
 
     fn cast(&mut self, message: &[u8]) -> io::Result<()> {
@@ -177,7 +181,7 @@ impl Pipe for UdpPipe {
     fn catch(&mut self, room: &mut [u8]) -> io::Result<Option<u64>> {
         let mut silence = Silence::default();
         while let Some(length) = self.listen(room, &mut silence)? {
-            let Stream { begin, end, .. } = self.stream;
+            let StreamNumbers { begin, end, .. } = self.stream;
             match u64::from_be_bytes(self.number) {
                 _ if length < NUMBER => {}
                 number if (begin..end).contains(&number) => {
@@ -185,8 +189,12 @@ impl Pipe for UdpPipe {
                         return Err(nonsense("a datagram has not the agreed size"));
                     }
                     match self.stream.seen.note(number - begin) {
-                        Arrival::Duplicate | Arrival::Impossible => self.accounts.duplicates += 1,
-                        Arrival::InOrder | Arrival::Reordered => return Ok(Some(number - begin)),
+                        DatagramArrival::Duplicate | DatagramArrival::Impossible => {
+                            self.accounts.duplicates += 1
+                        }
+                        DatagramArrival::InOrder | DatagramArrival::Reordered => {
+                            return Ok(Some(number - begin));
+                        }
                     }
                 }
                 number if number == end => {

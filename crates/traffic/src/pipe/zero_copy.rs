@@ -17,7 +17,7 @@ use super::{Pipe, Setup, Terms};
 use crate::clock::Limit;
 use crate::error::TrafficError;
 use crate::sys::{completions, option, stream};
-use crate::tcp::line::Line;
+use crate::tcp::line::TcpConnection;
 
 /// A TCP end that will send without a copy.
 pub(super) struct ZeroCopyTcp(Tcp);
@@ -43,7 +43,7 @@ impl Setup for ZeroCopyTcp {
 
 /// A connection that lends its messages to the kernel.
 pub(super) struct ZeroCopyPipe {
-    pipe: StreamPipe<Line>,
+    pipe: StreamPipe<TcpConnection>,
     /// Calls that have lent something, those that are done with it, and those of them that copied
     /// after all.
     asked: u64,

@@ -29,16 +29,16 @@ static LONGEST_SLEEP: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 100_
 
 /// The shared state of a ring; all of it is zero at the start.
 #[repr(C)]
-struct Head {
-    written: Apart<AtomicU64>,
-    read: Apart<AtomicU64>,
-    reader_sleeps: Apart<AtomicU32>,
-    writer_sleeps: Apart<AtomicU32>,
-    gone: Apart<AtomicU32>,
+struct RingState {
+    written: CacheAligned<AtomicU64>,
+    read: CacheAligned<AtomicU64>,
+    reader_sleeps: CacheAligned<AtomicU32>,
+    writer_sleeps: CacheAligned<AtomicU32>,
+    gone: CacheAligned<AtomicU32>,
 }
 
 #[repr(C, align(128))]
-struct Apart<T>(T);
+struct CacheAligned<T>(T);
 
 /// Memory for two rings, one each way, of `capacity` bytes each; sealed, so that neither process
 /// can take it away from the other.
@@ -100,14 +100,14 @@ impl Rings {
         Ok(Self { base, capacity, own: usize::from(!is_maker), looks, keep_alive })
     }
 
-    fn ring(&self, which: usize) -> (&Head, NonNull<u8>) {
+    fn ring(&self, which: usize) -> (&RingState, NonNull<u8>) {
         // SAFETY: `which` is 0 or 1, and the mapping holds two rings, each with `HEAD` bytes (room
         // for the structure, page aligned) and `capacity` bytes of data; all-zero bytes and
         // anything else are valid values of its atomics, which are all that is ever made of it; it
         // lives as long as `self`.
         unsafe {
             let begin = self.base.cast::<u8>().add(which * (HEAD + self.capacity));
-            (begin.cast::<Head>().as_ref(), begin.add(HEAD))
+            (begin.cast::<RingState>().as_ref(), begin.add(HEAD))
         }
     }
 
@@ -189,17 +189,17 @@ impl Rings {
     }
 
     /// That the other end reads.
-    fn space(&self) -> Change<'_> {
+    fn space(&self) -> CounterChange<'_> {
         let (head, _) = self.ring(self.own);
         let full = head.written.0.load(Ordering::Relaxed).wrapping_sub(self.capacity as u64);
-        Change { counter: &head.read.0, stale: full, sleeps: &head.writer_sleeps.0 }
+        CounterChange { counter: &head.read.0, stale: full, sleeps: &head.writer_sleeps.0 }
     }
 
     /// That the other end writes.
-    fn arrival(&self) -> Change<'_> {
+    fn arrival(&self) -> CounterChange<'_> {
         let (head, _) = self.ring(1 - self.own);
         let empty = head.read.0.load(Ordering::Relaxed);
-        Change { counter: &head.written.0, stale: empty, sleeps: &head.reader_sleeps.0 }
+        CounterChange { counter: &head.written.0, stale: empty, sleeps: &head.reader_sleeps.0 }
     }
 
     /// Bytes between two counters, one of them the peer's.
@@ -212,9 +212,9 @@ impl Rings {
     }
 
     /// Waits for one of these changes: looks, then sleeps.
-    fn wait(&self, changes: &[Change<'_>]) -> io::Result<()> {
+    fn wait(&self, changes: &[CounterChange<'_>]) -> io::Result<()> {
         for _ in 0..self.looks {
-            if changes.iter().any(Change::has_come) {
+            if changes.iter().any(CounterChange::has_come) {
                 return Ok(());
             }
             std::hint::spin_loop();
@@ -225,13 +225,13 @@ impl Rings {
         // The process that changes a counter reads `sleeps` afterwards: one of the two sees the
         // other.
         fence(Ordering::SeqCst);
-        let is_over = !changes.iter().any(Change::has_come)
+        let is_over = !changes.iter().any(CounterChange::has_come)
             && (self.is_left() || sleep(changes) && self.is_cut());
         for change in changes {
             change.sleeps.store(0, Ordering::Relaxed);
         }
         // The other end may have changed a counter before its end.
-        if is_over && !changes.iter().any(Change::has_come) {
+        if is_over && !changes.iter().any(CounterChange::has_come) {
             return Err(io::Error::new(ErrorKind::UnexpectedEof, "the other end is gone"));
         }
         Ok(())
@@ -275,13 +275,13 @@ fn wake(word: &AtomicU32) {
 }
 
 /// The condition of a wait: a counter has changed.
-struct Change<'a> {
+struct CounterChange<'a> {
     counter: &'a AtomicU64,
     stale: u64,
     sleeps: &'a AtomicU32,
 }
 
-impl Change<'_> {
+impl CounterChange<'_> {
     fn has_come(&self) -> bool {
         self.counter.load(Ordering::SeqCst) != self.stale
     }
@@ -289,7 +289,7 @@ impl Change<'_> {
 
 /// Sleeps while every one of these is 1, for a tenth of a second at most; returns whether to check
 /// for the other end.
-fn sleep(changes: &[Change<'_>]) -> bool {
+fn sleep(changes: &[CounterChange<'_>]) -> bool {
     let slept = match changes {
         [change] => {
             let word = change.sleeps.as_ptr();
@@ -324,7 +324,7 @@ struct Waiter {
 }
 
 /// `futex_waitv(2)`, since Linux 5.16.
-fn sleep_on_several(changes: &[Change<'_>]) -> libc::c_long {
+fn sleep_on_several(changes: &[CounterChange<'_>]) -> libc::c_long {
     const SIZE_U32: u32 = 2;
     let mut waiters = [Waiter::default(); 2];
     for (waiter, change) in waiters.iter_mut().zip(changes) {

@@ -16,18 +16,18 @@ const SEND: u64 = 1;
 const RECEIVE: u64 = 2;
 
 /// A ring of one end. No request outlives the call that makes it.
-pub(crate) struct Ring {
+pub(crate) struct IoUringInstance {
     ring: IoUring,
 }
 
 /// One direction of what is being moved.
-struct Way {
+struct MoveProgress {
     done: usize,
     whole: usize,
     asked: bool,
 }
 
-impl Way {
+impl MoveProgress {
     fn new(whole: usize) -> Self {
         Self { done: 0, whole, asked: false }
     }
@@ -37,7 +37,7 @@ impl Way {
     }
 }
 
-impl Ring {
+impl IoUringInstance {
     /// Asks the kernel for a ring; if the kernel supports it, completions interrupt no process.
     pub(crate) fn new() -> io::Result<Self> {
         let ring = match IoUring::builder().setup_coop_taskrun().build(ENTRIES) {
@@ -58,7 +58,7 @@ impl Ring {
     ) -> io::Result<()> {
         let file = types::Fd(socket.as_raw_fd());
         let (mut out, mut back, mut failure) =
-            (Way::new(message.len()), Way::new(room.len()), None);
+            (MoveProgress::new(message.len()), MoveProgress::new(room.len()), None);
         loop {
             if failure.is_none() && out.is_due() {
                 let rest = &message[out.done..];

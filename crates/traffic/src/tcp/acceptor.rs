@@ -10,7 +10,7 @@ use btu_suite::peers::{Callers, Refused};
 use btu_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::line::{Line, SocketConfig};
+use super::line::{SocketConfig, TcpConnection};
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::sys::stream;
@@ -30,7 +30,7 @@ const BACKLOG: i32 = 1024;
 /// The place of an activity in its meeting: connected already, or listening.
 pub(crate) enum Endpoint {
     /// The end has connected.
-    Connected(Line),
+    Connected(TcpConnection),
     /// The end listens.
     Listening(Acceptor),
 }
@@ -49,7 +49,7 @@ impl Endpoint {
                 Acceptor::open(address, config, callers).map(Self::Listening)
             }
             Rendezvous::Connect(peer) => {
-                Line::connect(peer, token, config, deadline).map(Self::Connected)
+                TcpConnection::connect(peer, token, config, deadline).map(Self::Connected)
             }
         }
     }
@@ -63,7 +63,11 @@ impl Endpoint {
     }
 
     /// The connection; a listener waits for it.
-    pub(crate) fn meet(self, token: &Token, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+    pub(crate) fn meet(
+        self,
+        token: &Token,
+        limit: &Limit<'_>,
+    ) -> Result<TcpConnection, TrafficError> {
         match self {
             Self::Connected(line) => Ok(line),
             Self::Listening(acceptor) => acceptor.admit(token, limit),
@@ -139,7 +143,11 @@ impl Acceptor {
 
     /// Waits for the caller that presents the token; all others are disconnected and do not delay
     /// it.
-    pub(crate) fn admit(self, token: &Token, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+    pub(crate) fn admit(
+        self,
+        token: &Token,
+        limit: &Limit<'_>,
+    ) -> Result<TcpConnection, TrafficError> {
         let mut waiting = Waiting::default();
         loop {
             // Without a guide there is always a next one.
@@ -155,9 +163,9 @@ impl Acceptor {
         &self,
         Waiting(callers): &mut Waiting,
         token: &Token,
-        guide: Option<&Line>,
+        guide: Option<&TcpConnection>,
         limit: &Limit<'_>,
-    ) -> Result<Option<Line>, TrafficError> {
+    ) -> Result<Option<TcpConnection>, TrafficError> {
         while let Some(caller) = self.hear(callers, &TOKEN, guide, limit)? {
             if judge(&caller.said, token) == Verdict::Admit {
                 return caller.line().map(Some);
@@ -174,7 +182,7 @@ impl Acceptor {
         Waiting(callers): &mut Waiting,
         greeting: &Greeting<'_>,
         limit: &Limit<'_>,
-    ) -> Result<(Line, Vec<u8>), TrafficError> {
+    ) -> Result<(TcpConnection, Vec<u8>), TrafficError> {
         loop {
             // Without a guide there is always a next one.
             if let Some(mut caller) = self.hear(callers, greeting, None, limit)? {
@@ -188,7 +196,7 @@ impl Acceptor {
         &self,
         callers: &mut Vec<Caller>,
         greeting: &Greeting<'_>,
-        guide: Option<&Line>,
+        guide: Option<&TcpConnection>,
         limit: &Limit<'_>,
     ) -> Result<Option<Caller>, TrafficError> {
         loop {
@@ -204,10 +212,10 @@ impl Acceptor {
     }
 
     /// Waits for an allowed caller, without a token.
-    pub(crate) fn accept(&self, limit: &Limit<'_>) -> Result<Line, TrafficError> {
+    pub(crate) fn accept(&self, limit: &Limit<'_>) -> Result<TcpConnection, TrafficError> {
         loop {
             if let Some((stream, peer)) = self.accepted()? {
-                return Line::new(stream, peer)
+                return TcpConnection::new(stream, peer)
                     .map_err(TrafficError::socket("set time-outs", peer));
             }
             limit.check(now(), "wait for the peer to connect", self.address)?;
@@ -253,9 +261,13 @@ impl Acceptor {
 
     /// Sleeps until a caller connects or sends, or the guide closes or sends, for a tick at most;
     /// true if the guide did.
-    fn wait(&self, callers: &[Caller], guide: Option<&Line>) -> Result<bool, TrafficError> {
+    fn wait(
+        &self,
+        callers: &[Caller],
+        guide: Option<&TcpConnection>,
+    ) -> Result<bool, TrafficError> {
         let sockets = guide
-            .map(Line::socket)
+            .map(TcpConnection::socket)
             .into_iter()
             .chain(std::iter::once(self.listener.as_fd()))
             .chain(callers.iter().map(|caller| caller.stream.as_fd()));
@@ -284,9 +296,9 @@ fn hear(callers: &mut Vec<Caller>, greeting: &Greeting<'_>) -> Option<Caller> {
 }
 
 impl Caller {
-    fn line(self) -> Result<Line, TrafficError> {
+    fn line(self) -> Result<TcpConnection, TrafficError> {
         let failed = TrafficError::socket("set time-outs", self.peer);
-        Line::new(self.stream, self.peer).map_err(failed)
+        TcpConnection::new(self.stream, self.peer).map_err(failed)
     }
 
     /// Reads what has come: whether it is all.

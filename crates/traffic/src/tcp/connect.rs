@@ -20,7 +20,7 @@ use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
 use super::acceptor::{Acceptor, Waiting};
-use super::line::{Line, SocketConfig};
+use super::line::{SocketConfig, TcpConnection};
 use super::request::stamp;
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
@@ -36,7 +36,7 @@ const ANSWER: &str = "answer a request";
 
 /// The end that connects.
 pub(crate) struct Connector {
-    guide: Line,
+    guide: TcpConnection,
     to: SocketAddr,
     config: SocketConfig,
     /// The token, and then the request.
@@ -65,7 +65,7 @@ impl Connector {
         let config = SocketConfig::prompt().marked(order.dscp);
         let request = Payload::new(order.seed, message).at(0, message).to_vec();
         Ok(Self {
-            guide: Line::connect(part.to, &part.token, &config, order.deadline)?,
+            guide: TcpConnection::connect(part.to, &part.token, &config, order.deadline)?,
             to: part.to,
             config,
             opening: [&part.token[..], &request].concat(),
@@ -124,7 +124,8 @@ impl Connector {
     fn ask(&mut self, number: u64, limit: &Limit<'_>) -> Result<bool, TrafficError> {
         let request = Token::default().len();
         stamp(&mut self.opening[request..], number);
-        let line = Line::open(self.to, &self.config, self.deadline).map_err(without_ports)?;
+        let line =
+            TcpConnection::open(self.to, &self.config, self.deadline).map_err(without_ports)?;
         line.write(&self.opening, limit, ASK)?;
         let has_answered = line.read_exactly(&mut self.answer, limit, WAIT)?;
         let has_more = has_answered && line.read_exactly(&mut [0], limit, END)?;

@@ -129,18 +129,18 @@ fn checked(activity: &'static str, window: Option<Bytes>) -> Result<Option<i32>,
 }
 
 /// A connection on which one end has presented the token to the other.
-pub(crate) struct Line {
+pub(crate) struct TcpConnection {
     stream: TcpStream,
     peer: SocketAddr,
 }
 
-impl AsFd for Line {
+impl AsFd for TcpConnection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 }
 
-impl Line {
+impl TcpConnection {
     /// Connects, presents the token, and waits until the peer's kernel has it.
     pub(crate) fn connect(
         peer: SocketAddr,

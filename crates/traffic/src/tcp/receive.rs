@@ -24,12 +24,12 @@ use btu_suite::record::{Outcome, Received, Report, TcpInfo};
 use btu_units::{Bytes, Span, Time};
 
 use super::acceptor::Endpoint;
-use super::line::{Line, SocketConfig};
+use super::line::{SocketConfig, TcpConnection};
 use super::rest::Rest;
 use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
-use crate::progress::Progress;
+use crate::progress::ProgressPoints;
 use crate::sampling::{Arrived, Sampling, Seen, Telling};
 use crate::size;
 use crate::sys::stream;
@@ -66,7 +66,7 @@ pub(crate) struct Receiver {
     token: Token,
     buffer: Vec<u8>,
     payload: Payload,
-    progress: Progress,
+    progress: ProgressPoints,
     ways: Ways,
     window: Option<Bytes>,
     deadline: Span,
@@ -85,7 +85,7 @@ impl Receiver {
         Ok(Self {
             buffer: vec![0; message],
             payload: Payload::new(order.seed, message),
-            progress: Progress::new(),
+            progress: ProgressPoints::new(),
             endpoint: Endpoint::take(&part.meeting, &part.token, &config, order.deadline, callers)?,
             token: part.token,
             ways: match part.receiving {
@@ -141,7 +141,7 @@ impl Telling for Receiver {
 
 /// An incoming stream.
 struct Inflow<'a> {
-    line: &'a Line,
+    line: &'a TcpConnection,
     payload: &'a Payload,
     started: Time,
     bytes: u64,
@@ -154,15 +154,15 @@ struct Inflow<'a> {
     last_byte: Span,
     checked: u64,
     wrong: u64,
-    progress: Progress,
+    progress: ProgressPoints,
     arrived: &'a Arrived,
 }
 
 impl<'a> Inflow<'a> {
     fn new(
-        line: &'a Line,
+        line: &'a TcpConnection,
         payload: &'a Payload,
-        progress: Progress,
+        progress: ProgressPoints,
         started: Time,
         arrived: &'a Arrived,
     ) -> Self {

@@ -12,7 +12,7 @@ use btu_suite::activity::{OpenLoop, Order, Request, Tell};
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
-use super::line::{Line, SocketConfig};
+use super::line::{SocketConfig, TcpConnection};
 use super::watch::watched;
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
@@ -31,7 +31,7 @@ const MOST_UNSENT: usize = 1 << 20;
 
 /// A requester that is connected.
 pub(crate) struct Requester {
-    line: Line,
+    line: TcpConnection,
     /// The request: its number in the first eight bytes (as many of the low ones as fit), then
     /// payload.
     request: Vec<u8>,
@@ -48,7 +48,7 @@ impl Requester {
     pub(crate) fn prepare(order: &Order, part: &Request) -> Result<Self, TrafficError> {
         let message = size::tcp(KIND, part.message)?;
         Ok(Self {
-            line: Line::connect(
+            line: TcpConnection::connect(
                 part.to,
                 &part.token,
                 &SocketConfig::prompt().marked(order.dscp),
@@ -74,7 +74,7 @@ impl Requester {
     ) -> Result<Requested, TrafficError> {
         let recent = Recent::new(self.sample_every.is_some());
         let ledger = Ledger::new(started + open_loop.lead, &recent);
-        let mut carrier = Connection {
+        let mut carrier = RequestConnection {
             line: &self.line,
             request: self.request,
             answer: self.answer,
@@ -105,8 +105,8 @@ impl Requester {
 }
 
 /// Requests and answers of an open loop on one connection: answers come in the order of requests.
-struct Connection<'a> {
-    line: &'a Line,
+struct RequestConnection<'a> {
+    line: &'a TcpConnection,
     request: Vec<u8>,
     answer: Vec<u8>,
     /// Octets of the next answer so far.
@@ -116,7 +116,7 @@ struct Connection<'a> {
     asked: VecDeque<u64>,
 }
 
-impl Connection<'_> {
+impl RequestConnection<'_> {
     /// Writes what the socket has room for.
     fn flush(&mut self) -> Result<(), TrafficError> {
         while !self.unsent.is_empty() {
@@ -135,7 +135,7 @@ fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-impl Carrier for Connection<'_> {
+impl Carrier for RequestConnection<'_> {
     const LOSES: bool = false;
 
     fn peer(&self) -> SocketAddr {
@@ -188,7 +188,7 @@ impl Carrier for Connection<'_> {
 
 /// One user: sends a request, waits for the answer, and sends the next one.
 struct User<'a> {
-    line: &'a Line,
+    line: &'a TcpConnection,
     request: Vec<u8>,
     answer: Vec<u8>,
     round_trip: Histogram,

@@ -9,7 +9,7 @@ use btu_suite::record::Report;
 use btu_units::Span;
 
 use super::acceptor::Acceptor;
-use super::line::{Line, SocketConfig};
+use super::line::{SocketConfig, TcpConnection};
 use super::watch::watched;
 use crate::clock::Limit;
 use crate::error::TrafficError;
@@ -49,7 +49,7 @@ impl Responder {
 }
 
 fn answer_all(
-    line: &Line,
+    line: &TcpConnection,
     message: &mut [u8],
     answers: &mut u64,
     limit: &Limit<'_>,

@@ -12,7 +12,7 @@ use btu_suite::record::{Outcome, PathMoments, Report, Sent};
 use btu_units::{Bytes, Span, Time};
 
 use super::acceptor::Endpoint;
-use super::line::{Line, SocketConfig};
+use super::line::{SocketConfig, TcpConnection};
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
@@ -123,7 +123,7 @@ impl Telling for Sender {
 
 /// An outgoing stream.
 struct Outflow<'a> {
-    line: &'a Line,
+    line: &'a TcpConnection,
     payload: &'a Payload,
     message: usize,
     bytes: u64,
@@ -174,7 +174,7 @@ impl Outflow<'_> {
 }
 
 /// The receiver closes when it has read all data; it sends nothing.
-fn wait_for_close(line: &Line, limit: &Limit<'_>) -> Result<(), TrafficError> {
+fn wait_for_close(line: &TcpConnection, limit: &Limit<'_>) -> Result<(), TrafficError> {
     let mut nothing = [0; 1];
     if line.read_exactly(&mut nothing, limit, "wait for the receiver to close")? {
         return Err(TrafficError::Protocol {

@@ -5,14 +5,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::line::Line;
+use super::line::TcpConnection;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 
 /// Runs `work`, which may block on `line`, and ends the connection once the limit is reached; then
 /// the limit's error is the result.
 pub(crate) fn watched<T>(
-    line: &Line,
+    line: &TcpConnection,
     limit: &Limit<'_>,
     doing: &'static str,
     work: impl FnOnce() -> Result<T, TrafficError>,
@@ -32,7 +32,7 @@ pub(crate) fn watched<T>(
 
 /// Looks at the limit once per tick until the work is done.
 fn watch(
-    line: &Line,
+    line: &TcpConnection,
     limit: &Limit<'_>,
     doing: &'static str,
     is_done: &AtomicBool,

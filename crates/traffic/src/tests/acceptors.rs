@@ -17,7 +17,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 use super::bad_peers::udp_caller;
 use super::{HERE, NEVER, TOKEN, hasty, is_closed, order, prepare};
-use crate::udp::{Header, Kind};
+use crate::udp::{DatagramKind, Header};
 
 /// The token of another cell.
 const OTHER: Token = *b"another cell's 1";
@@ -62,7 +62,9 @@ fn a_datagram_with_another_token_is_not_answered() {
         let listener = prepare(&hasty(activity));
         let endpoint = listener.endpoint().unwrap();
         let stranger = UdpSocket::bind((HERE, 0)).unwrap();
-        for kind in [Kind::Hello, Kind::Request, Kind::Data, Kind::Farewell] {
+        for kind in
+            [DatagramKind::Hello, DatagramKind::Request, DatagramKind::Data, DatagramKind::Farewell]
+        {
             stranger.send_to(&Header { kind, token: OTHER, number: 0 }.encode(), endpoint).unwrap();
         }
         stranger.send_to(&[0; 1400], endpoint).unwrap();
@@ -83,14 +85,15 @@ fn a_greeting_is_answered_with_no_more_than_it_has() {
         let thread = thread::spawn(move || listener.perform(&NEVER).ok());
         let peer = udp_caller(endpoint);
         let mut room = [0; 2000];
-        let farewell = Header { kind: Kind::Farewell, token: TOKEN, number: 0 }.encode();
+        let farewell = Header { kind: DatagramKind::Farewell, token: TOKEN, number: 0 }.encode();
         peer.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
         while !thread.is_finished() {
             let _ = peer.send(&farewell);
             if let Ok(length) = peer.recv(&mut room) {
-                let goodbye = Header { kind: Kind::Goodbye, token: TOKEN, number: 0 }.encode();
+                let goodbye =
+                    Header { kind: DatagramKind::Goodbye, token: TOKEN, number: 0 }.encode();
                 if Header::decode(&room[..length])
-                    .is_some_and(|(header, _)| header.kind == Kind::Farewell)
+                    .is_some_and(|(header, _)| header.kind == DatagramKind::Farewell)
                 {
                     let _ = peer.send(&goodbye);
                 }
@@ -110,7 +113,7 @@ fn a_forged_address_gets_no_stream() {
         let endpoint = listener.endpoint().unwrap();
         let forged = UdpSocket::bind(("127.0.0.7", 0)).unwrap();
         let guesser = UdpSocket::bind((HERE, 0)).unwrap();
-        let hello = |number| Header { kind: Kind::Hello, token: TOKEN, number }.encode();
+        let hello = |number| Header { kind: DatagramKind::Hello, token: TOKEN, number }.encode();
         let thread = thread::spawn(move || {
             listener.perform(&NEVER).expect_err("nobody proved an address").to_string()
         });
@@ -130,7 +133,7 @@ fn a_forged_address_gets_no_stream() {
             Some((length, Header::decode(&room[..length]).unwrap().0.kind))
         })
         .collect();
-        assert_eq!(heard, vec![(32, Kind::Challenge); sent.len()]);
+        assert_eq!(heard, vec![(32, DatagramKind::Challenge); sent.len()]);
     }
 }
 
@@ -146,7 +149,9 @@ fn every_port_asks_who_calls() {
         let listener = crate::prepare(&hasty(activity), &elsewhere).unwrap().unwrap();
         let stranger = UdpSocket::bind((HERE, 0)).unwrap();
         stranger.connect(listener.endpoint().unwrap()).unwrap();
-        stranger.send(&Header { kind: Kind::Hello, token: TOKEN, number: 0 }.encode()).unwrap();
+        stranger
+            .send(&Header { kind: DatagramKind::Hello, token: TOKEN, number: 0 }.encode())
+            .unwrap();
         listener.perform(&NEVER).expect_err("nobody who may call came");
         stranger.set_nonblocking(true).unwrap();
         assert!(stranger.recv(&mut [0; 2000]).is_err(), "a stranger was answered");

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use socket2::SockRef;
 
 use super::{HERE, NEVER, TOKEN, hasty, order, outcome, prepare};
-use crate::udp::{Header, Kind};
+use crate::udp::{DatagramKind, Header};
 
 fn sends(meeting: Rendezvous, bytes: u64) -> Activity {
     let work = Work::Bytes(Bytes::new(bytes));
@@ -46,7 +46,7 @@ fn responds(transport: Transport) -> Activity {
     Activity::Respond(Respond { on: HERE, transport, token: TOKEN, message: Bytes::new(100) })
 }
 
-fn word(kind: Kind, number: u64) -> [u8; 32] {
+fn word(kind: DatagramKind, number: u64) -> [u8; 32] {
     Header { kind, token: TOKEN, number }.encode()
 }
 
@@ -56,7 +56,7 @@ pub(super) fn udp_caller(endpoint: SocketAddr) -> UdpSocket {
     socket.connect(endpoint).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let ask = |number, wanted| {
-        socket.send(&word(Kind::Hello, number)).unwrap();
+        socket.send(&word(DatagramKind::Hello, number)).unwrap();
         let mut room = [0; 2000];
         let length = socket.recv(&mut room).unwrap();
         assert_eq!(length, 32, "as many octets as the greeting has");
@@ -64,9 +64,9 @@ pub(super) fn udp_caller(endpoint: SocketAddr) -> UdpSocket {
         assert_eq!((header.kind, header.token), (wanted, TOKEN));
         header.number
     };
-    let number = ask(0, Kind::Challenge);
+    let number = ask(0, DatagramKind::Challenge);
     assert_ne!(number, 0);
-    ask(number, Kind::Welcome);
+    ask(number, DatagramKind::Welcome);
     socket
 }
 
@@ -302,20 +302,22 @@ fn a_udp_requester_loses_late_and_wrong_answers_apart() {
         while let Ok((length, peer)) = responder.recv_from(&mut room) {
             let (header, _) = Header::decode(&room[..length]).expect("only ours comes here");
             let mut answer = room[..length].to_vec();
-            answer[4] = Kind::Answer as u8;
+            answer[4] = DatagramKind::Answer as u8;
             match (header.kind, header.number) {
-                (Kind::Hello, _) => drop(responder.send_to(&word(Kind::Welcome, 0), peer).unwrap()),
+                (DatagramKind::Hello, _) => {
+                    responder.send_to(&word(DatagramKind::Welcome, 0), peer).unwrap();
+                }
                 // The first is answered only after the second was sent; the second gets an invalid
                 // answer, then the correct one.
-                (Kind::Request, 0) => kept = Some(answer),
-                (Kind::Request, 1) => {
+                (DatagramKind::Request, 0) => kept = Some(answer),
+                (DatagramKind::Request, 1) => {
                     responder.send_to(&kept.take().unwrap(), peer).unwrap();
                     responder.send_to(b"nonsense", peer).unwrap();
                     responder.send_to(&answer, peer).unwrap();
                 }
-                (Kind::Request, _) => drop(responder.send_to(&answer, peer).unwrap()),
-                (Kind::Farewell, _) => {
-                    responder.send_to(&word(Kind::Goodbye, 0), peer).unwrap();
+                (DatagramKind::Request, _) => drop(responder.send_to(&answer, peer).unwrap()),
+                (DatagramKind::Farewell, _) => {
+                    responder.send_to(&word(DatagramKind::Goodbye, 0), peer).unwrap();
                     break;
                 }
                 _ => panic!("a requester does not say {:?}", header.kind),
@@ -375,7 +377,7 @@ fn sayings() -> impl Strategy<Value = Vec<u8>> {
         (1u8..=8, prop_oneof![Just(TOKEN), any::<[u8; 16]>()], prop_oneof![0u64..20, any::<u64>()]);
     let worded = (head, prop::collection::vec(any::<u8>(), 0..80)).prop_map(
         |((kind, token, number), payload)| {
-            let mut bytes = Header { kind: Kind::Data, token, number }.encode();
+            let mut bytes = Header { kind: DatagramKind::Data, token, number }.encode();
             bytes[4] = kind;
             [&bytes[..], &payload].concat()
         },
@@ -395,7 +397,7 @@ proptest! {
         let peer = udp_caller(endpoint);
         let sent = said.iter().filter(|bytes| peer.send(bytes).is_ok()).count() as u64;
         // The peer sends farewells until no process receives them any more.
-        while peer.send(&word(Kind::Farewell, 0)).is_ok() && !thread.is_finished() {
+        while peer.send(&word(DatagramKind::Farewell, 0)).is_ok() && !thread.is_finished() {
             thread::sleep(Duration::from_millis(1));
         }
         let received = outcome!(thread.join().unwrap(), DatagramsReceived);
@@ -410,7 +412,7 @@ proptest! {
         let thread = thread::spawn(move || responder.perform(&NEVER));
         let peer = udp_caller(endpoint);
         let requests = said.iter().filter(|bytes| peer.send(bytes).is_ok() && bytes.len() == 100).count() as u64;
-        while peer.send(&word(Kind::Farewell, 0)).is_ok() && !thread.is_finished() {
+        while peer.send(&word(DatagramKind::Farewell, 0)).is_ok() && !thread.is_finished() {
             thread::sleep(Duration::from_millis(1));
         }
         let Outcome::Responded { answers } = thread.join().unwrap().unwrap().outcome else { panic!("not a responder") };

@@ -9,7 +9,7 @@ use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, DatagramsSent};
 use btu_units::{BitRate, Bytes, Span};
 
-use crate::udp::{Header, Kind};
+use crate::udp::{DatagramKind, Header};
 
 use super::{HERE, TOKEN, order, outcome, perform, prepare};
 
@@ -132,7 +132,7 @@ fn a_farewell_that_comes_late_spoils_nothing() {
     let endpoint = listener.endpoint().unwrap();
     let thread = std::thread::spawn(move || listener.perform(&super::NEVER));
     let peer = super::bad_peers::udp_caller(endpoint);
-    let farewell = Header { kind: Kind::Farewell, token: TOKEN, number: 5 }.encode();
+    let farewell = Header { kind: DatagramKind::Farewell, token: TOKEN, number: 5 }.encode();
     peer.send(&farewell).unwrap();
     let more = (0..5000).take_while(|_| peer.send(&farewell).is_ok()).count();
     println!("{more} more");

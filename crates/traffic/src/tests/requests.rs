@@ -14,7 +14,7 @@ use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Requested};
 use btu_units::{Bytes, Span};
 
-use crate::udp::{Header, Kind};
+use crate::udp::{DatagramKind, Header};
 
 use super::{HERE, NEVER, TOKEN, order, outcome, perform, prepare};
 
@@ -116,10 +116,10 @@ fn requests_do_not_wait_for_answers() {
                 let (header, _) = Header::decode(&room[..length]).expect("only ours comes here");
                 let mut answer = room[..length].to_vec();
                 let (kind, wait) = match header.kind {
-                    Kind::Hello => (Kind::Welcome, 0),
-                    Kind::Farewell => (Kind::Goodbye, 0),
+                    DatagramKind::Hello => (DatagramKind::Welcome, 0),
+                    DatagramKind::Farewell => (DatagramKind::Goodbye, 0),
                     _ if header.number % 6 == 5 => continue,
-                    _ => (Kind::Answer, 300),
+                    _ => (DatagramKind::Answer, 300),
                 };
                 answer[4] = kind as u8;
                 held.push_back((Instant::now() + Duration::from_millis(wait), answer, peer, kind));
@@ -128,7 +128,7 @@ fn requests_do_not_wait_for_answers() {
             while held.front().is_some_and(|(due, ..)| *due <= Instant::now()) {
                 let (_, answer, peer, kind) = held.pop_front().expect("one is due");
                 responder.send_to(&answer, peer).unwrap();
-                if kind == Kind::Goodbye {
+                if kind == DatagramKind::Goodbye {
                     return;
                 }
             }

@@ -21,7 +21,7 @@ const MAGIC: [u8; 4] = *b"btu1";
 /// The kind of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum DatagramKind {
     /// The caller's greeting, repeated until it is answered; the number is that of the listener's
     /// challenge, 0 before it.
     Hello = 1,
@@ -45,7 +45,7 @@ pub(crate) enum Kind {
     Count = 9,
 }
 
-impl Kind {
+impl DatagramKind {
     fn from_byte(byte: u8) -> Option<Self> {
         [
             Self::Hello,
@@ -67,7 +67,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     /// Its kind.
-    pub(crate) kind: Kind,
+    pub(crate) kind: DatagramKind,
     /// To which flow it belongs.
     pub(crate) token: Token,
     /// Its number; the meaning depends on the kind.
@@ -93,7 +93,7 @@ impl Header {
         let (&token, number) = rest.split_first_chunk::<16>()?;
         let number = u64::from_be_bytes(number.try_into().ok()?);
         (*magic == MAGIC).then_some(())?;
-        Some((Self { kind: Kind::from_byte(kind)?, token, number }, payload))
+        Some((Self { kind: DatagramKind::from_byte(kind)?, token, number }, payload))
     }
 }
 
@@ -109,8 +109,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn kinds() -> impl Strategy<Value = Kind> {
-        (1u8..=8).prop_map(|byte| Kind::from_byte(byte).unwrap())
+    fn kinds() -> impl Strategy<Value = DatagramKind> {
+        (1u8..=8).prop_map(|byte| DatagramKind::from_byte(byte).unwrap())
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use btu_suite::copy::{Held, Hold, Servo, State};
 use btu_units::{BitRate, Span, Time};
 
-use super::header::{HEADER, Kind};
+use super::header::{DatagramKind, HEADER};
 use super::post::Exchange;
 use super::send::{KIND, WIDEST_GAP};
 use crate::error::TrafficError;
@@ -52,7 +52,7 @@ impl Holder {
             let Some((header, body)) = exchange.header(&room[..length]) else { continue };
             let count =
                 body.try_into().map(u64::from_be_bytes).map(|elapsed| (header.number, elapsed));
-            if let (Kind::Count, Ok(count)) = (header.kind, count) {
+            if let (DatagramKind::Count, Ok(count)) = (header.kind, count) {
                 changed |= self.take(count, now);
             }
         }

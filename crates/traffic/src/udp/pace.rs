@@ -12,14 +12,14 @@ const SPIN: Span = Span::from_microseconds(50);
 
 /// The points in time at which datagrams are due: `start + k * size / rate`, exact to the
 /// nanosecond for every k.
-pub(crate) struct Schedule {
+pub(crate) struct DatagramSchedule {
     line: Serializer,
     size: Bytes,
     due: Time,
     end: Time,
 }
 
-impl Schedule {
+impl DatagramSchedule {
     /// A schedule of datagrams of `size` at `rate`, from `start` on for `duration`.
     pub(crate) fn new(start: Time, rate: BitRate, size: Bytes, duration: Span) -> Self {
         Self { line: Serializer::new(rate), size, due: start, end: start + duration }
@@ -80,7 +80,7 @@ mod tests {
         #[test]
         fn a_schedule_has_the_number_of_points_it_must(rate in 100_000u64..100_000_000, size in 40u64..1500, duration_ns in 1u64..20_000_000) {
             let rate_bits = BitRate::from_bits_per_second(rate);
-            let mut schedule = Schedule::new(Time::ZERO, rate_bits, Bytes::new(size), Span::from_nanoseconds(duration_ns));
+            let mut schedule = DatagramSchedule::new(Time::ZERO, rate_bits, Bytes::new(size), Span::from_nanoseconds(duration_ns));
             let (mut count, mut last) = (0u128, Time::ZERO);
             while let Some(due) = schedule.next() {
                 let exact = count * u128::from(size) * 8_000_000_000 / u128::from(rate);

@@ -27,7 +27,7 @@ use btu_units::Span;
 use socket2::SockRef;
 
 use super::challenge::Challenges;
-use super::header::{HEADER, Header, Kind};
+use super::header::{DatagramKind, HEADER, Header};
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
 use crate::sys::{option, stream};
@@ -130,12 +130,13 @@ impl Post {
     fn welcome(self, peer: SocketAddr) -> Result<Exchange, TrafficError> {
         self.socket.connect(peer).map_err(|source| TrafficError::Connect { peer, source })?;
         let exchange = self.exchange(peer);
-        exchange.say(Kind::Welcome, 0)?;
+        exchange.say(DatagramKind::Welcome, 0)?;
         Ok(exchange)
     }
 
     fn challenge(&self, caller: SocketAddr, number: u64) {
-        let challenge = Header { kind: Kind::Challenge, token: self.token, number }.encode();
+        let challenge =
+            Header { kind: DatagramKind::Challenge, token: self.token, number }.encode();
         // Any host may have forged that address: a failure to send there does not affect other
         // callers.
         let _ = self.socket.send_to(&challenge, caller);
@@ -152,7 +153,9 @@ fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
 /// The number in a greeting with the token.
 fn greeting(datagram: &[u8], token: &Token) -> Option<u64> {
     match Header::decode(datagram)? {
-        (Header { kind: Kind::Hello, token: said, number }, []) if token::is_same(&said, token) => {
+        (Header { kind: DatagramKind::Hello, token: said, number }, [])
+            if token::is_same(&said, token) =>
+        {
             Some(number)
         }
         _ => None,
@@ -186,7 +189,7 @@ impl Exchange {
         self.wait_at_most(AGAIN)?;
         let (mut number, mut answered, mut again) = (0, now(), AGAIN);
         loop {
-            self.say(Kind::Hello, number)?;
+            self.say(DatagramKind::Hello, number)?;
             match self.hear(number, again, limit)? {
                 Heard::Challenge(wanted) => (number, answered) = (wanted, now()),
                 Heard::Flow => break,
@@ -213,15 +216,15 @@ impl Exchange {
             match self.socket.peek(&mut room) {
                 Ok(length) => {
                     let header = self.header(&room[..length]).map(|(header, _)| header);
-                    if header.is_some_and(|header| header.kind == Kind::Data) {
+                    if header.is_some_and(|header| header.kind == DatagramKind::Data) {
                         return Ok(Heard::Flow);
                     }
                     self.socket
                         .recv(&mut room)
                         .map_err(TrafficError::socket("read a datagram", self.peer))?;
                     match header {
-                        Some(Header { kind: Kind::Welcome, .. }) => return Ok(Heard::Flow),
-                        Some(Header { kind: Kind::Challenge, number, .. })
+                        Some(Header { kind: DatagramKind::Welcome, .. }) => return Ok(Heard::Flow),
+                        Some(Header { kind: DatagramKind::Challenge, number, .. })
                             if number != answered =>
                         {
                             return Ok(Heard::Challenge(number));
@@ -275,7 +278,8 @@ impl Exchange {
     /// Reports the number of arrived datagrams and their time to a sender. A sender that is gone or
     /// a full path is no error here: the report is repeated.
     pub(crate) fn tell(&self, datagrams: u64, since: Span) {
-        let head = Header { kind: Kind::Count, token: self.token, number: datagrams }.encode();
+        let head =
+            Header { kind: DatagramKind::Count, token: self.token, number: datagrams }.encode();
         let mut told = [0; HEADER + 8];
         told[..HEADER].copy_from_slice(&head);
         told[HEADER..].copy_from_slice(&since.nanoseconds().to_be_bytes());
@@ -301,7 +305,7 @@ impl Exchange {
 
     /// Sends a control message without payload. A peer that is gone or a full path is no error
     /// here: control messages are repeated.
-    pub(crate) fn say(&self, kind: Kind, number: u64) -> Result<(), TrafficError> {
+    pub(crate) fn say(&self, kind: DatagramKind, number: u64) -> Result<(), TrafficError> {
         match self.socket.send(&Header { kind, token: self.token, number }.encode()) {
             Ok(_) => Ok(()),
             Err(error) if is_pause(&error) || error.raw_os_error() == Some(libc::ENOBUFS) => Ok(()),
@@ -313,7 +317,7 @@ impl Exchange {
     pub(crate) fn part(&self, datagrams: u64) -> Result<(), TrafficError> {
         self.wait_at_most(AGAIN)?;
         for _ in 0..FAREWELLS {
-            match self.say(Kind::Farewell, datagrams).and_then(|()| self.hears_goodbye()) {
+            match self.say(DatagramKind::Farewell, datagrams).and_then(|()| self.hears_goodbye()) {
                 Ok(false) => {}
                 Ok(true) => break,
                 Err(TrafficError::Socket { source, .. })
@@ -335,7 +339,7 @@ impl Exchange {
                 Ok(length) => {
                     if self
                         .header(&room[..length])
-                        .is_some_and(|(header, _)| header.kind == Kind::Goodbye)
+                        .is_some_and(|(header, _)| header.kind == DatagramKind::Goodbye)
                     {
                         return Ok(true);
                     }
@@ -358,10 +362,10 @@ mod tests {
     proptest! {
         #[test]
         fn only_a_greeting_with_the_token_is_one(garbage in prop::collection::vec(any::<u8>(), 0..40), token in any::<Token>(), number in any::<u64>()) {
-            let hello = Header { kind: Kind::Hello, token, number }.encode();
+            let hello = Header { kind: DatagramKind::Hello, token, number }.encode();
             prop_assert_eq!(greeting(&hello, &token), Some(number));
             prop_assert_eq!(greeting(&garbage, &token).is_some(), garbage[..] == hello[..]);
-            let welcome = Header { kind: Kind::Welcome, token, number }.encode();
+            let welcome = Header { kind: DatagramKind::Welcome, token, number }.encode();
             prop_assert_eq!(greeting(&welcome, &token), None);
         }
     }

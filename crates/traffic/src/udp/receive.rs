@@ -12,15 +12,15 @@ use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, Outcome, Report};
 use btu_units::{Bytes, Span, Time};
 
-use super::header::{HEADER, Header, Kind};
+use super::header::{DatagramKind, HEADER, Header};
 use super::jitter::Jitter;
 use super::post::{Exchange, Post, is_pause};
-use super::seen::{Arrival, Seen};
+use super::seen::{DatagramArrival, ReceivedNumbers};
 use super::send::LEAST;
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
-use crate::progress::Progress;
+use crate::progress::ProgressPoints;
 use crate::sampling::{self, Arrived, Sampling, Telling};
 use crate::size;
 use crate::sys::batch::Incoming;
@@ -43,10 +43,10 @@ const DRAIN: Span = Span::from_milliseconds(200);
 pub(crate) struct Receiver {
     post: Post,
     message: usize,
-    seen: Seen,
+    seen: ReceivedNumbers,
     payload: Payload,
     room: Incoming,
-    progress: Progress,
+    progress: ProgressPoints,
     jitter: Option<Jitter>,
     tells: bool,
     deadline: Span,
@@ -71,10 +71,10 @@ impl Receiver {
         Ok(Self {
             post: Post::prepare(&part.meeting, part.token, order.dscp, callers)?,
             message,
-            seen: Seen::new(part.expected_datagrams),
+            seen: ReceivedNumbers::new(part.expected_datagrams),
             payload: Payload::new(order.seed, message - HEADER),
             room: Incoming::new(message),
-            progress: Progress::new(),
+            progress: ProgressPoints::new(),
             jitter: Jitter::of(part.offered, part.message),
             tells: part.tells,
             deadline: order.deadline,
@@ -100,7 +100,7 @@ impl Telling for Receiver {
             payload: &self.payload,
             message: self.message,
             seen: self.seen,
-            counts: Counts::default(),
+            counts: DatagramCounts::default(),
             started,
             first: None,
             last: now(),
@@ -133,7 +133,7 @@ fn is_gone(error: &std::io::Error) -> bool {
 }
 
 #[derive(Default)]
-struct Counts {
+struct DatagramCounts {
     datagrams: u64,
     duplicates: u64,
     reordered: u64,
@@ -152,15 +152,15 @@ struct Inflow<'a> {
     exchange: &'a Exchange,
     payload: &'a Payload,
     message: usize,
-    seen: Seen,
-    counts: Counts,
+    seen: ReceivedNumbers,
+    counts: DatagramCounts,
     started: Time,
     first: Option<Time>,
     /// When the last datagram of the stream came, or, before the first, when the greeting was over.
     last: Time,
     farewell: Option<Farewell>,
     told_to_stop: Option<Time>,
-    progress: Progress,
+    progress: ProgressPoints,
     jitter: Option<Jitter>,
     arrived: &'a Arrived,
     tells: bool,
@@ -221,10 +221,12 @@ impl Inflow<'_> {
 
     fn take(&mut self, datagram: &[u8], now: Time) -> Result<(), TrafficError> {
         match self.exchange.header(datagram) {
-            Some((header, body)) if header.kind == Kind::Data => self.count(header, body, now),
-            Some((Header { kind: Kind::Farewell, number, .. }, [])) => {
+            Some((header, body)) if header.kind == DatagramKind::Data => {
+                self.count(header, body, now)
+            }
+            Some((Header { kind: DatagramKind::Farewell, number, .. }, [])) => {
                 self.farewell.get_or_insert(Farewell { at: now, sent: number });
-                return match self.exchange.say(Kind::Goodbye, 0) {
+                return match self.exchange.say(DatagramKind::Goodbye, 0) {
                     // It has received an earlier goodbye: this is a farewell that waited in a queue
                     // meanwhile.
                     Err(TrafficError::Socket { source, .. }) if is_gone(&source) => Ok(()),
@@ -232,10 +234,10 @@ impl Inflow<'_> {
                 };
             }
             // The welcome was lost, or the caller's greeting arrived twice.
-            Some((Header { kind: Kind::Hello, .. }, [])) => {
-                return self.exchange.say(Kind::Welcome, 0);
+            Some((Header { kind: DatagramKind::Hello, .. }, [])) => {
+                return self.exchange.say(DatagramKind::Welcome, 0);
             }
-            Some((Header { kind: Kind::Challenge | Kind::Welcome, .. }, [])) => {}
+            Some((Header { kind: DatagramKind::Challenge | DatagramKind::Welcome, .. }, [])) => {}
             _ => self.counts.wrong += 1,
         }
         Ok(())
@@ -247,12 +249,12 @@ impl Inflow<'_> {
             return;
         }
         let arrival = self.seen.note(header.number);
-        let is_new = matches!(arrival, Arrival::InOrder | Arrival::Reordered);
+        let is_new = matches!(arrival, DatagramArrival::InOrder | DatagramArrival::Reordered);
         match arrival {
-            Arrival::Impossible => self.counts.wrong += 1,
-            Arrival::Duplicate => self.counts.duplicates += 1,
-            Arrival::InOrder => self.counts.datagrams += 1,
-            Arrival::Reordered => {
+            DatagramArrival::Impossible => self.counts.wrong += 1,
+            DatagramArrival::Duplicate => self.counts.duplicates += 1,
+            DatagramArrival::InOrder => self.counts.datagrams += 1,
+            DatagramArrival::Reordered => {
                 self.counts.datagrams += 1;
                 self.counts.reordered += 1;
             }

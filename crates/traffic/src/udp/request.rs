@@ -11,7 +11,7 @@ use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
-use super::header::{HEADER, Header, Kind};
+use super::header::{DatagramKind, HEADER, Header};
 use super::post::{Exchange, Post, is_pause};
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
@@ -99,7 +99,7 @@ impl Requester {
             timeout: Span::ZERO,
         };
         user.bear(exchange.round_trip())?;
-        let (end, mut accounts) = (now() + self.duration, Accounts::default());
+        let (end, mut accounts) = (now() + self.duration, RequestAccounts::default());
         loop {
             let asked = now();
             if asked >= end || limit.stopped() {
@@ -153,7 +153,7 @@ impl Carrier for Datagrams<'_> {
     }
 
     fn send(&mut self, number: u64) -> Result<bool, TrafficError> {
-        let header = Header { kind: Kind::Request, token: self.exchange.token(), number };
+        let header = Header { kind: DatagramKind::Request, token: self.exchange.token(), number };
         self.request[..HEADER].copy_from_slice(&header.encode());
         match stream::send(self.exchange.socket(), self.request, libc::MSG_DONTWAIT) {
             Ok(_) => Ok(true),
@@ -193,9 +193,9 @@ impl User<'_> {
     }
 
     /// Sends one request and returns its outcome.
-    fn ask(&mut self, accounts: &mut Accounts, asked: Time) -> Result<(), TrafficError> {
+    fn ask(&mut self, accounts: &mut RequestAccounts, asked: Time) -> Result<(), TrafficError> {
         let number = accounts.account.requests;
-        let header = Header { kind: Kind::Request, token: self.exchange.token(), number };
+        let header = Header { kind: DatagramKind::Request, token: self.exchange.token(), number };
         self.request[..HEADER].copy_from_slice(&header.encode());
         accounts.account.requests += 1;
         match self.exchange.send(self.request) {
@@ -209,7 +209,7 @@ impl User<'_> {
 
     fn wait(
         &mut self,
-        accounts: &mut Accounts,
+        accounts: &mut RequestAccounts,
         number: u64,
         asked: Time,
     ) -> Result<(), TrafficError> {
@@ -244,8 +244,12 @@ impl User<'_> {
 /// or welcome is no answer at all.
 fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8]) -> Heard {
     match exchange.header(datagram) {
-        Some((Header { kind: Kind::Challenge | Kind::Welcome, .. }, [])) => Heard::Aside,
-        Some((header, payload)) if header.kind == Kind::Answer && payload == &request[HEADER..] => {
+        Some((Header { kind: DatagramKind::Challenge | DatagramKind::Welcome, .. }, [])) => {
+            Heard::Aside
+        }
+        Some((header, payload))
+            if header.kind == DatagramKind::Answer && payload == &request[HEADER..] =>
+        {
             Heard::Answer(header.number)
         }
         _ => Heard::Wrong,
@@ -253,12 +257,12 @@ fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8]) -> Heard {
 }
 
 /// The account of the requests so far: requests = answers + lost + wrong.
-struct Accounts {
+struct RequestAccounts {
     account: Requested,
     given_up: GivenUp,
 }
 
-impl Default for Accounts {
+impl Default for RequestAccounts {
     fn default() -> Self {
         let account = Requested {
             requests: 0,
@@ -272,7 +276,7 @@ impl Default for Accounts {
     }
 }
 
-impl Accounts {
+impl RequestAccounts {
     fn answered(&mut self, round_trip: Span) {
         self.account.answers += 1;
         self.account.round_trip.record(round_trip.nanoseconds());
@@ -296,7 +300,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_late_once_and_only_after_its_request_was_given_up() {
-        let mut accounts = Accounts::default();
+        let mut accounts = RequestAccounts::default();
         accounts.gave_up(3);
         for number in [2, 3, 3] {
             accounts.came_late(number);

@@ -9,7 +9,7 @@ use btu_suite::peers::Callers;
 use btu_suite::record::Report;
 use btu_units::Span;
 
-use super::header::{HEADER, Header, Kind};
+use super::header::{DatagramKind, HEADER, Header};
 use super::post::{Exchange, Post, is_pause};
 use crate::clock::{Limit, now};
 use crate::error::TrafficError;
@@ -102,12 +102,13 @@ enum Reply {
 fn reply(exchange: &Exchange, datagram: &mut [u8], message: usize) -> Result<Reply, TrafficError> {
     let Some((header, payload)) = exchange.header(datagram) else { return Ok(Reply::Nothing) };
     match (header.kind, payload.len()) {
-        (Kind::Request, length) if length + HEADER == message => {
-            datagram[..HEADER].copy_from_slice(&Header { kind: Kind::Answer, ..header }.encode());
+        (DatagramKind::Request, length) if length + HEADER == message => {
+            datagram[..HEADER]
+                .copy_from_slice(&Header { kind: DatagramKind::Answer, ..header }.encode());
             Ok(Reply::Answer)
         }
-        (Kind::Hello, 0) => exchange.say(Kind::Welcome, 0).map(|()| Reply::Nothing),
-        (Kind::Farewell, 0) => exchange.say(Kind::Goodbye, 0).map(|()| Reply::End),
+        (DatagramKind::Hello, 0) => exchange.say(DatagramKind::Welcome, 0).map(|()| Reply::Nothing),
+        (DatagramKind::Farewell, 0) => exchange.say(DatagramKind::Goodbye, 0).map(|()| Reply::End),
         _ => Ok(Reply::Nothing),
     }
 }

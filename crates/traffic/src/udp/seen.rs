@@ -2,7 +2,7 @@
 
 /// The class of a datagram by its number.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Arrival {
+pub(crate) enum DatagramArrival {
     /// It had not come before, and none with a higher number had.
     InOrder,
     /// It had not come before, but one with a higher number had: type-P-reordered (RFC 4737,
@@ -15,14 +15,14 @@ pub(crate) enum Arrival {
 }
 
 /// The numbers that have come.
-pub(crate) struct Seen {
+pub(crate) struct ReceivedNumbers {
     bits: Vec<u64>,
     expected: u64,
     /// `NextExp` of RFC 4737: one more than the highest number so far.
     next: u64,
 }
 
-impl Seen {
+impl ReceivedNumbers {
     /// Room for the numbers 0 to `expected` - 1.
     pub(crate) fn new(expected: u64) -> Self {
         Self { bits: vec![0; expected.div_ceil(64) as usize], expected, next: 0 }
@@ -40,20 +40,20 @@ impl Seen {
 
     /// Records the arrival of `number`.
     #[inline]
-    pub(crate) fn note(&mut self, number: u64) -> Arrival {
+    pub(crate) fn note(&mut self, number: u64) -> DatagramArrival {
         if !self.expects(number) {
-            return Arrival::Impossible;
+            return DatagramArrival::Impossible;
         }
         let (word, bit) = (&mut self.bits[(number / 64) as usize], 1 << (number % 64));
         if *word & bit != 0 {
-            return Arrival::Duplicate;
+            return DatagramArrival::Duplicate;
         }
         *word |= bit;
         if number < self.next {
-            return Arrival::Reordered;
+            return DatagramArrival::Reordered;
         }
         self.next = number + 1;
-        Arrival::InOrder
+        DatagramArrival::InOrder
     }
 }
 
@@ -66,26 +66,26 @@ mod tests {
     #[test]
     fn the_example_of_rfc_4737() {
         // Section 9: packets 1 2 3 7 8 9 10 4 5 6 11; the late 4, 5 and 6 are reordered.
-        let mut seen = Seen::new(12);
+        let mut seen = ReceivedNumbers::new(12);
         let arrivals = [1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11].map(|number| seen.note(number));
         let reordered: Vec<_> =
-            (0..11).filter(|&index| arrivals[index] == Arrival::Reordered).collect();
+            (0..11).filter(|&index| arrivals[index] == DatagramArrival::Reordered).collect();
         assert_eq!(reordered, [7, 8, 9]);
-        assert_eq!(seen.note(4), Arrival::Duplicate);
-        assert_eq!(seen.note(12), Arrival::Impossible);
+        assert_eq!(seen.note(4), DatagramArrival::Duplicate);
+        assert_eq!(seen.note(12), DatagramArrival::Impossible);
     }
 
     proptest! {
         #[test]
         fn agrees_with_a_set(expected in 0u64..200, numbers in prop::collection::vec(prop_oneof![0u64..220, any::<u64>()], 0..300)) {
-            let (mut seen, mut set) = (Seen::new(expected), BTreeSet::new());
+            let (mut seen, mut set) = (ReceivedNumbers::new(expected), BTreeSet::new());
             for number in numbers {
                 let highest = set.last().copied();
                 let wanted = match number {
-                    _ if number >= expected => Arrival::Impossible,
-                    _ if !set.insert(number) => Arrival::Duplicate,
-                    _ if highest.is_some_and(|highest| number < highest) => Arrival::Reordered,
-                    _ => Arrival::InOrder,
+                    _ if number >= expected => DatagramArrival::Impossible,
+                    _ if !set.insert(number) => DatagramArrival::Duplicate,
+                    _ if highest.is_some_and(|highest| number < highest) => DatagramArrival::Reordered,
+                    _ => DatagramArrival::InOrder,
                 };
                 prop_assert_eq!(seen.note(number), wanted);
             }

@@ -11,9 +11,9 @@ use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
-use super::header::{HEADER, Header, Kind};
+use super::header::{DatagramKind, HEADER, Header};
 use super::hold::Holder;
-use super::pace::{Schedule, wait_until};
+use super::pace::{DatagramSchedule, wait_until};
 use super::post::{Exchange, Post, is_pause};
 use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
 use crate::error::TrafficError;
@@ -88,7 +88,8 @@ impl Sender {
             holder: self.holder,
         };
         let begun = now();
-        let ended = stream.run(Schedule::new(begun, self.offered, size, self.duration), &limit)?;
+        let ended =
+            stream.run(DatagramSchedule::new(begun, self.offered, size, self.duration), &limit)?;
         exchange.part(stream.accepted)?;
         let (offered, held) = match stream.holder {
             None => (self.offered, None),
@@ -140,7 +141,11 @@ struct Outflow<'a> {
 impl Outflow<'_> {
     /// Sends all datagrams, or until `stop`; returns the end of the schedule, or of the last
     /// datagram.
-    fn run(&mut self, mut schedule: Schedule, limit: &Limit<'_>) -> Result<Time, TrafficError> {
+    fn run(
+        &mut self,
+        mut schedule: DatagramSchedule,
+        limit: &Limit<'_>,
+    ) -> Result<Time, TrafficError> {
         let _timers = PreciseTimers::hold();
         while let Some(due) = schedule.next() {
             let now = wait_until(due);
@@ -161,11 +166,12 @@ impl Outflow<'_> {
 
     /// Writes the headers of all that is due by `now`, as many as a batch holds, and records their
     /// lateness.
-    fn gather(&mut self, schedule: &mut Schedule, now: Time) -> usize {
+    fn gather(&mut self, schedule: &mut DatagramSchedule, now: Time) -> usize {
         let token = self.exchange.token();
         let mut count = 0;
         while let Some(due) = schedule.next().filter(|&due| due <= now && count < BATCH) {
-            let header = Header { kind: Kind::Data, token, number: self.number + count as u64 };
+            let header =
+                Header { kind: DatagramKind::Data, token, number: self.number + count as u64 };
             self.heads[count] = header.encode();
             self.lateness.record(now.since(due).nanoseconds());
             schedule.advance();

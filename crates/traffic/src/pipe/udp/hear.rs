@@ -6,25 +6,25 @@ use super::super::talk::nonsense;
 use super::super::timeout::Silence;
 use super::{NUMBER, SPARE, UdpPipe};
 use crate::sys::stream;
-use crate::udp::header::{HEADER, Kind};
+use crate::udp::header::{DatagramKind, HEADER};
 use crate::udp::post::is_pause;
-use crate::udp::seen::Seen;
+use crate::udp::seen::ReceivedNumbers;
 
 /// Numbers of the last stream, and which of them have come.
-pub(super) struct Stream {
+pub(super) struct StreamNumbers {
     pub(super) begin: u64,
     pub(super) end: u64,
-    pub(super) seen: Seen,
+    pub(super) seen: ReceivedNumbers,
 }
 
-impl Default for Stream {
+impl Default for StreamNumbers {
     fn default() -> Self {
-        Self { begin: 0, end: 0, seen: Seen::new(0) }
+        Self { begin: 0, end: 0, seen: ReceivedNumbers::new(0) }
     }
 }
 
 /// The class of a datagram.
-pub(super) enum Verdict {
+pub(super) enum DatagramClass {
     /// It is the one that is due.
     New,
     /// It has come before.
@@ -64,37 +64,44 @@ impl UdpPipe {
     }
 
     #[inline]
-    pub(super) fn judge(&mut self, length: usize, room: &[u8]) -> io::Result<Verdict> {
+    pub(super) fn judge(&mut self, length: usize, room: &[u8]) -> io::Result<DatagramClass> {
         match u64::from_be_bytes(self.number) {
-            number if number == self.heard && length == NUMBER + room.len() => Ok(Verdict::New),
+            number if number == self.heard && length == NUMBER + room.len() => {
+                Ok(DatagramClass::New)
+            }
             number => self.judge_another(number, length, room),
         }
     }
 
-    fn judge_another(&mut self, number: u64, length: usize, room: &[u8]) -> io::Result<Verdict> {
-        let Stream { begin, end, .. } = self.stream;
+    fn judge_another(
+        &mut self,
+        number: u64,
+        length: usize,
+        room: &[u8],
+    ) -> io::Result<DatagramClass> {
+        let StreamNumbers { begin, end, .. } = self.stream;
         let datagram = self.gather(length, room);
         if length < NUMBER || self.exchange.header(&datagram).is_some() {
             self.answer_greetings(length, room)?;
-            return Ok(Verdict::Stray);
+            return Ok(DatagramClass::Stray);
         }
         match number {
             // Too late: it is in the accounts as lost.
-            number if (begin..end).contains(&number) => Ok(Verdict::Stray),
+            number if (begin..end).contains(&number) => Ok(DatagramClass::Stray),
             number if number < self.heard => {
                 self.accounts.duplicates += 1;
-                Ok(Verdict::Again)
+                Ok(DatagramClass::Again)
             }
             number if number == self.heard => Err(nonsense("a datagram has not the agreed size")),
             // A message in the place of a shorter control message: the part that did not fit is
             // lost, and the peer will repeat it.
-            _ if length == NUMBER + room.len() + SPARE => Ok(Verdict::Stray),
+            _ if length == NUMBER + room.len() + SPARE => Ok(DatagramClass::Stray),
             number if self.both_ways && number == self.heard + 1 => {
                 match &self.early {
                     Some(_) => self.accounts.duplicates += 1,
                     None => self.early = Some(datagram[NUMBER..].to_vec()),
                 }
-                Ok(Verdict::Stray)
+                Ok(DatagramClass::Stray)
             }
             _ => Err(nonsense("a datagram came before it was due")),
         }
@@ -116,9 +123,9 @@ impl UdpPipe {
             let greets = self
                 .exchange
                 .header(&self.gather(length, room))
-                .is_some_and(|(word, _)| word.kind == Kind::Hello);
+                .is_some_and(|(word, _)| word.kind == DatagramKind::Hello);
             if greets {
-                self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
+                self.exchange.say(DatagramKind::Welcome, 0).map_err(io::Error::other)?;
             }
         }
         Ok(())

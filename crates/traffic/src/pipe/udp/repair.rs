@@ -8,7 +8,7 @@ use btu_units::Time;
 use super::super::timeout::{LONGEST_WAIT, PROBE_WAIT, Silence, TIMEOUT};
 use super::{UdpPipe, post};
 use crate::clock::now;
-use crate::udp::header::Kind;
+use crate::udp::header::DatagramKind;
 
 /// So many messages in a row that come only after a repetition mean that it comes too early.
 const LATE_IN_A_ROW: u32 = 3;
@@ -44,7 +44,7 @@ impl UdpPipe {
     /// No datagram has arrived for the time of one call; a message of this length is due.
     pub(super) fn bear_silence(&mut self, silence: &mut Silence, length: usize) -> io::Result<()> {
         if !self.repeat_if_due(silence, self.wait.min(PROBE_WAIT))? {
-            self.exchange.say(Kind::Welcome, 0).map_err(io::Error::other)?;
+            self.exchange.say(DatagramKind::Welcome, 0).map_err(io::Error::other)?;
         }
         // The near end may send a request at any time; only the end that has sent one knows when an
         // answer is due.
