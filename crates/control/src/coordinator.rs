@@ -31,7 +31,7 @@ use btu_suite::network::HostName;
 use btu_suite::processors::Division;
 use btu_suite::protocol_work::ProtocolWork;
 use btu_suite::sample::Interval;
-use btu_testbed::processors::Held;
+use btu_testbed::processors::PinnedThread;
 use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork};
 use btu_units::Span;
 
@@ -135,10 +135,10 @@ impl Processors {
 
     /// Pins this process, and its later children, to the processors of all work except the station
     /// under test.
-    fn hold_the_rest(&self) -> Result<Option<Held>, CoordinatorError> {
+    fn hold_the_rest(&self) -> Result<Option<PinnedThread>, CoordinatorError> {
         let Some((_, division)) = &self.divided else { return Ok(None) };
         let operation = "holding everything but the station under test on processors of its own";
-        Held::on(division.rest().numbers())
+        PinnedThread::on(division.rest().numbers())
             .map(Some)
             .map_err(|source| CoordinatorError::System { operation, source })
     }

@@ -24,7 +24,7 @@ pub use format::Statistics;
 #[doc(hidden)]
 pub use read::fuzz_capture;
 pub use read::{Block, NotACapture, read};
-use writer::{Chunk, Order, Writer};
+use writer::{Chunk, Writer, WriterOrder};
 
 /// A chunk is handed over when it is as full as this, or as old.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -35,14 +35,14 @@ const MOST_CHUNKS: usize = (64 << 20) / CHUNK_BYTES;
 
 /// The direction in which a frame passed a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum FrameDirection {
     /// From the station into the network.
     Inbound,
     /// From the network to the station.
     Outbound,
 }
 
-impl Direction {
+impl FrameDirection {
     /// The two lowest bits of `epb_flags`.
     fn flags(self) -> u32 {
         match self {
@@ -87,7 +87,7 @@ pub struct Capture {
     /// Chunks that may still be made.
     unmade: usize,
     empty: Receiver<Chunk>,
-    full: Sender<Order>,
+    full: Sender<WriterOrder>,
     clocks: Instants,
     ports: Vec<Statistics>,
     failure: Arc<OnceLock<String>>,
@@ -125,7 +125,7 @@ impl Capture {
     }
 
     /// Notes a frame that passed `port` at `at`, by the monotonic clock.
-    pub fn frame(&mut self, port: u32, direction: Direction, at: Time, frame: &[u8]) {
+    pub fn frame(&mut self, port: u32, direction: FrameDirection, at: Time, frame: &[u8]) {
         let statistics = &mut self.ports[port as usize];
         statistics.seen += 1;
         let Some(chunk) = self.filling.take().or_else(|| self.fresh_chunk()) else {
@@ -174,7 +174,7 @@ impl Capture {
         }
         let at = self.clocks.wall(crate::port::now());
         // A writer that is gone has panicked, which joining reports.
-        let _ = self.full.send(Order::Close(at, self.ports.clone()));
+        let _ = self.full.send(WriterOrder::Close(at, self.ports.clone()));
         if writer.join().is_err() {
             let _ = self.failure.set("the writing thread panicked".to_owned());
         }
@@ -184,7 +184,7 @@ impl Capture {
         self.since = None;
         if let Some(chunk) = self.filling.take() {
             // The writer runs until it gets the order to close, so it receives this order.
-            let _ = self.full.send(Order::Write(chunk));
+            let _ = self.full.send(WriterOrder::Write(chunk));
         }
     }
 
@@ -234,7 +234,8 @@ mod tests {
         let start = now();
         for number in 0..2000u32 {
             let frame = [number.to_le_bytes().as_slice(), &[7; 1000]].concat();
-            let direction = if number % 3 == 0 { Direction::Inbound } else { Direction::Outbound };
+            let direction =
+                if number % 3 == 0 { FrameDirection::Inbound } else { FrameDirection::Outbound };
             capture.frame(
                 number % 2,
                 direction,
@@ -255,7 +256,7 @@ mod tests {
                 let Block::Packet { at, direction, frame } = block else { panic!("no packet") };
                 assert_eq!(frame[..4], number.to_le_bytes());
                 assert_eq!(at.since(first), Span::from_microseconds(u64::from(2 * place)));
-                assert_eq!(direction == Direction::Inbound, number % 3 == 0);
+                assert_eq!(direction == FrameDirection::Inbound, number % 3 == 0);
             }
         }
     }
@@ -265,9 +266,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut capture = Capture::start(directory.path(), &[tapped("a")]).unwrap();
         capture.unmade = 0;
-        capture.frame(0, Direction::Inbound, now(), &[0; 60]);
+        capture.frame(0, FrameDirection::Inbound, now(), &[0; 60]);
         capture.unmade = 1;
-        capture.frame(0, Direction::Inbound, now(), &[1; 60]);
+        capture.frame(0, FrameDirection::Inbound, now(), &[1; 60]);
         capture.close(&[]);
         let (blocks, statistics) = packets(directory.path(), "a");
         assert_eq!(blocks.len(), 1);
@@ -279,7 +280,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut capture = Capture::start(directory.path(), &[tapped("a")]).unwrap();
         let start = now();
-        capture.frame(0, Direction::Inbound, start, &[3; 60]);
+        capture.frame(0, FrameDirection::Inbound, start, &[3; 60]);
         capture.tend(start);
         assert_eq!(capture.due(), Some(start + CHUNK_AGE));
         capture.tend(start + CHUNK_AGE);

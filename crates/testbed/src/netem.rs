@@ -27,7 +27,7 @@ use btu_network::Direction;
 use btu_units::shell_word;
 use nix::net::if_::if_nametoindex;
 
-pub use accounts::Accounts;
+pub use accounts::ImpairmentAccounts;
 pub use error::NetemError;
 pub use probe::{Support, probe};
 
@@ -135,14 +135,14 @@ impl Guard {
     ///
     /// # Errors
     /// The kernel does not answer, for example because another process removed the device.
-    pub fn accounts(&mut self) -> Result<Accounts, NetemError> {
+    pub fn accounts(&mut self) -> Result<ImpairmentAccounts, NetemError> {
         let of = |talk: &mut Talk, index| {
             disciplines(talk, index)
                 .map_err(|error| NetemError::of("read the kernel's counters", error))
         };
         let interface = of(&mut self.talk, self.index)?;
         let device = of(&mut self.talk, self.device)?;
-        Ok(Accounts::read(&interface, &device, self.base, &self.tree))
+        Ok(ImpairmentAccounts::read(&interface, &device, self.base, &self.tree))
     }
 
     fn raise(&mut self) -> Result<(), NetemError> {

@@ -38,11 +38,11 @@ pub fn allowed() -> io::Result<Vec<u32>> {
 /// Pins the calling thread to its own processors; dropping this on that thread restores the former
 /// ones.
 #[derive(Debug)]
-pub struct Held {
+pub struct PinnedThread {
     before: CpuSet,
 }
 
-impl Held {
+impl PinnedThread {
     /// Pins the calling thread, and the processes and threads that it starts from now on.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for PinnedThread {
     fn drop(&mut self) {
         // The former processors were allowed before. If restoring fails, the pinning ends with this
         // process anyway.
@@ -96,7 +96,7 @@ mod tests {
     fn a_thread_is_held_and_let_go() {
         let before = allowed().unwrap();
         let last = before[before.len() - 1];
-        let held = Held::on(&[last]).unwrap();
+        let held = PinnedThread::on(&[last]).unwrap();
         assert_eq!(allowed().unwrap(), [last]);
         assert_eq!(
             thread::spawn(allowed).join().unwrap().unwrap(),

@@ -6,7 +6,7 @@
 
 use btu_units::Time;
 
-use super::Direction;
+use super::FrameDirection;
 
 pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
@@ -74,7 +74,7 @@ pub(super) fn head(out: &mut Vec<u8>, name: &str, description: &str) {
 }
 
 /// One frame, at a wall-clock time.
-pub(super) fn packet(out: &mut Vec<u8>, at: Time, direction: Direction, frame: &[u8]) {
+pub(super) fn packet(out: &mut Vec<u8>, at: Time, direction: FrameDirection, frame: &[u8]) {
     block(out, ENHANCED_PACKET, |out| {
         let length = (frame.len() as u32).to_le_bytes();
         out.extend([0; 4]);

@@ -3,7 +3,7 @@
 use btu_units::Time;
 use thiserror::Error;
 
-use super::Direction;
+use super::FrameDirection;
 use super::format::{
     BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE_DESCRIPTION, INTERFACE_STATISTICS, PACKET_HEAD,
     RESOLUTION, SECTION_HEADER, Statistics, option,
@@ -26,7 +26,7 @@ pub enum Block {
         /// The time at which it passed, by the wall clock.
         at: Time,
         /// The direction of the frame.
-        direction: Direction,
+        direction: FrameDirection,
         /// From destination address to the end.
         frame: Vec<u8>,
     },
@@ -93,7 +93,7 @@ fn parse(kind: u32, content: &[u8]) -> Option<Block> {
                 value(content.get(HEAD + length.next_multiple_of(4)..)?, option::EPB_FLAGS)?;
             Block::Packet {
                 at: time(content)?,
-                direction: Direction::from_flags(word(flags, 0)?)?,
+                direction: FrameDirection::from_flags(word(flags, 0)?)?,
                 frame,
             }
         }
@@ -152,8 +152,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn direction() -> impl Strategy<Value = Direction> {
-        prop_oneof![Just(Direction::Inbound), Just(Direction::Outbound)]
+    fn direction() -> impl Strategy<Value = FrameDirection> {
+        prop_oneof![Just(FrameDirection::Inbound), Just(FrameDirection::Outbound)]
     }
 
     proptest! {
@@ -200,7 +200,7 @@ mod tests {
         packet(
             &mut octets,
             Time::from_nanoseconds(0x0102_0304_0506_0708),
-            Direction::Outbound,
+            FrameDirection::Outbound,
             &[9; 5],
         );
         let expected: Vec<u8> = [

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use btu_units::Time;
 
 use super::format::{self, PACKET_OVERHEAD, Statistics};
-use super::{CaptureError, Direction, Tapped};
+use super::{CaptureError, FrameDirection, Tapped};
 
 /// A file's blocks are collected up to this number of octets, while more are arriving.
 const FLUSH_BYTES: usize = 128 << 10;
@@ -27,7 +27,7 @@ impl Chunk {
         Self { octets: Vec::with_capacity(octets), blocks: Vec::with_capacity(octets / 128) }
     }
 
-    pub(super) fn push(&mut self, port: u32, at: Time, direction: Direction, frame: &[u8]) {
+    pub(super) fn push(&mut self, port: u32, at: Time, direction: FrameDirection, frame: &[u8]) {
         let before = self.octets.len();
         format::packet(&mut self.octets, at, direction, frame);
         self.blocks.push((port, (self.octets.len() - before) as u32));
@@ -49,7 +49,7 @@ impl Chunk {
 
 /// An order to the writer.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum WriterOrder {
     /// The thread writes this chunk.
     Write(Chunk),
     /// End all files at this time with these counts, and end.
@@ -82,15 +82,15 @@ impl Writer {
     }
 
     /// Writes arriving chunks until it gets the order to close.
-    pub(super) fn work(mut self, orders: &Receiver<Order>) {
+    pub(super) fn work(mut self, orders: &Receiver<WriterOrder>) {
         while let Ok(order) = orders.try_recv().or_else(|_| {
             // No more chunks for now: the collected blocks go to disk.
             self.flush();
             orders.recv()
         }) {
             match order {
-                Order::Write(chunk) => self.write(chunk),
-                Order::Close(at, statistics) => return self.close(at, &statistics),
+                WriterOrder::Write(chunk) => self.write(chunk),
+                WriterOrder::Close(at, statistics) => return self.close(at, &statistics),
             }
         }
         self.flush();

@@ -5,11 +5,11 @@
 
 use super::attributes::{attributes, find, u32_at, u64_at};
 use super::kernel::{Listed, handle, is_ingress};
-use super::tree::{Role, Tree};
+use super::tree::{DisciplineRole, Tree};
 
 /// The accounts of frames since the impairment was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Accounts {
+pub struct ImpairmentAccounts {
     /// Came in at the interface.
     pub received: u64,
     /// Went on to the interface's owner; duplicates included.
@@ -22,7 +22,7 @@ pub struct Accounts {
     pub held: u64,
 }
 
-impl Accounts {
+impl ImpairmentAccounts {
     /// Frames made by duplication; the kernel does not count them, so they are computed as the
     /// difference. Negative when frames are missing.
     pub fn duplicated(&self) -> i64 {
@@ -49,8 +49,8 @@ impl Accounts {
             let below = chain.get(place + 1).copied().unwrap_or_default();
             let drops = own.drops.saturating_sub(below.drops);
             match role {
-                Role::Queue => accounts.refused += drops,
-                Role::Propagation => accounts.lost += drops,
+                DisciplineRole::Queue => accounts.refused += drops,
+                DisciplineRole::Propagation => accounts.lost += drops,
             }
         }
         accounts
@@ -112,10 +112,11 @@ mod tests {
             listed(0x11_0000, 80, 3, 17),
             listed(0x12_0000, 80, 0, 10),
         ];
-        let accounts = Accounts::read(&[listed(0xffff_0000, 100, 0, 0)], &device, 0x10, &tree);
+        let accounts =
+            ImpairmentAccounts::read(&[listed(0xffff_0000, 100, 0, 0)], &device, 0x10, &tree);
         assert_eq!(
             accounts,
-            Accounts { received: 100, delivered: 80, lost: 10, refused: 7, held: 3 }
+            ImpairmentAccounts { received: 100, delivered: 80, lost: 10, refused: 7, held: 3 }
         );
         assert_eq!(accounts.duplicated(), 0);
     }

@@ -72,7 +72,7 @@ pub enum NetemError {
 
 /// A part of the kernel that may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct KernelFeature {
     pub(super) name: &'static str,
     pub(super) module: &'static str,
 }
@@ -84,7 +84,11 @@ impl NetemError {
     }
 
     /// An error of an operation that needs `part`.
-    pub(super) fn with(part: Part, operation: impl Into<String>, source: io::Error) -> Self {
+    pub(super) fn with(
+        part: KernelFeature,
+        operation: impl Into<String>,
+        source: io::Error,
+    ) -> Self {
         match error_number(&source) {
             // "Unknown device type" is EOPNOTSUPP, an unknown discipline, classifier or action
             // ENOENT.
@@ -109,7 +113,7 @@ impl NetemError {
 mod tests {
     use super::*;
 
-    const NETEM: Part = Part { name: "netem", module: "sch_netem" };
+    const NETEM: KernelFeature = KernelFeature { name: "netem", module: "sch_netem" };
 
     #[test]
     fn a_missing_module_is_named() {

@@ -6,7 +6,7 @@
 use std::io;
 
 use super::attributes::{Attributes, u32_at};
-use super::error::{NetemError, Part};
+use super::error::{KernelFeature, NetemError};
 use super::qdisc::Qdisc;
 use super::talk::{
     CREATE, DEL_LINK, DEL_QDISC, EXCLUSIVE, GET_QDISC, NEW_FILTER, NEW_LINK, NEW_QDISC, REPLACE,
@@ -24,11 +24,15 @@ const ROOT: u32 = 0xffff_ffff;
 const INGRESS: u32 = 0xffff_fff1;
 const INGRESS_HANDLE: u32 = 0xffff_0000;
 
-const IFB: Part = Part { name: "intermediate functional block device", module: "ifb" };
-const INGRESS_QDISC: Part = Part { name: "ingress queueing discipline", module: "sch_ingress" };
+const IFB: KernelFeature =
+    KernelFeature { name: "intermediate functional block device", module: "ifb" };
+const INGRESS_QDISC: KernelFeature =
+    KernelFeature { name: "ingress queueing discipline", module: "sch_ingress" };
 /// The kernel returns one code for both, unless it gives its reason as text.
-const REDIRECT: Part =
-    Part { name: "classifier matchall with action mirred", module: "cls_matchall act_mirred" };
+const REDIRECT: KernelFeature = KernelFeature {
+    name: "classifier matchall with action mirred",
+    module: "cls_matchall act_mirred",
+};
 
 /// Makes a `struct ifinfomsg`.
 fn link_message(index: u32, flags: u32) -> Attributes {

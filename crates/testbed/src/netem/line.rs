@@ -13,7 +13,7 @@ use super::sizes;
 const FULL_FRAME: u64 = 1514;
 
 /// A fixed rate in the kernel's terms.
-pub(super) struct Line {
+pub(super) struct KernelRate {
     rate: BitRate,
     pub(super) octets_per_second: u64,
     /// Octets that the longest frame occupies.
@@ -24,7 +24,7 @@ pub(super) struct Line {
     pub(super) gap: Span,
 }
 
-impl Line {
+impl KernelRate {
     pub(super) fn of(direction: &Direction) -> Result<Self, NetemError> {
         let rate = match &direction.rate {
             Rate::Fixed(rate) => *rate,

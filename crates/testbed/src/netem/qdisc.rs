@@ -9,7 +9,7 @@ use btu_units::{Probability, Span};
 
 use super::attributes::Attributes;
 use super::delays::DelayTable;
-use super::error::Part;
+use super::error::KernelFeature;
 use super::red::Red;
 
 /// A queueing discipline with its options.
@@ -41,7 +41,7 @@ impl Qdisc {
     }
 
     /// The part of the kernel that it is.
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn part(&self) -> KernelFeature {
         let module = match self {
             Self::Netem(_) => "sch_netem",
             Self::Tbf(_) => "sch_tbf",
@@ -50,7 +50,7 @@ impl Qdisc {
             Self::Codel(_) => "sch_codel",
             Self::FqCodel(_) => "sch_fq_codel",
         };
-        Part { name: self.kind(), module }
+        KernelFeature { name: self.kind(), module }
     }
 
     /// The content of `TCA_OPTIONS`.

@@ -21,7 +21,7 @@ use btu_units::{Probability, Span};
 use super::attributes::Attributes;
 use super::delays::DelayTable;
 use super::error::NetemError;
-use super::line::Line;
+use super::line::KernelRate;
 use super::qdisc::{Losses, Netem, Qdisc, Tbf};
 use super::sizes;
 
@@ -31,7 +31,7 @@ const NO_QUEUE: u32 = 1_000_000;
 
 /// The purpose of a discipline in a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum DisciplineRole {
     /// Queue and transmitter: its drops are frames without room.
     Queue,
     /// Propagation: its drops are losses.
@@ -42,13 +42,13 @@ pub(super) enum Role {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tree {
     pub(super) sizes: Option<Attributes>,
-    pub(super) chain: Vec<(Role, Qdisc)>,
+    pub(super) chain: Vec<(DisciplineRole, Qdisc)>,
 }
 
 impl Tree {
     /// The chain for a direction; the random numbers of its parts come from `seed`.
     pub(super) fn of(direction: &Direction, seed: u64) -> Result<Self, NetemError> {
-        let line = Line::of(direction)?;
+        let line = KernelRate::of(direction)?;
         let way = Propagation::of(direction, &line)?;
         let in_order = matches!(
             direction.queue,
@@ -84,10 +84,10 @@ fn limit_of(discipline: Discipline) -> QueueLimit {
 /// a run.
 fn behind_a_delay(
     direction: &Direction,
-    line: &Line,
+    line: &KernelRate,
     way: Propagation,
     seed: u64,
-) -> Vec<(Role, Qdisc)> {
+) -> Vec<(DisciplineRole, Qdisc)> {
     let early = way.earliest.min(direction.delay);
     let wait = direction.delay.saturating_sub(line.gap).saturating_sub(early);
     let delay = Netem { delay: wait, ..Netem::idle(NO_QUEUE, other_seed(seed, 1)) };
@@ -100,19 +100,23 @@ fn behind_a_delay(
         octets_per_second: line.octets_per_second,
         ..Netem::idle(limit, other_seed(seed, 2))
     };
-    let before = [(Role::Propagation, Qdisc::Netem(delay)), (Role::Queue, Qdisc::Netem(queue))];
+    let before = [
+        (DisciplineRole::Propagation, Qdisc::Netem(delay)),
+        (DisciplineRole::Queue, Qdisc::Netem(queue)),
+    ];
     before.into_iter().chain(way.stages(early, direction, seed)).collect()
 }
 
 /// Impairments, then a token bucket and its queue.
 fn before_a_token_bucket(
     direction: &Direction,
-    line: &Line,
+    line: &KernelRate,
     way: Propagation,
     seed: u64,
-) -> Result<Vec<(Role, Qdisc)>, NetemError> {
+) -> Result<Vec<(DisciplineRole, Qdisc)>, NetemError> {
     let bucket = Tbf { octets_per_second: line.octets_per_second, burst: line.longest };
-    let queue = [Qdisc::Tbf(bucket), line.queue(direction.queue)].map(|qdisc| (Role::Queue, qdisc));
+    let queue = [Qdisc::Tbf(bucket), line.queue(direction.queue)]
+        .map(|qdisc| (DisciplineRole::Queue, qdisc));
     let chain: Vec<_> = way.stages(direction.delay, direction, seed).chain(queue).collect();
     if direction.duplicate > Probability::NEVER && chain.len() > 3 {
         return Err(NetemError::unsupported(
@@ -137,7 +141,7 @@ struct Propagation {
 }
 
 impl Propagation {
-    fn of(direction: &Direction, line: &Line) -> Result<Self, NetemError> {
+    fn of(direction: &Direction, line: &KernelRate) -> Result<Self, NetemError> {
         let jitter = direction.jitter.filter(|jitter| jitter.spread > Span::ZERO);
         if jitter.is_some_and(|jitter| jitter.correlation > Probability::NEVER) {
             // get_crandom correlates 32-bit numbers, but tabledist takes them modulo the table's
@@ -164,7 +168,7 @@ impl Propagation {
     }
 
     /// Frames in flight behind the transmitter, where each waits for `early` and the random part.
-    fn held_frames(&self, line: &Line, early: Span) -> u32 {
+    fn held_frames(&self, line: &KernelRate, early: Span) -> u32 {
         (early.seconds() / line.time_of(1.0) + self.overtaken).ceil() as u32
     }
 
@@ -175,7 +179,7 @@ impl Propagation {
         delay: Span,
         direction: &Direction,
         seed: u64,
-    ) -> impl Iterator<Item = (Role, Qdisc)> {
+    ) -> impl Iterator<Item = (DisciplineRole, Qdisc)> {
         let impairments = Netem {
             delay,
             table: self.first,
@@ -188,7 +192,7 @@ impl Propagation {
         let hold =
             |table| Netem { table: Some(table), ..Netem::idle(NO_QUEUE, other_seed(seed, 4)) };
         let stages = std::iter::once(impairments).chain(self.second.map(hold));
-        stages.map(|netem| (Role::Propagation, Qdisc::Netem(netem)))
+        stages.map(|netem| (DisciplineRole::Propagation, Qdisc::Netem(netem)))
     }
 }
 
@@ -250,8 +254,11 @@ mod tests {
     #[test]
     fn a_constant_delay_stands_before_the_queue() {
         let tree = Tree::of(&line(), 1).unwrap();
-        let [(Role::Propagation, Qdisc::Netem(way)), (Role::Queue, Qdisc::Netem(queue)), _] =
-            &tree.chain[..]
+        let [
+            (DisciplineRole::Propagation, Qdisc::Netem(way)),
+            (DisciplineRole::Queue, Qdisc::Netem(queue)),
+            _,
+        ] = &tree.chain[..]
         else {
             panic!("{tree:?}");
         };
@@ -272,7 +279,8 @@ mod tests {
             ..line()
         };
         let tree = Tree::of(&lossy, 1).unwrap();
-        let [_, (_, Qdisc::Netem(queue)), (Role::Propagation, Qdisc::Netem(way))] = &tree.chain[..]
+        let [_, (_, Qdisc::Netem(queue)), (DisciplineRole::Propagation, Qdisc::Netem(way))] =
+            &tree.chain[..]
         else {
             panic!("{tree:?}");
         };

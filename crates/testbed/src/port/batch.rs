@@ -10,7 +10,7 @@ use super::clock::Instants;
 use super::{BATCH, Buffers, Received, Took};
 
 /// Room for one `SCM_TIMESTAMPNS` message, with the alignment of control messages.
-type Control = [u64; 8];
+type ControlBuffer = [u64; 8];
 
 /// The length of an Ethernet header.
 const SHORTEST: usize = 14;
@@ -22,7 +22,7 @@ const SHORTEST: usize = 14;
 pub struct Batch {
     headers: Box<[libc::mmsghdr; BATCH]>,
     vectors: Box<[libc::iovec; BATCH]>,
-    controls: Box<[Control; BATCH]>,
+    controls: Box<[ControlBuffer; BATCH]>,
     waiting: Vec<u32>,
     received: Vec<Received>,
 }
@@ -110,7 +110,7 @@ impl Batch {
             header.msg_iov = &raw mut self.vectors[place];
             header.msg_iovlen = 1;
             header.msg_control = (&raw mut self.controls[place]).cast();
-            header.msg_controllen = size_of::<Control>();
+            header.msg_controllen = size_of::<ControlBuffer>();
             header.msg_flags = 0;
         }
         self.waiting.len().min(most)

@@ -18,11 +18,11 @@ pub struct Buffers {
     per_piece: usize,
     pieces: Vec<Box<[u8]>>,
     free: Vec<u32>,
-    slots: Vec<Slot>,
+    slots: Vec<BufferSlot>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Slot {
+struct BufferSlot {
     holders: u32,
     /// The offset of the Ethernet header; a header of the kernel may precede it.
     frame: u32,
@@ -146,7 +146,7 @@ impl Buffers {
         }
         self.pieces.push(vec![0; piece_bytes].into_boxed_slice());
         let first = self.slots.len();
-        self.slots.resize(first + self.per_piece, Slot::default());
+        self.slots.resize(first + self.per_piece, BufferSlot::default());
         self.free.extend((first..self.slots.len()).rev().map(|buffer| buffer as u32));
     }
 }

@@ -44,7 +44,7 @@ const GIVEN_UP: u32 = u32::MAX;
 
 /// A line of its own, of the longest length that processors have.
 #[repr(align(128))]
-struct Line(AtomicU32);
+struct CacheLine(AtomicU32);
 
 /// What was read of two processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct PairReading {
 /// `None` if there is no time to tell: one of them may not be used, or had other work for most of
 /// 5 ms.
 pub fn read_pair([one, other]: [u32; 2]) -> Option<PairReading> {
-    let line = Line(AtomicU32::new(0));
+    let line = CacheLine(AtomicU32::new(0));
     thread::scope(|scope| {
         let answering =
             thread::Builder::new().spawn_scoped(scope, || on(other, &line, || answer(&line)));
@@ -101,7 +101,11 @@ fn arithmetic() -> Duration {
 }
 
 /// Does arithmetic and then `work` on a processor; the other thread learns that there will be none.
-fn on<T>(processor: u32, line: &Line, work: impl FnOnce() -> Option<T>) -> Option<(T, Duration)> {
+fn on<T>(
+    processor: u32,
+    line: &CacheLine,
+    work: impl FnOnce() -> Option<T>,
+) -> Option<(T, Duration)> {
     let done = hold(&[processor]).ok().and_then(|()| {
         let arithmetic = arithmetic();
         Some((work()?, arithmetic))
@@ -112,7 +116,7 @@ fn on<T>(processor: u32, line: &Line, work: impl FnOnce() -> Option<T>) -> Optio
     done
 }
 
-fn ask(line: &Line) -> Option<Span> {
+fn ask(line: &CacheLine) -> Option<Span> {
     let end = Instant::now() + LIMIT;
     let mut number = 0;
     // The first round trip waits for the other thread's start.
@@ -130,13 +134,13 @@ fn ask(line: &Line) -> Option<Span> {
 }
 
 /// Writes an odd number, and waits for the even one after it.
-fn trip(line: &Line, number: &mut u32, end: Instant) -> Option<()> {
+fn trip(line: &CacheLine, number: &mut u32, end: Instant) -> Option<()> {
     line.0.store(*number + 1, Ordering::Release);
     *number += 2;
     wait(line, *number, end)
 }
 
-fn answer(line: &Line) -> Option<()> {
+fn answer(line: &CacheLine) -> Option<()> {
     let end = Instant::now() + LIMIT;
     for trip in 0..=BURSTS as u32 * ROUND_TRIPS {
         wait(line, 2 * trip + 1, end)?;
@@ -145,7 +149,7 @@ fn answer(line: &Line) -> Option<()> {
     Some(())
 }
 
-fn wait(line: &Line, number: u32, end: Instant) -> Option<()> {
+fn wait(line: &CacheLine, number: u32, end: Instant) -> Option<()> {
     loop {
         for _ in 0..LOOKS {
             match line.0.load(Ordering::Acquire) {

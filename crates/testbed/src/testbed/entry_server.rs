@@ -17,7 +17,7 @@ use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, s
 use serde::{Deserialize, Serialize};
 
 use super::error::{Cause, TestbedError};
-use super::layout::Place;
+use super::layout::TestbedNamespace;
 use super::messages::send;
 use super::namespaces::Namespaces;
 use super::runtime::RuntimeDirectory;
@@ -32,7 +32,7 @@ const LONGEST_REQUEST_BYTES: u64 = 1024;
 /// A request to the entry server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Request {
+enum EntryRequest {
     /// The request for the namespaces of this station.
     Enter(String),
     /// The request for the list of processes.
@@ -93,7 +93,7 @@ pub(super) fn request_namespaces(
     runtime: &Path,
     station: &str,
 ) -> Result<Option<StationNamespaces>, TestbedError> {
-    let (response, namespaces) = ask(runtime, &Request::Enter(station.to_owned()))?;
+    let (response, namespaces) = ask(runtime, &EntryRequest::Enter(station.to_owned()))?;
     let namespaces: Result<[OwnedFd; 4], _> = namespaces.try_into();
     match (response, namespaces) {
         (Response::Welcome, Ok([user, mounts, processes, network])) => {
@@ -106,13 +106,13 @@ pub(super) fn request_namespaces(
 
 /// Requests the list of processes.
 pub(super) fn request_processes(runtime: &Path) -> Result<Vec<Process>, TestbedError> {
-    match ask(runtime, &Request::Processes)?.0 {
+    match ask(runtime, &EntryRequest::Processes)?.0 {
         Response::Processes(processes) => Ok(processes),
         _ => Err(TestbedError::protocol("see who is in", "the testbed answered another request")),
     }
 }
 
-fn ask(runtime: &Path, request: &Request) -> Result<(Response, Vec<OwnedFd>), TestbedError> {
+fn ask(runtime: &Path, request: &EntryRequest) -> Result<(Response, Vec<OwnedFd>), TestbedError> {
     let path = RuntimeDirectory::socket(runtime, "door");
     exchange(&path, request).map_err(|error| {
         let operation = format!("knock at the network's door {}", path.display());
@@ -125,7 +125,7 @@ fn ask(runtime: &Path, request: &Request) -> Result<(Response, Vec<OwnedFd>), Te
     })
 }
 
-fn exchange(path: &Path, request: &Request) -> io::Result<(Response, Vec<OwnedFd>)> {
+fn exchange(path: &Path, request: &EntryRequest) -> io::Result<(Response, Vec<OwnedFd>)> {
     let stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
@@ -180,19 +180,20 @@ impl EntryServer {
         let mut line = String::new();
         BufReader::new(visitor.take(LONGEST_REQUEST_BYTES)).read_line(&mut line)?;
         match serde_json::from_str(&line)? {
-            Request::Enter(station) => match self.stations.iter().position(|name| *name == station)
-            {
-                Some(number) => self.welcome(visitor, number),
-                None => send(visitor, &Response::Unknown),
-            },
-            Request::Processes => send(visitor, &Response::Processes(self.processes()?)),
+            EntryRequest::Enter(station) => {
+                match self.stations.iter().position(|name| *name == station) {
+                    Some(number) => self.welcome(visitor, number),
+                    None => send(visitor, &Response::Unknown),
+                }
+            }
+            EntryRequest::Processes => send(visitor, &Response::Processes(self.processes()?)),
         }
     }
 
     fn welcome(&self, visitor: &UnixStream, number: usize) -> io::Result<()> {
         let mut line = Vec::new();
         send(&mut line, &Response::Welcome)?;
-        let network = self.namespaces.at(Place::Station(number)).file();
+        let network = self.namespaces.at(TestbedNamespace::Station(number)).file();
         let namespaces =
             [&self.user, &self.mounts, &self.processes, network].map(AsRawFd::as_raw_fd);
         let rights = [ControlMessage::ScmRights(&namespaces)];
@@ -209,7 +210,7 @@ impl EntryServer {
     /// All processes in a station's network namespace.
     fn processes(&self) -> io::Result<Vec<Process>> {
         let namespaces = (0..self.stations.len()).map(|number| {
-            let status = self.namespaces.at(Place::Station(number)).file().metadata()?;
+            let status = self.namespaces.at(TestbedNamespace::Station(number)).file().metadata()?;
             Ok((status.st_dev(), status.st_ino()))
         });
         let namespaces = namespaces.collect::<io::Result<Vec<_>>>()?;

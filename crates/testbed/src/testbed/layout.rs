@@ -43,7 +43,7 @@ pub(super) struct Mac(pub(super) [u8; 6]);
 
 /// A network namespace of the testbed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum TestbedNamespace {
     /// The namespace of the bridge and the wire.
     Wire,
     /// The namespace of one station, by its index in the list of stations.
@@ -52,8 +52,8 @@ pub(super) enum Place {
 
 /// One end of a cable: an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct End {
-    pub(super) place: Place,
+pub(super) struct CableEnd {
+    pub(super) place: TestbedNamespace,
     pub(super) name: String,
     pub(super) mac: Mac,
     /// Address and prefix length.
@@ -68,7 +68,7 @@ pub(super) struct End {
 
 /// A pair of virtual Ethernet interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cable(pub(super) End, pub(super) End);
+pub(super) struct Cable(pub(super) CableEnd, pub(super) CableEnd);
 
 /// The layout of a whole testbed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,38 +101,41 @@ impl Layout {
     }
 
     /// Every place: the stations, then the wire's.
-    pub(super) fn places(&self) -> impl Iterator<Item = Place> + use<> {
-        (0..self.stations.len()).map(Place::Station).chain([Place::Wire])
+    pub(super) fn places(&self) -> impl Iterator<Item = TestbedNamespace> + use<> {
+        (0..self.stations.len()).map(TestbedNamespace::Station).chain([TestbedNamespace::Wire])
     }
 
     /// The name of a place in errors.
-    pub(super) fn name(&self, place: Place) -> String {
+    pub(super) fn name(&self, place: TestbedNamespace) -> String {
         match place {
-            Place::Wire => "the link emulator's namespace".to_owned(),
-            Place::Station(number) => format!("station {}", self.stations[number]),
+            TestbedNamespace::Wire => "the link emulator's namespace".to_owned(),
+            TestbedNamespace::Station(number) => format!("station {}", self.stations[number]),
         }
     }
 
     /// The ends in `place`.
-    pub(super) fn ends_in(&self, place: Place) -> impl Iterator<Item = &End> {
+    pub(super) fn ends_in(&self, place: TestbedNamespace) -> impl Iterator<Item = &CableEnd> {
         self.ends().filter(move |end| end.place == place)
     }
 
     /// The addresses outside `place`, each with its Ethernet address; empty if stations must
     /// resolve them.
-    pub(super) fn neighbours_of(&self, place: Place) -> impl Iterator<Item = (IpAddr, Mac)> {
+    pub(super) fn neighbours_of(
+        &self,
+        place: TestbedNamespace,
+    ) -> impl Iterator<Item = (IpAddr, Mac)> {
         let others = self.ends().filter(move |end| self.acquainted && end.place != place);
         others.flat_map(|end| self.addresses(end).map(|(address, _)| (address, end.mac)))
     }
 
     /// Every address of an end, with its prefix length.
-    pub(super) fn addresses(&self, end: &End) -> impl Iterator<Item = (IpAddr, u8)> + use<> {
+    pub(super) fn addresses(&self, end: &CableEnd) -> impl Iterator<Item = (IpAddr, u8)> + use<> {
         let second = end.address.filter(|_| self.ipv6).map(|(address, _)| ipv6_of(address));
         let first = end.address.map(|(address, prefix)| (IpAddr::from(address), prefix));
         first.into_iter().chain(second.map(|(address, prefix)| (IpAddr::from(address), prefix)))
     }
 
-    fn ends(&self) -> impl Iterator<Item = &End> {
+    fn ends(&self) -> impl Iterator<Item = &CableEnd> {
         self.cables.iter().flat_map(|Cable(one, other)| [one, other])
     }
 }
@@ -144,6 +147,14 @@ fn named(drawing: &Drawing, prefix: &str, number: usize) -> String {
     if name.len() <= LONGEST_INTERFACE_NAME { name } else { format!("{prefix}{}", number + 1) }
 }
 
-fn wire_end(name: String, mac: Mac, offloads: bool) -> End {
-    End { place: Place::Wire, name, mac, address: None, offloads, mtu: None, lan_port_of: None }
+fn wire_end(name: String, mac: Mac, offloads: bool) -> CableEnd {
+    CableEnd {
+        place: TestbedNamespace::Wire,
+        name,
+        mac,
+        address: None,
+        offloads,
+        mtu: None,
+        lan_port_of: None,
+    }
 }

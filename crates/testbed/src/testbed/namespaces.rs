@@ -12,7 +12,7 @@ use nix::net::if_::InterfaceFlags;
 
 use super::design::Design;
 use super::error::{Cause, TestbedError};
-use super::layout::{Cable, End, LAN, Layout, Mac, Place};
+use super::layout::{Cable, CableEnd, LAN, Layout, Mac, TestbedNamespace};
 use super::namespace::Namespace;
 use super::netlink::{Netlink, NewEnd, index_of};
 use super::sysctl;
@@ -40,10 +40,10 @@ impl Namespaces {
     }
 
     /// The namespace of `place`.
-    pub(super) fn at(&self, place: Place) -> &Namespace {
+    pub(super) fn at(&self, place: TestbedNamespace) -> &Namespace {
         match place {
-            Place::Wire => &self.wire,
-            Place::Station(number) => &self.stations[number],
+            TestbedNamespace::Wire => &self.wire,
+            TestbedNamespace::Station(number) => &self.stations[number],
         }
     }
 
@@ -95,14 +95,14 @@ impl Namespaces {
         })
     }
 
-    fn new_end<'a>(&'a self, end: &'a End) -> NewEnd<'a> {
+    fn new_end<'a>(&'a self, end: &'a CableEnd) -> NewEnd<'a> {
         NewEnd { namespace: self.at(end.place), name: &end.name, mac: end.mac, mtu: end.mtu }
     }
 }
 
 /// A place and its name in errors.
 struct Named {
-    place: Place,
+    place: TestbedNamespace,
     name: String,
 }
 
@@ -117,7 +117,10 @@ pub(super) fn rehearse() -> Result<(), TestbedError> {
     let made =
         netlink.add_cable(&end("try0", [2, 0, 0, 0, 0, 1]), &end("try1", [2, 0, 0, 0, 0, 2]));
     made.map_err(|error| links("make a veth pair", &error))?;
-    wait_ready(&Named { place: Place::Wire, name: "the link emulator's namespace".to_owned() })
+    wait_ready(&Named {
+        place: TestbedNamespace::Wire,
+        name: "the link emulator's namespace".to_owned(),
+    })
 }
 
 fn begin_talk() -> Result<Netlink, TestbedError> {
@@ -130,7 +133,7 @@ fn wait_ready(place: &Named) -> Result<(), TestbedError> {
 }
 
 fn allow_ipv6(place: &Named) -> Result<(), TestbedError> {
-    if place.place == Place::Wire {
+    if place.place == TestbedNamespace::Wire {
         return Ok(());
     }
     let remedy = "use a kernel with IPv6 (boot without ipv6.disable=1), or measure over IPv4";
@@ -141,7 +144,8 @@ fn allow_ipv6(place: &Named) -> Result<(), TestbedError> {
 /// Interfaces are made with the mask of the namespace that they are made in, so this comes before
 /// them. The loopback interface is there already: what a station sends to itself stays where it is.
 fn receive_on_own(design: &Design, place: &Named) -> Result<(), TestbedError> {
-    let is_here = |station: &StationId| place.place == Place::Station(station.0 as usize);
+    let is_here =
+        |station: &StationId| place.place == TestbedNamespace::Station(station.0 as usize);
     let own = design.processors.iter().find(|(station, _)| is_here(station));
     let processors = own.map_or_else(processors::allowed, |(_, own)| Ok(own.clone()));
     processors.and_then(|processors| sysctl::receive_on(&processors)).map_err(|error| {
@@ -179,7 +183,7 @@ fn connect(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), Te
     introduce(&netlink, layout, place).map_err(failed)
 }
 
-fn connect_end(netlink: &Netlink, layout: &Layout, end: &End) -> io::Result<()> {
+fn connect_end(netlink: &Netlink, layout: &Layout, end: &CableEnd) -> io::Result<()> {
     let index = index_of(&end.name)?;
     if !end.offloads {
         set_offloads(&end.name, false)?;
@@ -197,8 +201,8 @@ fn connect_end(netlink: &Netlink, layout: &Layout, end: &End) -> io::Result<()> 
 /// Gives a station the MAC address of each other station's address, so that no ARP frame is part of
 /// a measurement: if such a request is lost on a lossy line, its sender waits a second for the
 /// answer.
-fn introduce(netlink: &Netlink, layout: &Layout, place: Place) -> io::Result<()> {
-    if place == Place::Wire {
+fn introduce(netlink: &Netlink, layout: &Layout, place: TestbedNamespace) -> io::Result<()> {
+    if place == TestbedNamespace::Wire {
         return Ok(());
     }
     let door = index_of("eth0")?;

@@ -160,25 +160,27 @@ fn relay(mut init: Child) -> io::Result<()> {
     send(io::stdout(), &Message::Ended { event: ProcessExit { who: TestbedProcess::Init, how } })
 }
 
-struct Ready {
+struct PollResult {
     is_closed: bool,
     messages: bool,
 }
 
-fn wait_for(messages: &ChildStdout, going: Option<Instant>) -> io::Result<Ready> {
+fn wait_for(messages: &ChildStdout, going: Option<Instant>) -> io::Result<PollResult> {
     let keep_alive = io::stdin();
     let mut watched = vec![PollFd::new(messages.as_fd(), PollFlags::POLLIN)];
     if going.is_none() {
         watched.push(PollFd::new(keep_alive.as_fd(), PollFlags::POLLIN));
     }
     match poll(&mut watched, timeout(going)) {
-        Err(nix::Error::EINTR) | Ok(0) => return Ok(Ready { is_closed: false, messages: false }),
+        Err(nix::Error::EINTR) | Ok(0) => {
+            return Ok(PollResult { is_closed: false, messages: false });
+        }
         other => other?,
     };
     let is_ready = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
     let (messages, keep_alive_ready) =
         (is_ready(&watched[0]), watched.get(1).is_some_and(is_ready));
-    Ok(Ready { is_closed: keep_alive_ready && is_cut(keep_alive.lock()), messages })
+    Ok(PollResult { is_closed: keep_alive_ready && is_cut(keep_alive.lock()), messages })
 }
 
 /// A keep-alive pipe carries no further data, so anything but its end is read and ignored.

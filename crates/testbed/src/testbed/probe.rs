@@ -10,7 +10,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::design::Design;
 use super::error::{Cause, TestbedError};
-use super::layout::{self, Layout, Place};
+use super::layout::{self, Layout, TestbedNamespace};
 use super::namespaces::Namespaces;
 use super::probe_timeout::{self, MOST_TARGETS};
 
@@ -140,7 +140,7 @@ impl Party {
     ) -> Result<Self, TestbedError> {
         let name = layout.stations[number].clone();
         let socket = namespaces
-            .at(Place::Station(number))
+            .at(TestbedNamespace::Station(number))
             .enter(|| UdpSocket::bind((address, 0)))
             .and_then(|socket| socket);
         let socket = socket.and_then(|socket| socket.set_nonblocking(true).map(|()| socket));

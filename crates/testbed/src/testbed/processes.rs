@@ -13,13 +13,13 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::error::{Cause, TestbedError};
-use super::layout::Place;
+use super::layout::TestbedNamespace;
 use super::messages::{Ending, ProcessExit, TestbedProcess, TestbedSpec};
 use super::namespaces::Namespaces;
 use super::process::own;
 use super::runtime::RuntimeDirectory;
 use super::wiring;
-use crate::processors::Held;
+use crate::processors::PinnedThread;
 
 /// Interval of checks whether a process listens.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -58,7 +58,7 @@ impl TestbedProcesses {
         let socket = RuntimeDirectory::socket(&spec.runtime_directory, "wire");
         let mut wire = own(&["wire"]);
         wire.arg("--socket").arg(&socket).stdin(plan);
-        self.start(namespaces, Place::Wire, TestbedProcess::Wire, socket, wire)
+        self.start(namespaces, TestbedNamespace::Wire, TestbedProcess::Wire, socket, wire)
     }
 
     fn start_agents(
@@ -72,7 +72,7 @@ impl TestbedProcesses {
             let mut agent = own(&["agent", "--station", &name]);
             agent.arg("--socket").arg(&socket).stdin(Stdio::null());
             let own = spec.design.processors.iter().find(|(of, _)| *of == station);
-            let held = own.map(|(_, processors)| Held::on(processors)).transpose();
+            let held = own.map(|(_, processors)| PinnedThread::on(processors)).transpose();
             let _held = held.map_err(|error| {
                 TestbedError::process(
                     format!("hold the agent on {name} on processors of its own"),
@@ -81,7 +81,7 @@ impl TestbedProcesses {
             })?;
             self.start(
                 namespaces,
-                Place::Station(station.0 as usize),
+                TestbedNamespace::Station(station.0 as usize),
                 TestbedProcess::Agent(name),
                 socket,
                 agent,
@@ -94,7 +94,7 @@ impl TestbedProcesses {
     fn start(
         &mut self,
         namespaces: &Namespaces,
-        place: Place,
+        place: TestbedNamespace,
         who: TestbedProcess,
         socket: PathBuf,
         mut command: Command,

@@ -127,7 +127,7 @@ fn before_inputs(drawing: &Drawing, inputs: &[StationId]) -> Drawing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::layout::{Layout, Place};
+    use super::super::layout::{Layout, TestbedNamespace};
     use super::super::samples;
     use super::*;
 
@@ -143,7 +143,9 @@ mod tests {
             assert_eq!((plan.interfaces.len(), plan.drawing.stations.len()), (count, count));
             for name in plan.interfaces {
                 assert!(
-                    layout.ends_in(Place::Wire).any(|end| end.name == name && !end.offloads),
+                    layout
+                        .ends_in(TestbedNamespace::Wire)
+                        .any(|end| end.name == name && !end.offloads),
                     "{name}"
                 );
             }

@@ -9,7 +9,7 @@ use btu_suite::network::Impairments;
 use btu_suite::record::WireAccount;
 
 use super::WireError;
-use super::protocol::{LONGEST_LINE, Reply, Request, VERSION};
+use super::protocol::{EmulatorRequest, LONGEST_LINE, Reply, VERSION};
 
 /// A wire answers between turns, in well under a millisecond; after this time it is gone or
 /// stopped.
@@ -43,7 +43,7 @@ impl WireClient {
             .and_then(|()| stream.set_write_timeout(Some(TIMEOUT)));
         timed.map_err(failed)?;
         let mut client = Self { stream: BufReader::new(stream), path: path.display().to_string() };
-        client.order(&Request::Hello(VERSION))?;
+        client.order(&EmulatorRequest::Hello(VERSION))?;
         Ok(client)
     }
 
@@ -54,7 +54,7 @@ impl WireClient {
     /// The wire has no input to such a host, a share is not between 0 and 1 (then nothing is
     /// changed), or the wire is gone.
     pub fn set(&mut self, impairments: &Impairments) -> Result<(), WireError> {
-        self.order(&Request::Set(impairments.clone()))
+        self.order(&EmulatorRequest::Set(impairments.clone()))
     }
 
     /// Resets the accounts; frames in flight are carried over.
@@ -62,7 +62,7 @@ impl WireClient {
     /// # Errors
     /// The wire is gone.
     pub fn reset(&mut self) -> Result<(), WireError> {
-        self.order(&Request::Reset)
+        self.order(&EmulatorRequest::Reset)
     }
 
     /// The accounts since the start or the last reset.
@@ -70,7 +70,7 @@ impl WireClient {
     /// # Errors
     /// The wire is gone.
     pub fn account(&mut self) -> Result<WireAccount, WireError> {
-        match self.ask(&Request::Account)? {
+        match self.ask(&EmulatorRequest::Account)? {
             Reply::Account(account) => Ok(*account),
             other => Err(unexpected(other)),
         }
@@ -81,17 +81,17 @@ impl WireClient {
     /// # Errors
     /// The wire is gone already.
     pub fn stop(mut self) -> Result<(), WireError> {
-        self.order(&Request::Stop)
+        self.order(&EmulatorRequest::Stop)
     }
 
-    fn order(&mut self, request: &Request) -> Result<(), WireError> {
+    fn order(&mut self, request: &EmulatorRequest) -> Result<(), WireError> {
         match self.ask(request)? {
             Reply::Done => Ok(()),
             other => Err(unexpected(other)),
         }
     }
 
-    fn ask(&mut self, request: &Request) -> Result<Reply, WireError> {
+    fn ask(&mut self, request: &EmulatorRequest) -> Result<Reply, WireError> {
         let answer = self.exchange(request);
         answer.map_err(|source| WireError::Control {
             operation: "asking",
@@ -100,7 +100,7 @@ impl WireClient {
         })
     }
 
-    fn exchange(&mut self, request: &Request) -> io::Result<Reply> {
+    fn exchange(&mut self, request: &EmulatorRequest) -> io::Result<Reply> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         self.stream.get_mut().write_all(&line)?;

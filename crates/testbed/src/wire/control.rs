@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use super::protocol::{LONGEST_LINE, Reply, Request};
+use super::protocol::{EmulatorRequest, LONGEST_LINE, Reply};
 
 /// More clients than this are refused.
 const MOST_CLIENTS: usize = 8;
@@ -12,7 +12,7 @@ const MOST_CLIENTS: usize = 8;
 /// The listening socket and the clients on it.
 pub(super) struct Control {
     listener: UnixListener,
-    clients: Vec<Client>,
+    clients: Vec<ControlClient>,
 }
 
 impl Control {
@@ -30,7 +30,7 @@ impl Control {
     }
 
     /// Answers all requests, and returns whether the set of clients changed.
-    pub(super) fn serve(&mut self, mut answer: impl FnMut(Request) -> Reply) -> bool {
+    pub(super) fn serve(&mut self, mut answer: impl FnMut(EmulatorRequest) -> Reply) -> bool {
         let came = self.admit();
         let before = self.clients.len();
         self.clients.retain_mut(|client| client.serve(&mut answer).is_ok());
@@ -47,7 +47,7 @@ impl Control {
         // An error here concerns one client only; the next one may succeed.
         while let Ok((stream, _)) = self.listener.accept() {
             if self.clients.len() < MOST_CLIENTS && stream.set_nonblocking(true).is_ok() {
-                self.clients.push(Client { stream, inbox: Vec::new(), outbox: Vec::new() });
+                self.clients.push(ControlClient { stream, inbox: Vec::new(), outbox: Vec::new() });
             }
         }
         self.clients.len() != before
@@ -55,16 +55,16 @@ impl Control {
 }
 
 /// The connection of a client.
-struct Client {
+struct ControlClient {
     stream: UnixStream,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
 }
 
-impl Client {
+impl ControlClient {
     /// Reads, answers and writes as far as it goes; an error means that the client is gone or sent
     /// an invalid request.
-    fn serve(&mut self, answer: &mut impl FnMut(Request) -> Reply) -> io::Result<()> {
+    fn serve(&mut self, answer: &mut impl FnMut(EmulatorRequest) -> Reply) -> io::Result<()> {
         let open = self.read()?;
         while let Some(end) = self.inbox.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.inbox.drain(..=end).collect();
@@ -114,7 +114,7 @@ impl Client {
     }
 }
 
-fn respond(line: &[u8], answer: &mut impl FnMut(Request) -> Reply) -> Reply {
+fn respond(line: &[u8], answer: &mut impl FnMut(EmulatorRequest) -> Reply) -> Reply {
     match serde_json::from_slice(line) {
         Ok(request) => answer(request),
         Err(error) => Reply::Refused(format!("not a request: {error}")),

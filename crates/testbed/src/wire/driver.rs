@@ -7,7 +7,7 @@ use btu_units::Time;
 
 use super::WireError;
 use super::control::Control;
-use super::forwarder::{Forwarder, Turn};
+use super::forwarder::{Forwarder, TurnResult};
 use super::plan::WirePlan;
 use super::realtime;
 use super::wait::Waiter;
@@ -46,7 +46,7 @@ impl Wire {
     fn live(mut self) -> Result<(), WireError> {
         let mut busy_turns = 0;
         loop {
-            let Turn { goes_on, wake } = self.carrier.turn()?;
+            let TurnResult { goes_on, wake } = self.carrier.turn()?;
             busy_turns = if goes_on { busy_turns + 1 } else { 0 };
             if goes_on && busy_turns < TURNS_BETWEEN_ORDERS {
                 continue;

@@ -15,9 +15,9 @@ use super::emulated::EmulatedNetwork;
 use super::epoll::EpollSet;
 use super::lingering::Lingering;
 use super::plan::{Layout, WirePlan};
-use super::port_queue::{PortQueue, Shared};
-use super::protocol::{Reply, Request, VERSION};
-use crate::capture::{Capture, Direction};
+use super::port_queue::{PortQueue, SharedQueueState};
+use super::protocol::{EmulatorRequest, Reply, VERSION};
+use crate::capture::{Capture, FrameDirection};
 use crate::port::{Batch, Buffers, Carriage, Port, now};
 
 /// Up to this number, ports are polled one by one, which is faster while they are busy; more are
@@ -28,12 +28,12 @@ const FEW: usize = 6;
 pub(super) struct Forwarder {
     inside: EmulatedNetwork,
     port_queues: Vec<PortQueue>,
-    shared: Shared,
+    shared: SharedQueueState,
     epoll: Option<EpollSet>,
     /// Port queues to read in the next turn.
     ready: Vec<u32>,
     /// The frames of this turn, of all port queues.
-    arrivals: Vec<Arrival>,
+    arrivals: Vec<ArrivedFrame>,
     /// Port queues with frames to send.
     loaded: Vec<u32>,
     inputs: Vec<(HostName, Place)>,
@@ -49,14 +49,14 @@ pub(super) struct Forwarder {
 
 /// A frame that arrived.
 #[derive(Debug, Clone, Copy)]
-struct Arrival {
+struct ArrivedFrame {
     at: Time,
     port_queue: u32,
     buffer: u32,
 }
 
 /// The result of a turn, and the time of the next one.
-pub(super) struct Turn {
+pub(super) struct TurnResult {
     /// The next one is to follow at once.
     pub(super) goes_on: bool,
     /// The due time of the next frame.
@@ -73,7 +73,7 @@ impl Forwarder {
         });
         let port_queues = ports.collect::<Result<Vec<_>, WireError>>()?;
         let mtu = port_queues.iter().map(|port_queue| port_queue.port.mtu()).max().unwrap_or(0);
-        let shared = Shared {
+        let shared = SharedQueueState {
             batch: Batch::new(),
             buffers: Buffers::new(plan.carriage.buffer_bytes(mtu)),
             lateness: Lateness::new(plan.mark_late_after),
@@ -140,7 +140,7 @@ impl Forwarder {
 
     /// Takes in a batch from every port that has frames, passes them to the network, and sends the
     /// due ones.
-    pub(super) fn turn(&mut self) -> Result<Turn, WireError> {
+    pub(super) fn turn(&mut self) -> Result<TurnResult, WireError> {
         let received = self.take_in()?;
         let wake = self.carry()?;
         for port_queue in self.loaded.drain(..) {
@@ -152,7 +152,7 @@ impl Forwarder {
             // frames.
             self.stay_ready()?;
         }
-        Ok(Turn { goes_on, wake: self.tend_capture(wake) })
+        Ok(TurnResult { goes_on, wake: self.tend_capture(wake) })
     }
 
     /// Lets the capture hand over old chunks, and plans the next wake-up for it.
@@ -196,12 +196,12 @@ impl Forwarder {
             self.arrivals
                 .sort_unstable_by_key(|arrival| (arrival.at, arrival.port_queue, arrival.buffer));
         }
-        for Arrival { at, port_queue, buffer } in self.arrivals.iter().copied() {
+        for ArrivedFrame { at, port_queue, buffer } in self.arrivals.iter().copied() {
             let frame = describe(buffer, self.shared.buffers.frame(buffer));
             if let Some(capture) = &mut self.shared.capture {
                 capture.frame(
                     port_queue,
-                    Direction::Inbound,
+                    FrameDirection::Inbound,
                     at,
                     self.shared.buffers.frame(buffer),
                 );
@@ -219,7 +219,7 @@ impl Forwarder {
         for received in self.shared.batch.received() {
             // Stamps of two processors may be slightly out of order.
             port_queue.latest = port_queue.latest.max(received.at).max(self.asked);
-            self.arrivals.push(Arrival {
+            self.arrivals.push(ArrivedFrame {
                 at: port_queue.latest,
                 port_queue: place,
                 buffer: received.buffer,
@@ -254,22 +254,22 @@ impl Forwarder {
     }
 
     /// Performs a request of the coordinator.
-    pub(super) fn obey(&mut self, request: Request) -> Reply {
+    pub(super) fn obey(&mut self, request: EmulatorRequest) -> Reply {
         let done = match request {
-            Request::Hello(VERSION) => Ok(()),
-            Request::Hello(theirs) => {
+            EmulatorRequest::Hello(VERSION) => Ok(()),
+            EmulatorRequest::Hello(theirs) => {
                 let why = format!(
                     "it speaks version {VERSION}, you speak {theirs}: use the same program for both"
                 );
                 Err(WireError::Refused(why))
             }
-            Request::Set(impairments) => self.set(&impairments),
-            Request::Reset => self.reset(),
-            Request::Stop => {
+            EmulatorRequest::Set(impairments) => self.set(&impairments),
+            EmulatorRequest::Reset => self.reset(),
+            EmulatorRequest::Stop => {
                 self.stopping = true;
                 Ok(())
             }
-            Request::Account => {
+            EmulatorRequest::Account => {
                 return self.account().map_or_else(refuse, Reply::Account);
             }
         };

@@ -4,11 +4,11 @@ use btu_units::Time;
 
 use super::WireError;
 use super::accounts::{Lateness, PortAccounts, PortView};
-use crate::capture::{Capture, Direction};
+use crate::capture::{Capture, FrameDirection};
 use crate::port::{BATCH, Batch, Buffers, Port, PortError, now};
 
 /// The state that all port queues share.
-pub(super) struct Shared {
+pub(super) struct SharedQueueState {
     pub(super) batch: Batch,
     pub(super) buffers: Buffers,
     pub(super) lateness: Lateness,
@@ -43,7 +43,7 @@ impl PortQueue {
     }
 
     /// Takes a batch of frames; returns whether there may be more.
-    pub(super) fn receive(&mut self, shared: &mut Shared) -> Result<bool, PortError> {
+    pub(super) fn receive(&mut self, shared: &mut SharedQueueState) -> Result<bool, PortError> {
         let took = self.port.receive(&mut shared.batch, &mut shared.buffers)?;
         self.accounts.received += shared.batch.received().len() as u64;
         Ok(took.more)
@@ -63,7 +63,7 @@ impl PortQueue {
 
     /// Sends the queued frames, and records the lateness of each: they leave evenly over the time
     /// of the sending.
-    pub(super) fn send(&mut self, shared: &mut Shared) -> Result<(), WireError> {
+    pub(super) fn send(&mut self, shared: &mut SharedQueueState) -> Result<(), WireError> {
         if self.outgoing.is_empty() {
             return Ok(());
         }
@@ -73,7 +73,12 @@ impl PortQueue {
         shared.lateness.record(&self.dues, begin, end);
         if let Some(capture) = &mut shared.capture {
             for &buffer in &self.outgoing {
-                capture.frame(self.number, Direction::Outbound, end, shared.buffers.frame(buffer));
+                capture.frame(
+                    self.number,
+                    FrameDirection::Outbound,
+                    end,
+                    shared.buffers.frame(buffer),
+                );
             }
         }
         self.accounts.offered += self.outgoing.len() as u64;
@@ -90,7 +95,7 @@ impl PortQueue {
         buffer: u32,
         bit: u64,
         due: Time,
-        shared: &mut Shared,
+        shared: &mut SharedQueueState,
     ) -> Result<(), WireError> {
         self.send(shared)?;
         shared.buffers.hold(buffer);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A request of the coordinator.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Request {
+pub(super) enum EmulatorRequest {
     /// Asks the wire to answer when it carries frames: a caller with this version may continue.
     Hello(u32),
     /// Impair incoming packets at these hosts from now on; others do not change.

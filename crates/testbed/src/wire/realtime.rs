@@ -44,7 +44,7 @@ fn take_precedence() -> bool {
 /// `struct sched_attr` of `sched_setattr(2)`, first version.
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
+struct SchedulingAttributes {
     size: u32,
     policy: u32,
     flags: u64,
@@ -60,9 +60,12 @@ struct Attributes {
 /// ignore it.
 fn ask_for_short_slices() {
     const SHORTEST_SLICE_NANOSECONDS: u64 = 100_000;
-    let size = size_of::<Attributes>() as u32;
-    let attributes =
-        Attributes { size, runtime: SHORTEST_SLICE_NANOSECONDS, ..Attributes::default() };
+    let size = size_of::<SchedulingAttributes>() as u32;
+    let attributes = SchedulingAttributes {
+        size,
+        runtime: SHORTEST_SLICE_NANOSECONDS,
+        ..SchedulingAttributes::default()
+    };
     // SAFETY: a system call that reads `size` bytes of `attributes`, which lives across it. A
     // refusal shows as lateness.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };

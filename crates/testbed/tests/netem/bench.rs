@@ -5,7 +5,7 @@ use std::time::Duration;
 use btu_conditions::judge;
 use btu_medium::conformance::{Arrival, Bench, SHORTEST_FRAME};
 use btu_network::{Direction, Rate};
-use btu_testbed::netem::{Accounts, apply};
+use btu_testbed::netem::{ImpairmentAccounts, apply};
 use btu_units::{BitRate, Bytes, Probability, Span, Time};
 
 use crate::is_set;
@@ -39,7 +39,7 @@ impl NetemBench {
         &self,
         direction: &Direction,
         script: &[(Span, Bytes)],
-    ) -> (Vec<Arrival>, Accounts) {
+    ) -> (Vec<Arrival>, ImpairmentAccounts) {
         let (mut arrivals, accounts) = in_fresh_namespace(|| {
             let pair = Pair::new();
             let mut guard = apply(FAR, direction, SEED).unwrap();

@@ -10,7 +10,7 @@ use btu_medium::{Address, Event, Fabric, Frame, Port};
 use btu_model::{Ethernet, Transport};
 use btu_network::Drawing;
 use btu_suite::record::WireAccount;
-use btu_testbed::capture::{self, Block, Direction};
+use btu_testbed::capture::{self, Block, FrameDirection};
 use btu_testbed::port::now;
 use btu_testbed::wire::WirePlan;
 use btu_units::{BitRate, Bytes, Span, Time};
@@ -302,7 +302,7 @@ fn captured(directory: &Path, station: &str) -> [Vec<(Time, Vec<u8>)>; 2] {
         match block {
             Block::Interface { description, .. } => assert_eq!(description, station),
             Block::Packet { at, direction, frame } => {
-                frames[usize::from(direction == Direction::Outbound)].push((at, frame));
+                frames[usize::from(direction == FrameDirection::Outbound)].push((at, frame));
             }
             Block::Statistics(counts) => {
                 assert_eq!(

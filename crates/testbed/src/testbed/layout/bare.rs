@@ -18,7 +18,7 @@ use btu_network::{Drawing, StationId};
 
 use super::super::design::Design;
 use super::drawn::station_end;
-use super::{Cable, End, Layout, Mac, Place, named, wire_end};
+use super::{Cable, CableEnd, Layout, Mac, TestbedNamespace, named, wire_end};
 
 /// The bit of an address in 198.18.0.0/15 that distinguishes its halves: a station's second address
 /// is its first in the other half.
@@ -71,15 +71,15 @@ fn mac(kind: u8, number: usize) -> Mac {
 }
 
 /// Offloads stay on: a station sends like a current host.
-fn bare_end(drawing: &Drawing, number: usize) -> End {
-    End { offloads: true, ..station_end(drawing, number, None) }
+fn bare_end(drawing: &Drawing, number: usize) -> CableEnd {
+    CableEnd { offloads: true, ..station_end(drawing, number, None) }
 }
 
 /// A station's place on the bridge.
 fn lan_cable(drawing: &Drawing, number: usize) -> Cable {
     let mine = bare_end(drawing, number);
     let port = wire_end(named(drawing, "s", number), mac(BRIDGE_PORT, number), true);
-    let port = End { lan_port_of: Some(mine.mac), ..port };
+    let port = CableEnd { lan_port_of: Some(mine.mac), ..port };
     Cable(mine, port)
 }
 
@@ -87,8 +87,8 @@ fn lan_cable(drawing: &Drawing, number: usize) -> Cable {
 /// the bridge's port must cut superframes before the wire sees them.
 fn input_cables(drawing: &Drawing, station: StationId) -> [Cable; 2] {
     let number = station.0 as usize;
-    let mine = End {
-        place: Place::Station(number),
+    let mine = CableEnd {
+        place: TestbedNamespace::Station(number),
         name: "eth1".to_owned(),
         mac: mac(STATION_INPUT, number),
         address: Some((input_address(drawing, station), 32)),
@@ -97,7 +97,7 @@ fn input_cables(drawing: &Drawing, station: StationId) -> [Cable; 2] {
         lan_port_of: None,
     };
     let port = wire_end(named(drawing, "l", number), mac(BRIDGE_INPUT, number), false);
-    let port = End { lan_port_of: Some(mine.mac), ..port };
+    let port = CableEnd { lan_port_of: Some(mine.mac), ..port };
     [
         Cable(mine, wire_end(wire_outer(drawing, station), mac(WIRE_OUTER, number), false)),
         Cable(port, wire_end(wire_inner(drawing, station), mac(WIRE_INNER, number), false)),
@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn everybody_knows_everybody_else() {
-        let known = |number| layout(&laboratory()).neighbours_of(Place::Station(number)).count();
+        let known =
+            |number| layout(&laboratory()).neighbours_of(TestbedNamespace::Station(number)).count();
         assert_eq!((known(0), known(1)), (4, 3));
     }
 
@@ -146,8 +147,11 @@ mod tests {
     fn every_station_interface_on_the_bridge_is_behind_exactly_one_port() {
         let layout = layout(&laboratory());
         let behind: Vec<Mac> = layout.ends().filter_map(|end| end.lan_port_of).collect();
-        let stations: Vec<Mac> =
-            layout.ends().filter(|end| end.place != Place::Wire).map(|end| end.mac).collect();
+        let stations: Vec<Mac> = layout
+            .ends()
+            .filter(|end| end.place != TestbedNamespace::Wire)
+            .map(|end| end.mac)
+            .collect();
         assert_eq!(behind.iter().collect::<HashSet<_>>(), stations.iter().collect::<HashSet<_>>());
         assert_eq!(behind.len(), stations.len());
     }
@@ -157,10 +161,10 @@ mod tests {
         let drawing = Drawing { bare: true, ..samples::star(2) };
         let layout = layout(&Design { drawing, ..Design::default() });
         assert_eq!(
-            (layout.lan, layout.cables.len(), layout.ends_in(Place::Wire).count()),
+            (layout.lan, layout.cables.len(), layout.ends_in(TestbedNamespace::Wire).count()),
             (false, 1, 0)
         );
         assert!(layout.ends().all(|end| end.offloads && end.mtu.is_none() && end.name == "eth0"));
-        assert_eq!(layout.neighbours_of(Place::Station(1)).count(), 1);
+        assert_eq!(layout.neighbours_of(TestbedNamespace::Station(1)).count(), 1);
     }
 }

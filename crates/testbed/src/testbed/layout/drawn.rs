@@ -9,7 +9,7 @@
 use btu_medium::Address;
 use btu_network::{Drawing, Medium};
 
-use super::{Cable, End, Layout, Mac, PREFIX, Place, named, wire_end};
+use super::{Cable, CableEnd, Layout, Mac, PREFIX, TestbedNamespace, named, wire_end};
 
 /// The default MTU of an Ethernet interface of Linux, in bytes.
 const USUAL_MTU: u64 = 1500;
@@ -48,9 +48,9 @@ pub(crate) fn smallest_mtu(drawing: &Drawing) -> Option<u32> {
 }
 
 /// Offloads off, on both ends: a frame is a frame.
-pub(super) fn station_end(drawing: &Drawing, number: usize, mtu: Option<u32>) -> End {
-    End {
-        place: Place::Station(number),
+pub(super) fn station_end(drawing: &Drawing, number: usize, mtu: Option<u32>) -> CableEnd {
+    CableEnd {
+        place: TestbedNamespace::Station(number),
         name: "eth0".to_owned(),
         mac: Mac(Address::of_station(number as u32).octets()),
         address: Some((drawing.stations[number].address, PREFIX)),
@@ -60,11 +60,11 @@ pub(super) fn station_end(drawing: &Drawing, number: usize, mtu: Option<u32>) ->
     }
 }
 
-fn port_end(drawing: &Drawing, number: usize, mtu: Option<u32>) -> End {
+fn port_end(drawing: &Drawing, number: usize, mtu: Option<u32>) -> CableEnd {
     let [_, b, t, high, middle, low] = Address::of_station(number as u32).octets();
     // Locally administered as well, and no station's.
     let mac = Mac([0x06, b, t, high, middle, low]);
-    End { mtu, ..wire_end(port_of(drawing, number), mac, false) }
+    CableEnd { mtu, ..wire_end(port_of(drawing, number), mac, false) }
 }
 
 #[cfg(test)]
@@ -81,13 +81,13 @@ mod tests {
     fn every_station_has_its_interface_and_the_wire_one_towards_it() {
         let drawing = samples::star(300);
         let layout = layout(&drawing);
-        assert_eq!(layout.ends_in(Place::Wire).count(), 300);
-        assert_eq!(layout.ends_in(Place::Station(299)).count(), 1);
+        assert_eq!(layout.ends_in(TestbedNamespace::Wire).count(), 300);
+        assert_eq!(layout.ends_in(TestbedNamespace::Station(299)).count(), 1);
         let macs: HashSet<Mac> = layout.ends().map(|end| end.mac).collect();
         assert_eq!(macs.len(), 600);
         assert!(layout.ends().all(|end| end.name.len() <= LONGEST_INTERFACE_NAME && !end.offloads));
         let names: HashSet<&str> =
-            layout.ends_in(Place::Wire).map(|end| end.name.as_str()).collect();
+            layout.ends_in(TestbedNamespace::Wire).map(|end| end.name.as_str()).collect();
         assert_eq!(names.len(), 300);
     }
 
@@ -100,8 +100,9 @@ mod tests {
 
     #[test]
     fn few_stations_know_each_other_and_many_have_to_ask() {
-        let known =
-            |stations| layout(&samples::star(stations)).neighbours_of(Place::Station(0)).count();
+        let known = |stations| {
+            layout(&samples::star(stations)).neighbours_of(TestbedNamespace::Station(0)).count()
+        };
         assert_eq!(known(MOST_ACQUAINTED), MOST_ACQUAINTED - 1);
         assert_eq!(known(MOST_ACQUAINTED + 1), 0);
     }

@@ -18,15 +18,15 @@ use nix::unistd::Pid;
 use super::super::sys::{self, Usage};
 use super::found::found;
 use super::memory::{self, Memory};
-use super::printed::Stream;
-use super::work::Work;
+use super::printed::OutputStream;
+use super::work::PrivateDirectory;
 
 /// A running program, and its processes that have ended.
 pub(super) struct Child {
     pub(super) main: Pid,
     pub(super) started: Time,
-    pub(super) output: Stream<PipeReader>,
-    pub(super) errors: Stream<PipeReader>,
+    pub(super) output: OutputStream<PipeReader>,
+    pub(super) errors: OutputStream<PipeReader>,
     /// The time and the manner of the program's end: its exit code, or the signal.
     pub(super) ended: Option<(Time, Result<i32, i32>)>,
     pub(super) used: Usage,
@@ -47,7 +47,7 @@ impl Child {
     /// `posix_spawn`, which does not.
     pub(super) fn start(
         order: &ProgramOrder,
-        work: Option<&Work>,
+        work: Option<&PrivateDirectory>,
         blocked: SigSet,
         memory: &Memory,
     ) -> io::Result<Self> {
@@ -57,7 +57,7 @@ impl Child {
         let (name, arguments) = (octets(program), arguments.iter().map(|word| octets(word)));
         let mut command = Command::new(found(order).unwrap_or_else(|| name.clone().into()));
         command.arg0(name).args(arguments).envs(&order.environment).process_group(0);
-        if let Some(directory) = order.directory.as_deref().or(work.map(Work::path)) {
+        if let Some(directory) = order.directory.as_deref().or(work.map(PrivateDirectory::path)) {
             command.current_dir(directory);
         }
         let ((output, of_output), (errors, of_errors)) = (io::pipe()?, io::pipe()?);
@@ -75,8 +75,8 @@ impl Child {
         let mut child = Self {
             main: Pid::from_raw(child.id().cast_signed()),
             started,
-            output: Stream::new(Some(output)),
-            errors: Stream::new(Some(errors)),
+            output: OutputStream::new(Some(output)),
+            errors: OutputStream::new(Some(errors)),
             ended: None,
             used: Usage::default(),
             is_gone: false,

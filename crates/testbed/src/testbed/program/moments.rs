@@ -62,7 +62,7 @@ const PAUSES: [libc::c_long; 2] = [libc::SYS_clock_nanosleep, libc::SYS_nanoslee
 
 /// What a thread does, in the order in which one of several threads says what the program does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Doing {
+enum ThreadActivity {
     Ready,
     Disk,
     Sockets,
@@ -103,17 +103,17 @@ impl Watch {
         for (process, thread) in threads {
             let task = format!("/proc/{process}/task/{thread}");
             let Some(doing) = doing(process, &task) else { continue };
-            most = Some(most.map_or(doing, |most: Doing| most.min(doing)));
+            most = Some(most.map_or(doing, |most: ThreadActivity| most.min(doing)));
             if let Some(waited) = waited(&task) {
                 self.waited.insert(thread, waited);
             }
         }
         match most {
-            Some(Doing::Ready) => self.moments.ready += 1,
-            Some(Doing::Disk) => self.moments.disk += 1,
-            Some(Doing::Sockets) => self.moments.sockets += 1,
-            Some(Doing::Sleeping) => self.moments.sleeping += 1,
-            Some(Doing::Other) => self.moments.other += 1,
+            Some(ThreadActivity::Ready) => self.moments.ready += 1,
+            Some(ThreadActivity::Disk) => self.moments.disk += 1,
+            Some(ThreadActivity::Sockets) => self.moments.sockets += 1,
+            Some(ThreadActivity::Sleeping) => self.moments.sleeping += 1,
+            Some(ThreadActivity::Other) => self.moments.other += 1,
             None => {}
         }
         let took = clock().since(now).nanoseconds();
@@ -134,16 +134,16 @@ fn numbered(path: &str) -> impl Iterator<Item = u32> + use<> {
 }
 
 /// What a thread does; `None` if it has ended.
-fn doing(process: u32, task: &str) -> Option<Doing> {
+fn doing(process: u32, task: &str) -> Option<ThreadActivity> {
     let stat = fs::read_to_string(format!("{task}/stat")).ok()?;
     match state(&stat)? {
-        'R' => Some(Doing::Ready),
-        'D' => Some(Doing::Disk),
+        'R' => Some(ThreadActivity::Ready),
+        'D' => Some(ThreadActivity::Disk),
         'S' => {
             let call = fs::read_to_string(format!("{task}/syscall")).unwrap_or_default();
             // It was woken since its state was read.
             if call.trim_end() == "running" {
-                return Some(Doing::Ready);
+                return Some(ThreadActivity::Ready);
             }
             Some(waits(&call, |descriptor| is_socket(process, descriptor), || has_socket(process)))
         }
@@ -158,21 +158,25 @@ fn state(stat: &str) -> Option<char> {
 }
 
 /// What a sleeping thread waits for, by the call it is in: its number and its arguments.
-fn waits(call: &str, is_socket: impl Fn(u64) -> bool, has_socket: impl Fn() -> bool) -> Doing {
+fn waits(
+    call: &str,
+    is_socket: impl Fn(u64) -> bool,
+    has_socket: impl Fn() -> bool,
+) -> ThreadActivity {
     let mut words = call.split_whitespace();
     let number = words.next().and_then(|word| word.parse::<libc::c_long>().ok());
     let first =
         words.next().and_then(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok());
-    let Some(number) = number else { return Doing::Other };
+    let Some(number) = number else { return ThreadActivity::Other };
     if ON_SOCKETS.contains(&number)
         || (ON_DESCRIPTOR.contains(&number) && first.is_some_and(is_socket))
         || (ON_SEVERAL.contains(&number) && has_socket())
     {
-        Doing::Sockets
+        ThreadActivity::Sockets
     } else if PAUSES.contains(&number) {
-        Doing::Sleeping
+        ThreadActivity::Sleeping
     } else {
-        Doing::Other
+        ThreadActivity::Other
     }
 }
 
@@ -208,14 +212,14 @@ mod tests {
     fn a_call_says_what_a_thread_waits_for() {
         let call = |number: libc::c_long| format!("{number} 0x5 0x0 0x7ffd 0x1");
         let of = |number, is, has| waits(&call(number), move |five| is && five == 5, move || has);
-        assert_eq!(of(libc::SYS_recvfrom, false, false), Doing::Sockets);
-        assert_eq!(of(libc::SYS_read, true, false), Doing::Sockets);
-        assert_eq!(of(libc::SYS_read, false, true), Doing::Other);
-        assert_eq!(of(libc::SYS_ppoll, false, true), Doing::Sockets);
-        assert_eq!(of(libc::SYS_ppoll, true, false), Doing::Other);
-        assert_eq!(of(libc::SYS_clock_nanosleep, true, true), Doing::Sleeping);
+        assert_eq!(of(libc::SYS_recvfrom, false, false), ThreadActivity::Sockets);
+        assert_eq!(of(libc::SYS_read, true, false), ThreadActivity::Sockets);
+        assert_eq!(of(libc::SYS_read, false, true), ThreadActivity::Other);
+        assert_eq!(of(libc::SYS_ppoll, false, true), ThreadActivity::Sockets);
+        assert_eq!(of(libc::SYS_ppoll, true, false), ThreadActivity::Other);
+        assert_eq!(of(libc::SYS_clock_nanosleep, true, true), ThreadActivity::Sleeping);
         for odd in ["", "-1 0x7ff 0x0", "0", "0 zz"] {
-            assert_eq!(waits(odd, |_| true, || true), Doing::Other, "{odd}");
+            assert_eq!(waits(odd, |_| true, || true), ThreadActivity::Other, "{odd}");
         }
     }
 }

@@ -12,14 +12,14 @@ const HALF: usize = KEPT / 2;
 const CHUNK: usize = 16 << 10;
 
 /// One stream of a program.
-pub(super) struct Stream<R> {
+pub(super) struct OutputStream<R> {
     from: Option<R>,
     beginning: Vec<u8>,
     end: VecDeque<u8>,
     all: u64,
 }
 
-impl<R: Read> Stream<R> {
+impl<R: Read> OutputStream<R> {
     /// A stream without data so far; reading must not block.
     pub(super) fn new(from: Option<R>) -> Self {
         Self { from, beginning: Vec::new(), end: VecDeque::new(), all: 0 }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn printed(bytes: &[u8]) -> Printed {
-        let mut stream = Stream::new(Some(bytes));
+        let mut stream = OutputStream::new(Some(bytes));
         while stream.read() {}
         stream.printed()
     }
@@ -110,6 +110,6 @@ mod tests {
     #[test]
     fn what_is_no_text_is_replaced() {
         assert_eq!(printed(&[b'a', 0xff, b'b']).text, "a\u{fffd}b");
-        assert!(Stream::new(Some(&b"x"[..])).source().is_some());
+        assert!(OutputStream::new(Some(&b"x"[..])).source().is_some());
     }
 }

@@ -25,7 +25,7 @@ use super::child::Child;
 use super::listening::Listening;
 use super::memory::Memory;
 use super::moments::Watch;
-use super::work::Work;
+use super::work::PrivateDirectory;
 
 /// Interval of checks whether a service is ready.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -123,7 +123,7 @@ impl Supervisor {
                     "this system refuses private mounts: name a `directory` of its own".to_owned(),
                 );
             }
-            None => match Work::open(&self.directory, order.room) {
+            None => match PrivateDirectory::open(&self.directory, order.room) {
                 Ok(work) => Some(work),
                 Err(error) => {
                     return not_started(format!("making its directory of {}: {error}", order.room));
@@ -202,7 +202,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn attend(mut self, work: Option<&Work>) -> io::Result<Ended> {
+    fn attend(mut self, work: Option<&PrivateDirectory>) -> io::Result<Ended> {
         while !self.is_over()? {
             self.wait()?;
         }
@@ -229,7 +229,7 @@ impl Run<'_> {
             output: child.output.printed(),
             errors: child.errors.printed(),
             left_running,
-            directory_full: work.is_some_and(Work::is_full),
+            directory_full: work.is_some_and(PrivateDirectory::is_full),
             moments: self.watch.map(|watch| watch.moments()),
         })
     }

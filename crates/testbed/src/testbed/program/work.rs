@@ -10,11 +10,11 @@ use nix::sys::statvfs::statvfs;
 
 /// The private directory of one program. No process outside the supervisor's mounts sees it.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct PrivateDirectory {
     path: PathBuf,
 }
 
-impl Work {
+impl PrivateDirectory {
     /// Mounts an empty one over `path`.
     pub(super) fn open(path: &Path, room: Bytes) -> io::Result<Self> {
         let options = format!("size={},mode=0700", room.count());
@@ -34,7 +34,7 @@ impl Work {
     }
 }
 
-impl Drop for Work {
+impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         // Processes with open files in it have ended; else it ends with the mount namespace.
         let _ = umount2(&self.path, MntFlags::MNT_DETACH);
