@@ -10,14 +10,14 @@ use crate::account::Cause;
 use crate::departures::{Departing, Departures};
 use crate::frame::Frame;
 use crate::limit::Limit;
-use crate::schedule::Schedule;
+use crate::schedule::TimedQueue;
 
 /// A fixed delay. It may be changed under way: frames in flight keep their due time and are never
 /// overtaken.
 #[derive(Debug)]
 pub struct Delay {
     span: Span,
-    changes: Schedule<Span>,
+    changes: TimedQueue<Span>,
     limit: Limit,
     out: Departures,
 }
@@ -25,7 +25,7 @@ pub struct Delay {
 impl Delay {
     /// A delay of `delay`; of `limit` only the frames count.
     pub fn new(delay: Span, limit: Limit) -> Self {
-        Self { span: delay, changes: Schedule::default(), limit, out: Departures::default() }
+        Self { span: delay, changes: TimedQueue::default(), limit, out: Departures::default() }
     }
 
     /// Changes the delay of frames to come.

@@ -34,7 +34,7 @@ use crate::shared::SharedEthernetError;
 pub(crate) use accounts::Carried;
 use backlog::Backlog;
 use changes::Changes;
-use node::{Hop, Node, Place};
+use node::{Hop, NextHop, Node};
 pub use port::{Event, Port};
 pub(crate) use timers::TimerHeap;
 
@@ -52,7 +52,7 @@ pub struct Fabric {
     /// The time at which each node must be polled.
     timers: TimerHeap,
     /// Where each station's frames enter.
-    entries: Vec<Place>,
+    entries: Vec<NextHop>,
     /// The nodes of each segment.
     segments: Vec<std::ops::Range<u32>>,
     /// The two lines of each link.
@@ -178,7 +178,7 @@ impl Fabric {
                 self.note(node, &hop);
             }
             match hop {
-                Hop::To(Place::Station(station), frame, due) => {
+                Hop::To(NextHop::Station(station), frame, due) => {
                     self.delivered += 1;
                     return FabricEvent::Event(Event::Deliver(Port(station), frame, due));
                 }
@@ -231,11 +231,11 @@ impl Fabric {
     }
 
     /// Hands a frame to the node of `place`, which is not a station, and returns the node.
-    fn hand(&mut self, place: Place, frame: Frame) -> u32 {
-        let (Place::Tap(node, _)
-        | Place::Line(node)
-        | Place::Bridge(node, _)
-        | Place::Station(node)) = place;
+    fn hand(&mut self, place: NextHop, frame: Frame) -> u32 {
+        let (NextHop::Tap(node, _)
+        | NextHop::Line(node)
+        | NextHop::Bridge(node, _)
+        | NextHop::Station(node)) = place;
         self.nodes[node as usize].accept(place, frame, self.clock);
         node
     }

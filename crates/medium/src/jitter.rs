@@ -25,13 +25,13 @@ use crate::element::Step;
 use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::random::Stream;
-use crate::schedule::Schedule;
+use crate::schedule::TimedQueue;
 
 /// A delay that varies.
 #[derive(Debug)]
 pub struct Jitter {
     delay: Span,
-    changes: Schedule<Span>,
+    changes: TimedQueue<Span>,
     deviation: Deviation,
     keep_order: bool,
     limit: Limit,
@@ -47,7 +47,7 @@ impl Jitter {
     pub fn new(delay: Span, jitter: &btu_network::Jitter, stream: Stream, limit: Limit) -> Self {
         Self {
             delay,
-            changes: Schedule::default(),
+            changes: TimedQueue::default(),
             deviation: Deviation::new(jitter, stream),
             keep_order: jitter.keep_order,
             limit,

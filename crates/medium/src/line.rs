@@ -17,7 +17,7 @@ use crate::element::Step;
 use crate::frame::Frame;
 use crate::framing::{gap_bits, occupied_bits};
 use crate::limit::Limit;
-use crate::schedule::Schedule;
+use crate::schedule::TimedQueue;
 
 /// A line of a fixed rate with a tail-drop queue before it, without propagation.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct Line {
     waiting_bytes: Bytes,
     /// The latest time that a caller passed.
     latest: Time,
-    rates: Schedule<BitRate>,
+    rates: TimedQueue<BitRate>,
     out: Departures,
 }
 
@@ -52,7 +52,7 @@ impl Line {
             waiting: VecDeque::new(),
             waiting_bytes: Bytes::ZERO,
             latest: Time::ZERO,
-            rates: Schedule::default(),
+            rates: TimedQueue::default(),
             out: Departures::default(),
         }
     }

@@ -10,7 +10,7 @@ use crate::departures::{Departing, Departures};
 use crate::frame::{Frame, Kind};
 use crate::gilbert_elliott::GilbertElliott;
 use crate::random::Bernoulli;
-use crate::schedule::Schedule;
+use crate::schedule::TimedQueue;
 
 /// Which frames a loss may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Loss {
     /// In place of the bernoulli's odds.
     bursts: Option<GilbertElliott>,
     scope: Scope,
-    changes: Schedule<btu_network::Loss>,
+    changes: TimedQueue<btu_network::Loss>,
     out: Departures,
 }
 
@@ -39,7 +39,7 @@ impl Loss {
             bernoulli,
             bursts: None,
             scope,
-            changes: Schedule::default(),
+            changes: TimedQueue::default(),
             out: Departures::default(),
         }
     }

@@ -35,12 +35,12 @@ type Drops = VecDeque<(Frame, Cause)>;
 /// A queue of any discipline.
 #[derive(Debug)]
 pub struct Queue {
-    kind: Kind,
+    kind: QueueKind,
     drops: Drops,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum QueueKind {
     TailDrop(TailDrop),
     Red(Box<Red>),
     Codel(Box<Codel>),
@@ -51,10 +51,10 @@ enum Kind {
 macro_rules! each {
     ($kind:expr, $queue:ident => $call:expr) => {
         match $kind {
-            Kind::TailDrop($queue) => $call,
-            Kind::Red($queue) => $call,
-            Kind::Codel($queue) => $call,
-            Kind::FlowQueue($queue) => $call,
+            QueueKind::TailDrop($queue) => $call,
+            QueueKind::Red($queue) => $call,
+            QueueKind::Codel($queue) => $call,
+            QueueKind::FlowQueue($queue) => $call,
         }
     };
 }
@@ -67,12 +67,12 @@ impl Queue {
         let stream = Stream::new(seed, name);
         let kind = match discipline {
             Discipline::TailDrop { limit } => {
-                Kind::TailDrop(TailDrop::new(Limit::of(*limit, rate)))
+                QueueKind::TailDrop(TailDrop::new(Limit::of(*limit, rate)))
             }
-            Discipline::Red(red) => Kind::Red(Box::new(Red::new(red, rate, stream))),
-            Discipline::Codel(codel) => Kind::Codel(Box::new(Codel::new(codel, rate))),
+            Discipline::Red(red) => QueueKind::Red(Box::new(Red::new(red, rate, stream))),
+            Discipline::Codel(codel) => QueueKind::Codel(Box::new(Codel::new(codel, rate))),
             Discipline::FqCodel(fair) => {
-                Kind::FlowQueue(Box::new(FlowQueue::new(fair, rate, seed)))
+                QueueKind::FlowQueue(Box::new(FlowQueue::new(fair, rate, seed)))
             }
         };
         Self { kind, drops: Drops::new() }

@@ -3,7 +3,7 @@
 //!
 //! **The idle ring costs nothing.** A token that no station holds is not moved: its place is a
 //! function of time ([`Route`]), and the next event is the one at the first station downstream that
-//! has a frame ([`Ready`]).
+//! has a frame ([`StationSet`]).
 //!
 //! **Cause before effect.** A frame takes part in what happens after the nanosecond in which it was
 //! accepted, never in what happens within it: a token that passes a station at the very time at
@@ -32,9 +32,9 @@ use crate::listeners::{Listener, Listeners};
 use crate::queue::Queue;
 use crate::segment::{Meter, Segment, SegmentStep, Tap};
 use exit::Exit;
-use ready::Ready;
+use ready::StationSet;
 pub(crate) use route::{Route, bits_at};
-pub(crate) use station::Station;
+pub(crate) use station::RingStation;
 
 /// A station for each listener, with queues of `discipline`, which draw from the random stream of
 /// `name` and `seed`.
@@ -44,9 +44,9 @@ pub(crate) fn stations_of(
     listeners: &[Listener],
     name: &str,
     seed: u64,
-) -> Vec<Station> {
+) -> Vec<RingStation> {
     let queue = |place| Queue::new(discipline, rate, &format!("{name}/{place}"), seed);
-    (0..listeners.len()).map(|place| Station::new(queue(place))).collect()
+    (0..listeners.len()).map(|place| RingStation::new(queue(place))).collect()
 }
 
 /// Octets of the check sequence, which [`Frame::length`] leaves out.
@@ -97,20 +97,20 @@ pub struct Ring<A> {
     access: A,
     route: Route,
     serializer: Serializer,
-    stations: Vec<Station>,
-    ready: Ready,
+    stations: Vec<RingStation>,
+    ready: StationSet,
     waiting: u64,
     token: Token,
     listeners: Listeners,
     /// Reused to avoid allocation.
     hearers: Vec<Tap>,
     exit: Exit,
-    work: Work,
+    work: RingCounters,
 }
 
 /// The counters of the ring.
 #[derive(Debug, Clone, Copy, Default)]
-struct Work {
+struct RingCounters {
     /// Frames that ended and had a receiver.
     frames: u64,
     /// Their octets from destination address to check sequence; times are made of them when asked,
@@ -170,7 +170,7 @@ impl<A: Access> Segment for Ring<A> {
 
     fn reset(&mut self) {
         self.exit.reset(self.waiting);
-        self.work = Work::default();
+        self.work = RingCounters::default();
     }
 }
 
@@ -181,7 +181,7 @@ impl<A: Access> Ring<A> {
         access: A,
         route: Route,
         rate: BitRate,
-        stations: Vec<Station>,
+        stations: Vec<RingStation>,
         listeners: &[Listener],
     ) -> Self {
         Self {
@@ -189,13 +189,13 @@ impl<A: Access> Ring<A> {
             route,
             serializer: Serializer::new(rate),
             stations,
-            ready: Ready::new(listeners.len()),
+            ready: StationSet::new(listeners.len()),
             waiting: 0,
             token: Token::Free { passed: 0, start: Time::ZERO },
             listeners: Listeners::new(listeners),
             hearers: Vec::with_capacity(listeners.len()),
             exit: Exit::default(),
-            work: Work::default(),
+            work: RingCounters::default(),
         }
     }
 

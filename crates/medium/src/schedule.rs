@@ -9,15 +9,15 @@ use btu_units::Time;
 
 /// Values to come, ascending by time.
 #[derive(Debug)]
-pub(crate) struct Schedule<T>(VecDeque<(Time, T)>);
+pub(crate) struct TimedQueue<T>(VecDeque<(Time, T)>);
 
-impl<T> Default for Schedule<T> {
+impl<T> Default for TimedQueue<T> {
     fn default() -> Self {
         Self(VecDeque::new())
     }
 }
 
-impl<T> Schedule<T> {
+impl<T> TimedQueue<T> {
     /// Adds `value` from `at` on, after the changes that were added earlier for that time.
     pub(crate) fn note(&mut self, at: Time, value: T) {
         let place = self.0.partition_point(|&(earlier, _)| earlier <= at);
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn changes_come_in_the_order_of_their_times() {
-        let mut schedule = Schedule::default();
+        let mut schedule = TimedQueue::default();
         for (at, value) in [(5, 'b'), (3, 'a'), (5, 'c')] {
             schedule.note(Time::from_nanoseconds(at), value);
         }

@@ -88,10 +88,10 @@ pub enum SharedEthernetError {
 /// A shared Ethernet: half duplex CSMA/CD on one cable (IEEE 802.3-2018, clause 4), or ideal
 /// contention instead.
 #[derive(Debug)]
-pub struct SharedEthernet(Kind);
+pub struct SharedEthernet(SharedMedium);
 
 #[derive(Debug)]
-enum Kind {
+enum SharedMedium {
     Short(Box<Mac<ShortCable>>),
     Long(Box<Mac<LongCable>>),
     Ideal(Box<Pool>),
@@ -101,9 +101,9 @@ enum Kind {
 macro_rules! each {
     ($kind:expr, $medium:ident => $call:expr) => {
         match $kind {
-            Kind::Short($medium) => $call,
-            Kind::Long($medium) => $call,
-            Kind::Ideal($medium) => $call,
+            SharedMedium::Short($medium) => $call,
+            SharedMedium::Long($medium) => $call,
+            SharedMedium::Ideal($medium) => $call,
         }
     };
 }
@@ -126,7 +126,7 @@ impl SharedEthernet {
                 return Err(SharedEthernetError::Discipline { name: name.to_owned() });
             };
             let limit = Limit::of(limit, drawn.rate);
-            return Ok(Self(Kind::Ideal(Box::new(Pool::new(
+            return Ok(Self(SharedMedium::Ideal(Box::new(Pool::new(
                 timing,
                 propagation,
                 limit,
@@ -139,10 +139,10 @@ impl SharedEthernet {
         let stations = stations(drawn, taps, name, seed)?;
         Ok(Self(if ShortCable::suits(propagation, &timing) {
             let cable = ShortCable::new(propagation, timing);
-            Kind::Short(Box::new(Mac::new(cable, timing, stations, listeners)))
+            SharedMedium::Short(Box::new(Mac::new(cable, timing, stations, listeners)))
         } else {
             let cable = LongCable::new(propagation, timing);
-            Kind::Long(Box::new(Mac::new(cable, timing, stations, listeners)))
+            SharedMedium::Long(Box::new(Mac::new(cable, timing, stations, listeners)))
         }))
     }
 

@@ -1,7 +1,7 @@
 //! Teaches bridges the addresses that they would know after every station had sent one frame.
 
 use super::Fabric;
-use super::node::{Node, Place};
+use super::node::{NextHop, Node};
 use crate::frame::Address;
 use crate::segment::{Segment, Tap};
 
@@ -11,7 +11,7 @@ impl Fabric {
     /// real network have sent frames before a measurement begins; without it the first frames to
     /// each station are flooded.
     pub fn announce(&mut self) {
-        let ways: Vec<Vec<(u32, Place)>> =
+        let ways: Vec<Vec<(u32, NextHop)>> =
             self.nodes.iter().map(|node| self.ways_on(node)).collect();
         let mut open = Vec::new();
         for station in 0..self.entries.len() {
@@ -27,15 +27,15 @@ impl Fabric {
     fn introduce(
         &mut self,
         station: u32,
-        place: Place,
-        ways: &[Vec<(u32, Place)>],
-        open: &mut Vec<Place>,
+        place: NextHop,
+        ways: &[Vec<(u32, NextHop)>],
+        open: &mut Vec<NextHop>,
     ) {
         let (node, came_by) = match place {
-            Place::Station(_) => return,
-            Place::Line(node) => (node, None),
-            Place::Tap(node, tap) => (node, Some(tap.0)),
-            Place::Bridge(node, port) => (node, Some(port)),
+            NextHop::Station(_) => return,
+            NextHop::Line(node) => (node, None),
+            NextHop::Tap(node, tap) => (node, Some(tap.0)),
+            NextHop::Bridge(node, port) => (node, Some(port)),
         };
         match (&mut self.nodes[node as usize], came_by) {
             (Node::Bridge { bridge, .. }, Some(port)) => {
@@ -54,7 +54,7 @@ impl Fabric {
 
     /// The exits of a node that lead to a bridge at last, with their numbers. Exits to stations are
     /// left out, so that large segments cost no more than small ones.
-    fn ways_on(&self, node: &Node) -> Vec<(u32, Place)> {
+    fn ways_on(&self, node: &Node) -> Vec<(u32, NextHop)> {
         let exits = match node {
             Node::Medium { exits, .. } | Node::Bridge { exits, .. } => exits.as_slice(),
             // A line has one end, and no number that a frame could have come by.
@@ -64,14 +64,14 @@ impl Fabric {
         (0..).zip(exits.iter().copied()).filter(|&(_, exit)| !self.ends_at_station(exit)).collect()
     }
 
-    fn ends_at_station(&self, place: Place) -> bool {
+    fn ends_at_station(&self, place: NextHop) -> bool {
         match place {
-            Place::Station(_) => true,
-            Place::Line(line) => match &self.nodes[line as usize] {
+            NextHop::Station(_) => true,
+            NextHop::Line(line) => match &self.nodes[line as usize] {
                 Node::Line { exit, .. } => self.ends_at_station(*exit),
                 node => matches!(node, Node::Input { .. }),
             },
-            Place::Tap(..) | Place::Bridge(..) => false,
+            NextHop::Tap(..) | NextHop::Bridge(..) => false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Fabric;
 use super::Port;
-use super::node::{Hop, Node, Place};
+use super::node::{Hop, NextHop, Node};
 use crate::frame::Frame;
 
 /// The watched stations, and the frames that wait at them.
@@ -47,7 +47,7 @@ impl Fabric {
     /// medium or, where it has a line of its own, before the line's end.
     pub(crate) fn backlog(&self, port: Port) -> u64 {
         let entered = match self.entries[port.index()] {
-            Place::Line(line) => match &self.nodes[line as usize] {
+            NextHop::Line(line) => match &self.nodes[line as usize] {
                 // The first stage of a line is its queue and transmitter; what is behind it is
                 // under way.
                 Node::Line { chain, .. } => {
@@ -102,7 +102,7 @@ impl Fabric {
     /// The watched station that sent the frame, if this is its medium.
     fn first_of(&self, node: u32, frame: &Frame) -> Option<u32> {
         let station = self.backlog.watched_source(frame)?;
-        matches!(self.entries[station as usize], Place::Tap(first, _) if first == node)
+        matches!(self.entries[station as usize], NextHop::Tap(first, _) if first == node)
             .then_some(station)
     }
 }

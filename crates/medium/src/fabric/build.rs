@@ -10,7 +10,7 @@ use super::Port;
 use super::bridge::{Bridge, Traits};
 use super::gauge::Gauge;
 use super::medium::Medium;
-use super::node::{Node, Place};
+use super::node::{NextHop, Node};
 use super::table::Table;
 use crate::chain::Chain;
 use crate::fddi::Fddi;
@@ -27,7 +27,7 @@ const STRANGERS: u32 = 4096;
 /// The nodes, and the place where each station's frames enter.
 pub(super) struct Build {
     pub(super) nodes: Vec<Node>,
-    pub(super) entries: Vec<Place>,
+    pub(super) entries: Vec<NextHop>,
     /// The two lines of each link.
     pub(super) links: Vec<[u32; 2]>,
     /// The nodes of each segment, the first being the medium or the inside of the star.
@@ -62,7 +62,7 @@ struct Builder<'a> {
     drawing: &'a Drawing,
     seed: u64,
     nodes: Vec<Node>,
-    entries: Vec<Place>,
+    entries: Vec<NextHop>,
     links: Vec<[u32; 2]>,
     segments: Vec<std::ops::Range<u32>>,
 }
@@ -73,7 +73,7 @@ impl<'a> Builder<'a> {
         let nodes = drawing.bridges.iter().map(|bridge| bridge_node(drawing, bridge)).collect();
         // Every station has an attachment; this value is a placeholder until the attachment is
         // found.
-        let entries = vec![Place::Station(0); drawing.stations.len()];
+        let entries = vec![NextHop::Station(0); drawing.stations.len()];
         Self { drawing, seed, nodes, entries, links: Vec::new(), segments: Vec::new() }
     }
 
@@ -119,7 +119,7 @@ impl<'a> Builder<'a> {
         let exits = residents.iter().map(|&(resident, _)| exit(resident)).collect();
         self.nodes.push(Node::Medium { name: name.to_owned(), medium, exits });
         for (tap, &(resident, _)) in (0..).map(Tap).zip(residents) {
-            self.enter(resident, Place::Tap(node, tap));
+            self.enter(resident, NextHop::Tap(node, tap));
         }
         Ok(())
     }
@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
         let table = Table::new(self.drawing.stations.len(), limit);
         let traits = Traits { ports, latency: star.latency, mtu: Bytes::new(u64::MAX) };
         // Behind the middle there are, for each resident, the line up and the line down.
-        let exits = (0..ports).map(|port| Place::Line(middle + 2 + 2 * port)).collect();
+        let exits = (0..ports).map(|port| NextHop::Line(middle + 2 + 2 * port)).collect();
         let bridge = Box::new(Bridge::new(traits, table));
         self.nodes.push(Node::Bridge { name: name.to_owned(), bridge, exits });
         for (port, &(resident, _)) in (0..).zip(residents) {
@@ -141,10 +141,10 @@ impl<'a> Builder<'a> {
                 format!("{name}/{who}/up"),
                 &self.sent_by(resident, &star.up),
                 line,
-                Place::Bridge(middle, port),
+                NextHop::Bridge(middle, port),
             );
             self.line(format!("{name}/{who}/down"), &star.down, line, exit(resident));
-            self.enter(resident, Place::Line(up));
+            self.enter(resident, NextHop::Line(up));
         }
     }
 
@@ -159,7 +159,7 @@ impl<'a> Builder<'a> {
         Direction { queue, ..direction.clone() }
     }
 
-    fn line(&mut self, name: String, direction: &Direction, make: Make, exit: Place) -> u32 {
+    fn line(&mut self, name: String, direction: &Direction, make: Make, exit: NextHop) -> u32 {
         let chain = Box::new(make(direction, &name, self.seed));
         self.nodes.push(Node::Line { name, from: None, chain, gauge: Gauge::new(direction), exit });
         self.nodes.len() as u32 - 1
@@ -172,20 +172,20 @@ impl<'a> Builder<'a> {
         let back = self.line(format!("{}/back", link.name), &link.back, make, first);
         for (end, line) in link.ends.into_iter().zip([forth, back]) {
             if let End::Station(station) = end {
-                self.enter(Resident::Station(station.0), Place::Line(line));
+                self.enter(Resident::Station(station.0), NextHop::Line(line));
             }
         }
         self.links.push([forth, back]);
     }
 
     /// The destination of frames that reach this end of the link.
-    fn end(&self, end: End, link: LinkId) -> Place {
+    fn end(&self, end: End, link: LinkId) -> NextHop {
         match end {
-            End::Station(station) => Place::Station(station.0),
+            End::Station(station) => NextHop::Station(station.0),
             End::Bridge(id) => {
                 let bridge = self.drawing.bridge(id);
                 let place = bridge.links.iter().position(|&at| at == link);
-                Place::Bridge(id.0, (bridge.segments.len() + place.unwrap_or(0)) as u32)
+                NextHop::Bridge(id.0, (bridge.segments.len() + place.unwrap_or(0)) as u32)
             }
         }
     }
@@ -199,7 +199,7 @@ impl<'a> Builder<'a> {
                 let first = self.drawing.link(at).ends[0] == End::Bridge(id);
                 self.enter(
                     Resident::Bridge(id, port),
-                    Place::Line(if first { forth } else { back }),
+                    NextHop::Line(if first { forth } else { back }),
                 );
             }
         }
@@ -209,9 +209,9 @@ impl<'a> Builder<'a> {
     /// input leads to the station.
     fn input(&mut self, port: Port) -> (Port, u32) {
         let node = self.nodes.len() as u32;
-        let station = Place::Station(port.0);
+        let station = NextHop::Station(port.0);
         for exit in self.nodes.iter_mut().flat_map(Node::exits).filter(|exit| **exit == station) {
-            *exit = Place::Line(node);
+            *exit = NextHop::Line(node);
         }
         let name = format!("{}/input", self.drawing.stations[port.index()].name);
         self.nodes.push(Node::Input { chain: Box::new(input(&name, self.seed)), exit: station });
@@ -219,11 +219,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Sets the place where the frames of `resident` enter.
-    fn enter(&mut self, resident: Resident, place: Place) {
+    fn enter(&mut self, resident: Resident, place: NextHop) {
         match resident {
             Resident::Station(station) => {
                 self.entries[station as usize] = place;
-                if let Place::Line(line) = place
+                if let NextHop::Line(line) = place
                     && let Node::Line { from, .. } = &mut self.nodes[line as usize]
                 {
                     *from = Some(station);
@@ -250,7 +250,7 @@ fn bridge_node(drawing: &Drawing, bridge: &network::Bridge) -> Node {
     let traits = Traits { ports: ports as u32, latency: bridge.latency, mtu: bridge.mtu };
     let table = Table::new(drawing.stations.len(), bridge.addresses);
     // The exits are filled in when the segments and links are there.
-    let exits = vec![Place::Station(0); ports];
+    let exits = vec![NextHop::Station(0); ports];
     Node::Bridge { name: bridge.name.clone(), bridge: Box::new(Bridge::new(traits, table)), exits }
 }
 
@@ -277,10 +277,10 @@ fn listener(resident: Resident) -> Listener {
     }
 }
 
-fn exit(resident: Resident) -> Place {
+fn exit(resident: Resident) -> NextHop {
     match resident {
-        Resident::Station(station) => Place::Station(station),
-        Resident::Bridge(bridge, port) => Place::Bridge(bridge.0, port),
+        Resident::Station(station) => NextHop::Station(station),
+        Resident::Bridge(bridge, port) => NextHop::Bridge(bridge.0, port),
     }
 }
 

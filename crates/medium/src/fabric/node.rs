@@ -13,7 +13,7 @@ use crate::segment::{Segment, SegmentStep, Tap};
 
 /// The next destination of frames. Nodes are named by their index in the fabric's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum NextHop {
     /// Out of the network, at a station.
     Station(u32),
     /// Onto a medium at a tap.
@@ -28,7 +28,7 @@ pub(super) enum Place {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Hop {
     /// The frame goes on; it was due at this time.
-    To(Place, Frame, Time),
+    To(NextHop, Frame, Time),
     /// The frame is gone.
     Drop(Frame, Cause),
     /// One more frame with this tag is inside.
@@ -41,7 +41,7 @@ pub(super) enum Hop {
 
 impl Hop {
     /// A chain's step as a step of the fabric: frames that it delivers go to `exit`.
-    fn of(step: Step, exit: Place) -> Self {
+    fn of(step: Step, exit: NextHop) -> Self {
         match step {
             Step::Deliver(frame, due) => Self::To(exit, frame, due),
             Step::Drop(frame, cause) => Self::Drop(frame, cause),
@@ -56,19 +56,19 @@ impl Hop {
 #[derive(Debug)]
 pub(super) enum Node {
     /// A shared medium or ring; exits by tap.
-    Medium { name: String, medium: Medium, exits: Vec<Place> },
+    Medium { name: String, medium: Medium, exits: Vec<NextHop> },
     /// One direction of a line; its parts have names of their own. `from` is the station that sends
     /// on it, if one does.
-    Line { name: String, from: Option<u32>, chain: Box<Chain>, gauge: Gauge, exit: Place },
+    Line { name: String, from: Option<u32>, chain: Box<Chain>, gauge: Gauge, exit: NextHop },
     /// The impairments of a station's incoming packets; its parts have names of their own.
-    Input { chain: Box<Chain>, exit: Place },
+    Input { chain: Box<Chain>, exit: NextHop },
     /// A bridge, or the inside of a star; exits by port.
-    Bridge { name: String, bridge: Box<Bridge>, exits: Vec<Place> },
+    Bridge { name: String, bridge: Box<Bridge>, exits: Vec<NextHop> },
 }
 
 impl Node {
     /// The destination of its frames.
-    pub(super) fn exits(&mut self) -> &mut [Place] {
+    pub(super) fn exits(&mut self) -> &mut [NextHop] {
         match self {
             Self::Medium { exits, .. } | Self::Bridge { exits, .. } => exits,
             Self::Line { exit, .. } | Self::Input { exit, .. } => std::slice::from_mut(exit),
@@ -76,13 +76,13 @@ impl Node {
     }
 
     /// Takes a frame that arrives at `now` at the node of `place`.
-    pub(super) fn accept(&mut self, place: Place, frame: Frame, now: Time) {
+    pub(super) fn accept(&mut self, place: NextHop, frame: Frame, now: Time) {
         match (self, place) {
-            (Self::Medium { medium, .. }, Place::Tap(_, tap)) => medium.accept(tap, frame, now),
-            (Self::Line { chain, .. } | Self::Input { chain, .. }, Place::Line(_)) => {
+            (Self::Medium { medium, .. }, NextHop::Tap(_, tap)) => medium.accept(tap, frame, now),
+            (Self::Line { chain, .. } | Self::Input { chain, .. }, NextHop::Line(_)) => {
                 chain.accept(frame, now);
             }
-            (Self::Bridge { bridge, .. }, Place::Bridge(_, port)) => {
+            (Self::Bridge { bridge, .. }, NextHop::Bridge(_, port)) => {
                 bridge.accept(port, frame, now);
             }
             (node, place) => {

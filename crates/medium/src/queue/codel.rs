@@ -14,12 +14,12 @@ use crate::account::Cause;
 use crate::frame::Frame;
 use crate::limit::Limit;
 
-/// A queue under [`Control`].
+/// A queue under [`CodelState`].
 #[derive(Debug)]
 pub(super) struct Codel {
     limit: Limit,
-    settings: Settings,
-    control: Control,
+    settings: CodelParameters,
+    control: CodelState,
     fifo: Fifo,
 }
 
@@ -27,8 +27,8 @@ impl Codel {
     pub(super) fn new(codel: &btu_network::Codel, rate: btu_units::BitRate) -> Self {
         Self {
             limit: Limit::of(codel.limit, rate),
-            settings: Settings::new(codel),
-            control: Control::default(),
+            settings: CodelParameters::new(codel),
+            control: CodelState::default(),
             fifo: Fifo::default(),
         }
     }
@@ -57,13 +57,13 @@ impl Codel {
 
 /// The parameters of a control; many queues may share them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
+pub(super) struct CodelParameters {
     target: Span,
     interval: Span,
     largest: Bytes,
 }
 
-impl Settings {
+impl CodelParameters {
     pub(super) fn new(codel: &btu_network::Codel) -> Self {
         Self { target: codel.target, interval: codel.interval, largest: Bytes::new(512) }
     }
@@ -76,7 +76,7 @@ impl Settings {
 
 /// The state of one queue.
 #[derive(Debug, Default)]
-pub(super) struct Control {
+pub(super) struct CodelState {
     /// When the delay will have been above the target for an interval; `None` while it is not above
     /// it.
     first_above: Option<Time>,
@@ -86,13 +86,13 @@ pub(super) struct Control {
     dropping: bool,
 }
 
-impl Control {
+impl CodelState {
     /// Takes the next frame to be sent out of `fifo`, and drops what has to be before it (`deque`
     /// there).
     pub(super) fn dequeue(
         &mut self,
         fifo: &mut Fifo,
-        settings: Settings,
+        settings: CodelParameters,
         now: Time,
         drops: &mut Drops,
     ) -> Option<Frame> {
@@ -117,7 +117,12 @@ impl Control {
     }
 
     /// The head of the queue, and whether it may be dropped (`dodequeue` there).
-    fn look(&mut self, fifo: &mut Fifo, settings: Settings, now: Time) -> Option<(Frame, bool)> {
+    fn look(
+        &mut self,
+        fifo: &mut Fifo,
+        settings: CodelParameters,
+        now: Time,
+    ) -> Option<(Frame, bool)> {
         let Some((frame, came)) = fifo.pop() else {
             (self.first_above, self.dropping) = (None, false);
             return None;

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use btu_units::{BitRate, Bytes, Time};
 
 use super::Drops;
-use super::codel::{Control, Settings};
+use super::codel::{CodelParameters, CodelState};
 use super::fifo::Fifo;
 use crate::account::Cause;
 use crate::frame::Frame;
@@ -29,10 +29,10 @@ const MOST_QUEUES: u32 = 65_536;
 #[derive(Debug)]
 pub(super) struct FlowQueue {
     limit: Limit,
-    settings: Settings,
+    settings: CodelParameters,
     quantum: i64,
     perturbation: u64,
-    flows: Vec<Flow>,
+    flows: Vec<QueuedFlow>,
     /// Places in `flows` of those that became active lately, and of the other active ones.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -41,9 +41,9 @@ pub(super) struct FlowQueue {
 }
 
 #[derive(Debug, Default)]
-struct Flow {
+struct QueuedFlow {
     fifo: Fifo,
-    control: Control,
+    control: CodelState,
     /// Octets that the flow may still send in this round.
     deficit: i64,
     /// Whether it is in one of the lists.
@@ -55,10 +55,10 @@ impl FlowQueue {
         let queues = fair.queues.clamp(1, MOST_QUEUES);
         Self {
             limit: Limit::of(fair.codel.limit, rate),
-            settings: Settings::new(&fair.codel),
+            settings: CodelParameters::new(&fair.codel),
             quantum: i64::try_from(fair.quantum.count()).unwrap_or(i64::MAX).max(1),
             perturbation: mix(seed),
-            flows: (0..queues).map(|_| Flow::default()).collect(),
+            flows: (0..queues).map(|_| QueuedFlow::default()).collect(),
             new: VecDeque::new(),
             old: VecDeque::new(),
             frames: 0,

@@ -14,7 +14,7 @@ use crate::element::Step;
 use crate::frame::Frame;
 use crate::framing::occupied_bits;
 use crate::line::gap;
-use crate::schedule::Schedule;
+use crate::schedule::TimedQueue;
 
 /// A queue and its transmitter.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Transmitter {
     longest: Bytes,
     /// When the frame in transmission is through, gap included.
     free: Time,
-    rates: Schedule<BitRate>,
+    rates: TimedQueue<BitRate>,
     out: Departures,
 }
 
@@ -41,7 +41,7 @@ impl Transmitter {
             gap: gap(rate, Framing::Ethernet),
             longest: Bytes::new(u64::MAX),
             free: Time::ZERO,
-            rates: Schedule::default(),
+            rates: TimedQueue::default(),
             out: Departures::default(),
         }
     }

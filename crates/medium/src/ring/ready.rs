@@ -4,12 +4,12 @@
 /// whether any is set. Three levels reach 262 144 stations; there are as many as needed. Every step
 /// looks at a word or two of each level.
 #[derive(Debug, Clone)]
-pub(crate) struct Ready {
+pub(crate) struct StationSet {
     /// The stations' bits first, then the summaries, each 64 times shorter, the last of one word.
     levels: Vec<Vec<u64>>,
 }
 
-impl Ready {
+impl StationSet {
     /// An empty set for `stations` stations.
     pub(crate) fn new(stations: usize) -> Self {
         let mut levels = vec![vec![0; stations.div_ceil(64).max(1)]];
@@ -77,7 +77,7 @@ mod tests {
         /// It answers as an ordered set does.
         #[test]
         fn it_is_a_set(script in prop::collection::vec((any::<bool>(), 0u32..10_000, 0u32..10_000), 1..200)) {
-            let (mut ready, mut set) = (Ready::new(10_000), BTreeSet::new());
+            let (mut ready, mut set) = (StationSet::new(10_000), BTreeSet::new());
             for (put, station, from) in script {
                 if put {
                     ready.insert(station);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn one_station_comes_after_itself() {
-        let mut ready = Ready::new(1);
+        let mut ready = StationSet::new(1);
         assert_eq!(ready.next_after(0), None);
         ready.insert(0);
         assert_eq!(ready.next_after(0), Some(0));

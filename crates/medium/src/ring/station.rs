@@ -8,14 +8,14 @@ use crate::queue::Queue;
 
 /// Frames of one station that wait for the token.
 #[derive(Debug)]
-pub(crate) struct Station {
+pub(crate) struct RingStation {
     /// The frame in the transmitter: it was next when too little token holding time was left for
     /// it. It has left the queue, because a queue chooses only when a frame leaves.
     head: Option<Frame>,
     queue: Queue,
 }
 
-impl Station {
+impl RingStation {
     pub(crate) fn new(queue: Queue) -> Self {
         Self { head: None, queue }
     }

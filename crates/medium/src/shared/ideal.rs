@@ -37,23 +37,23 @@ pub(super) struct Pool {
     bernoulli: Bernoulli,
     remainder: u64,
     /// Each station's frames in the pool.
-    stations: Vec<Share>,
+    stations: Vec<QueuedAmount>,
     /// In the order of their arrival.
     waiting: VecDeque<(Tap, Frame)>,
-    state: State,
+    state: CableState,
     out: Outgoing,
     tally: Tally,
     takers: Vec<Tap>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Share {
+struct QueuedAmount {
     frames: usize,
     bytes: Bytes,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum CableState {
     /// No frame waits; slots have been counted from this time on.
     Idle(Time),
     /// A frame waits; the end of this slot decides about it.
@@ -80,10 +80,10 @@ impl Pool {
             limit,
             bernoulli: Bernoulli::new(seed, name, odds),
             remainder: 0,
-            stations: vec![Share::default(); listeners.taps() as usize],
+            stations: vec![QueuedAmount::default(); listeners.taps() as usize],
             listeners,
             waiting: VecDeque::new(),
-            state: State::Idle(Time::ZERO),
+            state: CableState::Idle(Time::ZERO),
             out: Outgoing::default(),
             tally: Tally::default(),
             takers: Vec::new(),
@@ -99,8 +99,8 @@ impl Pool {
     fn advance(&mut self, now: Time, enough: impl Fn(&Outgoing) -> bool) {
         while !enough(&self.out) {
             match self.state {
-                State::Slot(end) if end <= now => self.contend(end),
-                State::Carrying { start, over } if over <= now => self.carry(start, over),
+                CableState::Slot(end) if end <= now => self.contend(end),
+                CableState::Carrying { start, over } if over <= now => self.carry(start, over),
                 _ => break,
             }
         }
@@ -110,7 +110,7 @@ impl Pool {
     fn contend(&mut self, now: Time) {
         let lost = match self.waiting.len() {
             0 => {
-                self.state = State::Idle(now);
+                self.state = CableState::Idle(now);
                 return;
             }
             1 => 0,
@@ -131,7 +131,7 @@ impl Pool {
             .waiting
             .front()
             .map_or(Span::ZERO, |&(_, frame)| self.timing.data(frame, &mut self.remainder));
-        self.state = State::Carrying { start, over: start + first + self.propagation };
+        self.state = CableState::Carrying { start, over: start + first + self.propagation };
     }
 
     /// A success is over.
@@ -163,9 +163,9 @@ impl Pool {
 
     fn wake(&self) -> SegmentStep {
         match self.state {
-            State::Idle(_) => SegmentStep::Idle,
-            State::Slot(end) => SegmentStep::Wake(end),
-            State::Carrying { over, .. } => SegmentStep::Wake(over),
+            CableState::Idle(_) => SegmentStep::Idle,
+            CableState::Slot(end) => SegmentStep::Wake(end),
+            CableState::Carrying { over, .. } => SegmentStep::Wake(over),
         }
     }
 }
@@ -181,8 +181,8 @@ impl Segment for Pool {
         share.frames += 1;
         share.bytes += frame.length();
         self.waiting.push_back((tap, frame));
-        if let State::Idle(since) = self.state {
-            self.state = State::Slot(self.end_of_slot(since, now));
+        if let CableState::Idle(since) = self.state {
+            self.state = CableState::Slot(self.end_of_slot(since, now));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::tally::{FlowTally, StationTally, Volume};
+use super::tally::{FlowTally, FrameVolume, StationTally};
 use crate::fabric::Carried;
 
 /// Everything that was counted in one replication after its warm-up.
@@ -34,8 +34,8 @@ pub(super) struct Snapshot {
 /// The sums of a flow at a moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FlowSum {
-    pub(super) offered: Volume,
-    pub(super) delivered: Volume,
+    pub(super) offered: FrameVolume,
+    pub(super) delivered: FrameVolume,
     /// The sum of all delays, in seconds.
     pub(super) delays: f64,
 }
@@ -66,7 +66,7 @@ pub struct Accounts {
 
 /// The accounts while they are written.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counts {
+pub(super) struct AccountCounters {
     pub(super) inside_at_start: u64,
     pub(super) generated: u64,
     pub(super) delivered: u64,
@@ -74,8 +74,8 @@ pub(super) struct Counts {
 }
 
 impl Accounts {
-    pub(super) fn new(counts: Counts, inside: u64) -> Self {
-        let Counts { inside_at_start, generated, delivered, dropped } = counts;
+    pub(super) fn new(counts: AccountCounters, inside: u64) -> Self {
+        let AccountCounters { inside_at_start, generated, delivered, dropped } = counts;
         Self { inside_at_start, generated, delivered, dropped, inside }
     }
 

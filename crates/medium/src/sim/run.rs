@@ -5,9 +5,9 @@ use btu_units::{Bytes, Span, Time};
 use thiserror::Error;
 
 use super::flight::Flights;
-use super::replication::{Accounts, Counts, Replication, Snapshot};
+use super::replication::{AccountCounters, Accounts, Replication, Snapshot};
 use super::settings::{BATCHES, Settings};
-use super::source::{NEVER, Parcel, Progress, Source};
+use super::source::{NEVER, Parcel, Source, SourceReaction};
 use super::tally::{FlowTally, StationTally};
 use crate::account::Cause;
 use crate::fabric::{Event, Fabric, FabricEvent, Port, TimerHeap};
@@ -81,7 +81,7 @@ pub(super) struct Run<'a> {
     flights: Flights,
     flows: Vec<FlowTally>,
     stations: Vec<StationTally>,
-    counts: Counts,
+    counts: AccountCounters,
 }
 
 impl<'a> Run<'a> {
@@ -103,7 +103,7 @@ impl<'a> Run<'a> {
             flights: Flights::default(),
             flows: Vec::new(),
             stations: Vec::new(),
-            counts: Counts::default(),
+            counts: AccountCounters::default(),
         };
         run.start();
         run.open_tallies();
@@ -135,7 +135,10 @@ impl<'a> Run<'a> {
         watch(start.since(Time::ZERO));
         self.fabric.reset();
         self.open_tallies();
-        self.counts = Counts { inside_at_start: self.flights.unsettled(), ..Counts::default() };
+        self.counts = AccountCounters {
+            inside_at_start: self.flights.unsettled(),
+            ..AccountCounters::default()
+        };
     }
 
     /// Lets everything happen that happens by `end`.
@@ -304,11 +307,11 @@ impl<'a> Run<'a> {
     }
 
     /// Does what a source asks for after a frame of its has ended.
-    fn follow(&mut self, source: u32, progress: Progress) {
+    fn follow(&mut self, source: u32, progress: SourceReaction) {
         let wake = match progress {
-            Progress::None => return,
-            Progress::Wake(time) => time,
-            Progress::Done(took, time) => {
+            SourceReaction::None => return,
+            SourceReaction::Wake(time) => time,
+            SourceReaction::Done(took, time) => {
                 if let Some(exchanges) =
                     &mut self.flows[self.sources[source as usize].flow as usize].exchanges
                 {

@@ -17,13 +17,13 @@ pub(super) struct Source {
     /// Place of the sender in the flow.
     member: u32,
     random: Stream,
-    pace: Pace,
+    pace: ArrivalProcess,
     stop: Time,
 }
 
 /// The times at which a source sends.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Pace {
+pub(super) enum ArrivalProcess {
     /// After exponentially distributed gaps with this mean, in nanoseconds.
     Poisson { gap: f64 },
     /// Once a period, in nanoseconds: the first time and the number of the next.
@@ -58,7 +58,7 @@ pub(super) struct Parcel {
 
 /// The source's reaction to a frame that arrived or was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum SourceReaction {
     /// No action.
     None,
     /// The source must be woken at this time.
@@ -79,7 +79,8 @@ impl Source {
                         flow.name, drawing.stations[station as usize].name
                     );
                     let stop = flow.stop.map_or(NEVER, |stop| Time::ZERO + stop);
-                    let (random, pace) = (Stream::new(seed, &name), Pace::of(flow.arrivals));
+                    let (random, pace) =
+                        (Stream::new(seed, &name), ArrivalProcess::of(flow.arrivals));
                     Self { flow: number, station, member, random, pace, stop }
                 })
             })
@@ -90,20 +91,20 @@ impl Source {
     pub(super) fn first(&mut self, start: Time) -> Option<Time> {
         let random = &mut self.random;
         let at = match &mut self.pace {
-            Pace::Poisson { gap } => after(start, random.exponential() * *gap),
-            Pace::Periodic { period, first, .. } => {
+            ArrivalProcess::Poisson { gap } => after(start, random.exponential() * *gap),
+            ArrivalProcess::Periodic { period, first, .. } => {
                 *first = after(start, random.share() * *period);
                 *first
             }
-            Pace::Saturated => start,
-            Pace::Closed { think, .. } => after(start, random.exponential() * *think),
+            ArrivalProcess::Saturated => start,
+            ArrivalProcess::Closed { think, .. } => after(start, random.exponential() * *think),
         };
         self.before_stop(at)
     }
 
     /// Whether it always has one more.
     pub(super) fn is_saturated(&self) -> bool {
-        matches!(self.pace, Pace::Saturated)
+        matches!(self.pace, ArrivalProcess::Saturated)
     }
 
     /// Whether it may still send at `now`.
@@ -113,7 +114,7 @@ impl Source {
 
     /// The frame that it sends at this wake-up, and its next wake-up time.
     pub(super) fn fire(&mut self, flow: &Flow, now: Time) -> (Parcel, Option<Time>) {
-        if let Pace::Closed { reply: Some(size), phase, .. } = &mut self.pace
+        if let ArrivalProcess::Closed { reply: Some(size), phase, .. } = &mut self.pace
             && let Phase::Serving { asked, server } = *phase
         {
             *phase = Phase::Answering(asked);
@@ -124,13 +125,13 @@ impl Source {
         }
         let parcel = self.parcel(flow);
         let next = match &mut self.pace {
-            Pace::Poisson { gap } => Some(after(now, self.random.exponential() * *gap)),
-            Pace::Periodic { period, first, next } => {
+            ArrivalProcess::Poisson { gap } => Some(after(now, self.random.exponential() * *gap)),
+            ArrivalProcess::Periodic { period, first, next } => {
                 *next += 1;
                 Some(after(*first, *next as f64 * *period))
             }
-            Pace::Saturated => None,
-            Pace::Closed { phase, .. } => {
+            ArrivalProcess::Saturated => None,
+            ArrivalProcess::Closed { phase, .. } => {
                 *phase = Phase::Asking(now);
                 None
             }
@@ -151,9 +152,9 @@ impl Source {
         station: u32,
         now: Time,
         free_at: Option<&mut Time>,
-    ) -> Progress {
-        let Pace::Closed { reply, service, phase, .. } = &mut self.pace else {
-            return Progress::None;
+    ) -> SourceReaction {
+        let ArrivalProcess::Closed { reply, service, phase, .. } = &mut self.pace else {
+            return SourceReaction::None;
         };
         match *phase {
             Phase::Asking(asked) if reply.is_some() => {
@@ -162,26 +163,26 @@ impl Source {
                 if let Some(free_at) = free_at {
                     *free_at = done;
                 }
-                Progress::Wake(done)
+                SourceReaction::Wake(done)
             }
             Phase::Asking(asked) | Phase::Answering(asked) => {
-                Progress::Done(now.since(asked), self.think(now))
+                SourceReaction::Done(now.since(asked), self.think(now))
             }
-            Phase::Thinking | Phase::Serving { .. } => Progress::None,
+            Phase::Thinking | Phase::Serving { .. } => SourceReaction::None,
         }
     }
 
     /// Its frame is lost. No station answers any more, so the next exchange begins with a new
     /// pause: a timeout that costs nothing.
-    pub(super) fn lost(&mut self, now: Time) -> Progress {
+    pub(super) fn lost(&mut self, now: Time) -> SourceReaction {
         match self.pace {
-            Pace::Closed { .. } => Progress::Wake(self.think(now)),
-            _ => Progress::None,
+            ArrivalProcess::Closed { .. } => SourceReaction::Wake(self.think(now)),
+            _ => SourceReaction::None,
         }
     }
 
     fn think(&mut self, now: Time) -> Time {
-        let Pace::Closed { think, phase, .. } = &mut self.pace else { return NEVER };
+        let ArrivalProcess::Closed { think, phase, .. } = &mut self.pace else { return NEVER };
         *phase = Phase::Thinking;
         let at = after(now, self.random.exponential() * *think);
         self.before_stop(at).unwrap_or(NEVER)
@@ -215,7 +216,7 @@ impl Source {
 /// A time that never comes.
 pub(super) const NEVER: Time = Time::from_nanoseconds(u64::MAX);
 
-impl Pace {
+impl ArrivalProcess {
     fn of(arrivals: Arrivals) -> Self {
         match arrivals {
             Arrivals::Poisson { per_second } => Self::Poisson { gap: 1e9 / per_second },
@@ -256,7 +257,7 @@ mod tests {
     }
 
     fn source(station: u32) -> Source {
-        let pace = Pace::of(Arrivals::Periodic { per_second: 3.0 });
+        let pace = ArrivalProcess::of(Arrivals::Periodic { per_second: 3.0 });
         Source { flow: 0, station, member: station, random: Stream::new(1, "x"), pace, stop: NEVER }
     }
 

@@ -11,8 +11,8 @@ const LONGEST_DELAY: Span = Span::from_seconds(86_400);
 /// The figures of a flow. Sizes are those of the network file.
 #[derive(Debug, Clone)]
 pub(super) struct FlowTally {
-    pub(super) offered: Volume,
-    pub(super) delivered: Volume,
+    pub(super) offered: FrameVolume,
+    pub(super) delivered: FrameVolume,
     /// Copies that arrived beyond the first.
     pub(super) duplicates: u64,
     /// The number of dropped frames, by [`Cause`].
@@ -24,12 +24,12 @@ pub(super) struct FlowTally {
 
 /// Frames and their octets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Volume {
+pub(super) struct FrameVolume {
     pub(super) frames: u64,
     pub(super) octets: u64,
 }
 
-impl Volume {
+impl FrameVolume {
     pub(super) fn count(&mut self, size: Bytes) {
         self.frames += 1;
         self.octets += size.count();
@@ -61,8 +61,8 @@ impl Delays {
 impl FlowTally {
     pub(super) fn new(closed: bool) -> Self {
         Self {
-            offered: Volume::default(),
-            delivered: Volume::default(),
+            offered: FrameVolume::default(),
+            delivered: FrameVolume::default(),
             duplicates: 0,
             dropped: [0; Cause::ALL.len()],
             delays: Delays::new(),
@@ -75,13 +75,13 @@ impl FlowTally {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StationTally {
     /// The frames that it handed over.
-    pub(super) offered: Volume,
+    pub(super) offered: FrameVolume,
     /// The frames of these that arrived.
-    pub(super) delivered: Volume,
+    pub(super) delivered: FrameVolume,
     /// The sum of the delays of the frames that arrived, in seconds.
     pub(super) delay_sum: f64,
     /// The frames of these that were lost.
     pub(super) dropped: u64,
     /// The frames that arrived at the station.
-    pub(super) received: Volume,
+    pub(super) received: FrameVolume,
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::super::long::LongCable;
 use super::super::mac::Mac;
-use super::super::{Kind, SharedEthernet, stations};
+use super::super::{SharedEthernet, SharedMedium, stations};
 use super::drive::{drive, drive_late};
 use super::*;
 use crate::account::Cause;
@@ -126,8 +126,8 @@ proptest! {
             ..drawn
         };
         let mut short = medium(&drawn, &taps(&drawn), seed);
-        prop_assert!(matches!(short.0, Kind::Short(_)));
-        let mut long = SharedEthernet(Kind::Long(Box::new(followed(&drawn, seed))));
+        prop_assert!(matches!(short.0, SharedMedium::Short(_)));
+        let mut long = SharedEthernet(SharedMedium::Long(Box::new(followed(&drawn, seed))));
         prop_assert_eq!(drive(&mut short, &script), drive(&mut long, &script));
         prop_assert_eq!(short.meter(), long.meter());
         prop_assert_eq!(short.carried_after(), long.carried_after());
