@@ -12,7 +12,7 @@ use btu_publication::{Challenge, ChallengeRequest, Manifest, Visibility};
 use btu_stats::Histogram;
 use btu_store::{Level, Moment, NewCell, NewRun, RunLock, State, Store};
 use btu_suite::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Word, Work};
-use btu_suite::app::{Request, Workload};
+use btu_suite::app::{DisplayRequest, Workload};
 use btu_suite::cell::Row;
 use btu_suite::experiment::{AnyExperiment, Measured, Observation};
 use btu_suite::hint::{self, HintPlan, HintPoint, HintRecord, HintRun};
@@ -674,7 +674,8 @@ fn value(value: &impl serde::Serialize) -> serde_json::Value {
 /// The requests of the program's own pictures: as one end of `btu app` sends them, one by one and
 /// in batches.
 fn app_requests() -> Vec<Vec<u8>> {
-    let of = |requests: Vec<Request>| requests.iter().flat_map(Request::encode).collect();
+    let of =
+        |requests: Vec<DisplayRequest>| requests.iter().flat_map(DisplayRequest::encode).collect();
     Workload::ALL
         .into_iter()
         .flat_map(|workload| [true, false].map(|shown| of(workload.requests(shown))))

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use btu_publication::{Challenge, ChallengeRequest, Manifest, PublicKey, SigningKey};
 use btu_studies::imports::Imported;
-use btu_suite::app::{Display, REQUEST_BYTES, Request};
+use btu_suite::app::{Display, DisplayRequest, REQUEST_BYTES};
 
 /// Gets any octets, and returns.
 pub type Decoder = fn(&[u8]);
@@ -96,14 +96,14 @@ fn app_requests(octets: &[u8]) {
     let (mut display, mut drawings) = (Display::default(), 0);
     let mut rest = octets;
     while let Some((request, behind)) = rest.split_first_chunk::<REQUEST_BYTES>() {
-        let Ok(request) = Request::decode(request) else { break };
-        assert_eq!(Request::decode(&request.encode()), Ok(request));
-        drawings += u32::from(matches!(request, Request::Show | Request::Redraw));
+        let Ok(request) = DisplayRequest::decode(request) else { break };
+        assert_eq!(DisplayRequest::decode(&request.encode()), Ok(request));
+        drawings += u32::from(matches!(request, DisplayRequest::Show | DisplayRequest::Redraw));
         if drawings > 2 || display.take(&request).is_err() {
             break;
         }
         rest = behind;
-        if let Request::Bits { offset, length } = request {
+        if let DisplayRequest::Bits { offset, length } = request {
             let bits = &rest[..rest.len().min(length as usize)];
             drop(display.set_bits(offset, bits).map_err(|error| error.to_string()));
             rest = &rest[bits.len()..];

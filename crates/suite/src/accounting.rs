@@ -74,7 +74,7 @@ fn flows<'a>(
 }
 
 /// The payload, the time and the lost share of one flow.
-struct Flow {
+struct FlowAccount {
     bytes: Bytes,
     duration: Span,
     /// Time over which the rate is taken, when it is not the duration.
@@ -82,7 +82,7 @@ struct Flow {
     loss: f64,
 }
 
-fn flow_result(steps: [&Step; 2], one: &Report, other: &Report) -> Result<Flow, String> {
+fn flow_result(steps: [&Step; 2], one: &Report, other: &Report) -> Result<FlowAccount, String> {
     match (&one.outcome, &other.outcome) {
         (Outcome::Sent(sent), Outcome::Received(received))
         | (Outcome::Received(received), Outcome::Sent(sent)) => tcp_flow(steps, sent, received),
@@ -97,7 +97,7 @@ fn flow_result(steps: [&Step; 2], one: &Report, other: &Report) -> Result<Flow, 
     }
 }
 
-fn tcp_flow(steps: [&Step; 2], sent: &Sent, received: &Received) -> Result<Flow, String> {
+fn tcp_flow(steps: [&Step; 2], sent: &Sent, received: &Received) -> Result<FlowAccount, String> {
     if sent.bytes != received.bytes {
         return Err(format!(
             "{} B were sent and {} B received",
@@ -120,7 +120,7 @@ fn tcp_flow(steps: [&Step; 2], sent: &Sent, received: &Received) -> Result<Flow,
         return Err("nothing was received".to_owned());
     }
     let goodput = received.bytes.bits() / received.last_byte.seconds();
-    Ok(Flow {
+    Ok(FlowAccount {
         bytes: received.bytes,
         duration: received.last_byte,
         goodput_bits_per_second: goodput,
@@ -137,7 +137,7 @@ fn check_volume(work: Work, sent: Bytes) -> Result<(), String> {
     }
 }
 
-fn udp_flow(sent: &DatagramsSent, received: &DatagramsReceived) -> Result<Flow, String> {
+fn udp_flow(sent: &DatagramsSent, received: &DatagramsReceived) -> Result<FlowAccount, String> {
     if received.wrong > 0 {
         return Err(format!("{} datagrams had content that was not sent", received.wrong));
     }
@@ -151,7 +151,7 @@ fn udp_flow(sent: &DatagramsSent, received: &DatagramsReceived) -> Result<Flow, 
         return Err(format!("only {} of {} datagrams arrived", received.datagrams, sent.datagrams));
     }
     let lost = sent.datagrams - received.datagrams;
-    Ok(Flow {
+    Ok(FlowAccount {
         bytes: received.bytes,
         duration: received.span,
         goodput_bits_per_second: datagram_goodput(sent, received),
@@ -183,7 +183,7 @@ fn exchange(
     asking: &Report,
     answers_sent: u64,
     requested: &Requested,
-) -> Result<Flow, String> {
+) -> Result<FlowAccount, String> {
     if requested.wrong > 0 {
         return Err(format!("{} answers were wrong", requested.wrong));
     }
@@ -206,7 +206,7 @@ fn exchange(
     if requested.answers == 0 {
         return Err(format!("none of {} requests was answered", requested.requests));
     }
-    Ok(Flow {
+    Ok(FlowAccount {
         bytes: Bytes::ZERO,
         duration: asking.duration(),
         goodput_bits_per_second: 0.0,
@@ -214,7 +214,7 @@ fn exchange(
     })
 }
 
-fn combine(component: Component, flows: &[Flow]) -> Option<NetworkResult> {
+fn combine(component: Component, flows: &[FlowAccount]) -> Option<NetworkResult> {
     let duration = flows.iter().map(|flow| flow.duration).max()?;
     let bytes: Bytes = flows.iter().map(|flow| flow.bytes).sum();
     let goodput = match component {

@@ -2,7 +2,7 @@
 //! protocols, and the picture. Pure, and in whole numbers: equal items give equal bits on every
 //! machine, by any protocol.
 //!
-//! An application sends [`Request`]s of 20 octets. A [`Display`] keeps their items in a
+//! An application sends [`DisplayRequest`]s of 20 octets. A [`Display`] keeps their items in a
 //! [`DisplayFile`] of symbols that may call each other, and draws them into a [`Picture`]; its
 //! digest shows whether two protocols left equal pictures.
 
@@ -30,7 +30,7 @@ pub use item::{Item, Point, Stipple, Symbol};
 pub use mix::{Mix, MixError};
 pub use picture::{HEIGHT, PICTURE_BYTES, Picture, WIDTH};
 pub use protocol::{BITMAP_PIECE, Carrier, Protocol, ProtocolError, REPLY_BYTES, TOGETHER};
-pub use request::{REQUEST_BYTES, Request, RequestError};
+pub use request::{DisplayRequest, REQUEST_BYTES, RequestError};
 pub use speed::{Niceness, Slowing, Speed, SpeedError, Speeds};
 pub use view::{VIEW_HEIGHT, VIEW_WIDTH, View};
 pub use workload::{Workload, vector_pixels};

@@ -12,7 +12,7 @@ mod plan;
 mod run;
 mod verdict;
 
-pub use kernel::{AREA, Bounds, Grid, Kernel, Share};
+pub use kernel::{AREA, Bounds, Grid, Kernel, ProcessShare};
 pub use plan::{HintNext, HintPlan, HintPoint, Reached};
 pub use run::{HintRecord, HintResult, HintRun, facts, judge_run};
 pub use verdict::{HintStep, HintVerdict, judge};

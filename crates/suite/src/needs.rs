@@ -27,7 +27,7 @@ pub struct Needs<'a> {
     /// Its sending rate.
     pub rate: Rate,
     /// The volume that it moves.
-    pub volume: Volume,
+    pub volume: VolumeLimit,
     /// Most that its own files hold at a time.
     pub scratch: Bytes,
     /// Its access to the file system.
@@ -49,7 +49,7 @@ pub enum Rate {
 
 /// The largest volume that an activity moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Volume {
+pub enum VolumeLimit {
     /// The activity moves this volume.
     Fixed(Bytes),
     /// As much as possible until its deadline.
@@ -83,7 +83,9 @@ impl Activity {
             Self::TcpReceive(part) => part.needs(),
             Self::Request(part) => part.needs(),
             // As requests arrive.
-            Self::Respond(_) | Self::FtpServe(_) => traffic(None, Rate::Unpaced, Volume::Unbounded),
+            Self::Respond(_) | Self::FtpServe(_) => {
+                traffic(None, Rate::Unpaced, VolumeLimit::Unbounded)
+            }
             Self::UdpSend(part) => part.needs(),
             Self::UdpReceive(part) => part.needs(),
             Self::Disk(part) => part.needs(),
@@ -170,7 +172,7 @@ fn idle() -> Needs<'static> {
     Needs {
         peer: None,
         rate: Rate::Silent,
-        volume: Volume::PeersOwn,
+        volume: VolumeLimit::PeersOwn,
         scratch: Bytes::ZERO,
         files: Files::None,
         program: None,
@@ -178,13 +180,16 @@ fn idle() -> Needs<'static> {
 }
 
 /// Data over a network, and no files.
-fn traffic(peer: Option<SocketAddr>, rate: Rate, volume: Volume) -> Needs<'static> {
+fn traffic(peer: Option<SocketAddr>, rate: Rate, volume: VolumeLimit) -> Needs<'static> {
     Needs { peer, rate, volume, ..idle() }
 }
 
 /// Data to and from a path of this machine, as fast as possible.
 fn of_this_machine(why: &'static str) -> Needs<'static> {
-    Needs { files: Files::OfThisMachine(why), ..traffic(None, Rate::Unpaced, Volume::Unbounded) }
+    Needs {
+        files: Files::OfThisMachine(why),
+        ..traffic(None, Rate::Unpaced, VolumeLimit::Unbounded)
+    }
 }
 
 impl TcpSend {
@@ -195,13 +200,13 @@ impl TcpSend {
 
 impl TcpReceive {
     fn needs(&self) -> Needs<'_> {
-        traffic(called(&self.meeting), Rate::Silent, Volume::PeersOwn)
+        traffic(called(&self.meeting), Rate::Silent, VolumeLimit::PeersOwn)
     }
 }
 
 impl Request {
     fn needs(&self) -> Needs<'_> {
-        traffic(Some(self.to), Rate::Unpaced, Volume::Unbounded)
+        traffic(Some(self.to), Rate::Unpaced, VolumeLimit::Unbounded)
     }
 }
 
@@ -215,7 +220,7 @@ impl UdpSend {
         traffic(
             called(&self.meeting),
             Rate::Paced(most),
-            Volume::Fixed(offered(most, self.duration)),
+            VolumeLimit::Fixed(offered(most, self.duration)),
         )
     }
 }
@@ -223,7 +228,7 @@ impl UdpSend {
 impl UdpReceive {
     fn needs(&self) -> Needs<'_> {
         let expected = Bytes::new(self.expected_datagrams.saturating_mul(self.message.count()));
-        traffic(called(&self.meeting), Rate::Silent, Volume::Fixed(expected))
+        traffic(called(&self.meeting), Rate::Silent, VolumeLimit::Fixed(expected))
     }
 }
 
@@ -250,7 +255,7 @@ impl FilesServe {
     /// As requests arrive.
     fn needs(&self) -> Needs<'_> {
         let files = Files::Scratch { source: None };
-        Needs { scratch: self.room, files, ..traffic(None, Rate::Unpaced, Volume::Unbounded) }
+        Needs { scratch: self.room, files, ..traffic(None, Rate::Unpaced, VolumeLimit::Unbounded) }
     }
 }
 
@@ -263,14 +268,14 @@ impl FilesTask {
 impl FilesPlace {
     fn needs(&self) -> Needs<'_> {
         match self {
-            Self::Server(server) => traffic(Some(*server), Rate::Unpaced, Volume::Unbounded),
+            Self::Server(server) => traffic(Some(*server), Rate::Unpaced, VolumeLimit::Unbounded),
             Self::Own { room, .. } => {
                 Needs { scratch: *room, files: Files::Scratch { source: None }, ..idle() }
             }
             // btu does not control the share's server, nor its speed.
             Self::Share { directory, .. } => Needs {
                 files: Files::Share(directory),
-                ..traffic(None, Rate::Unpaced, Volume::Unbounded)
+                ..traffic(None, Rate::Unpaced, VolumeLimit::Unbounded)
             },
         }
     }
@@ -330,7 +335,7 @@ fn copied(program: Program, file: &FilePlace, rate: Rate) -> Needs<'static> {
         _ => Files::Scratch { source: None },
     };
     let program = program.is_the_systems().then_some(program);
-    let (volume, scratch) = (Volume::Fixed(file.size), on_disk(file.size));
+    let (volume, scratch) = (VolumeLimit::Fixed(file.size), on_disk(file.size));
     Needs { rate, volume, scratch, files, program, ..idle() }
 }
 
@@ -340,22 +345,24 @@ impl FileCopy {
         // btu does not control the share's server.
         let files = self.share.as_deref().map_or(Files::Scratch { source: None }, Files::Share);
         let scratch = Bytes::new(on_disk(self.file.size).count().saturating_mul(2));
-        Needs { volume: Volume::Fixed(self.file.size), scratch, files, ..idle() }
+        Needs { volume: VolumeLimit::Fixed(self.file.size), scratch, files, ..idle() }
     }
 }
 
 impl Work {
-    fn volume(&self) -> Volume {
+    fn volume(&self) -> VolumeLimit {
         match self {
-            Self::Bytes(bytes) => Volume::Fixed(*bytes),
-            Self::For(_) => Volume::Unbounded,
+            Self::Bytes(bytes) => VolumeLimit::Fixed(*bytes),
+            Self::For(_) => VolumeLimit::Unbounded,
         }
     }
 }
 
 fn met(meeting: &PipeMeeting) -> Needs<'static> {
     match meeting {
-        PipeMeeting::Network(meeting) => traffic(called(meeting), Rate::Unpaced, Volume::Unbounded),
+        PipeMeeting::Network(meeting) => {
+            traffic(called(meeting), Rate::Unpaced, VolumeLimit::Unbounded)
+        }
         PipeMeeting::ListenAt(_) | PipeMeeting::ConnectAt(_) => {
             of_this_machine("a pipe at a path of this machine is not for a controller elsewhere")
         }

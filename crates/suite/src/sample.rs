@@ -53,7 +53,7 @@ pub struct FlowInterval {
 
 /// The kind of a watched step of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum StepKind {
     Receives,
     Sends,
     Asks,
@@ -62,7 +62,7 @@ enum Part {
 /// A step that is watched.
 #[derive(Debug)]
 struct Watched {
-    part: Part,
+    part: StepKind,
     /// The host that sends the data, and the host that receives it.
     way: (HostName, HostName),
     /// Its samples, by the number of the interval that ended then.
@@ -95,7 +95,7 @@ impl Intervals {
                 None => script.steps.iter().enumerate().find(is_peer)?.1,
             };
             let (own, other) = (step.host.clone(), peer.host.clone());
-            let way = if part == Part::Receives { (other, own) } else { (own, other) };
+            let way = if part == StepKind::Receives { (other, own) } else { (own, other) };
             let watched =
                 Watched { part, way, told: BTreeMap::new(), last: Sample::START, has_ended: false };
             Some((index, watched))
@@ -192,13 +192,13 @@ impl Interval {
     fn take(&mut self, watched: &Watched, before: &Sample, now: &Sample) {
         let round_trip =
             now.tcp.filter(|tcp| tcp.rtt_us > 0).map(|tcp| f64::from(tcp.rtt_us) / 1e6);
-        if watched.part == Part::Asks {
+        if watched.part == StepKind::Asks {
             self.request_seconds = now.requests.map(|requests| requests.median.seconds());
             self.requests = now.requests.map(|requests| requests.count);
             return;
         }
         let flow = self.flow(&watched.way);
-        if watched.part == Part::Receives {
+        if watched.part == StepKind::Receives {
             let (moved, time) = (now.arrived_since(before), now.at.saturating_sub(before.at));
             flow.goodput_bits_per_second +=
                 moved as f64 * 8.0 / time.seconds().max(f64::MIN_POSITIVE);
@@ -242,11 +242,11 @@ impl Interval {
     }
 }
 
-fn part(activity: &Activity) -> Option<Part> {
+fn part(activity: &Activity) -> Option<StepKind> {
     match activity {
-        Activity::TcpReceive(_) | Activity::UdpReceive(_) => Some(Part::Receives),
-        Activity::TcpSend(_) => Some(Part::Sends),
-        Activity::Request(request) if request.open_loop.is_some() => Some(Part::Asks),
+        Activity::TcpReceive(_) | Activity::UdpReceive(_) => Some(StepKind::Receives),
+        Activity::TcpSend(_) => Some(StepKind::Sends),
+        Activity::Request(request) if request.open_loop.is_some() => Some(StepKind::Asks),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use btu_suite::activity::Activity;
-use btu_suite::needs::{Rate, Volume};
+use btu_suite::needs::{Rate, VolumeLimit};
 use btu_units::Bytes;
 use tokio::sync::Notify;
 
@@ -44,8 +44,8 @@ impl Demand {
             Rate::Silent | Rate::Unpaced => 0,
         };
         let volume = match needs.volume {
-            Volume::Fixed(bytes) => bytes.count().into(),
-            Volume::Unbounded | Volume::PeersOwn => 0,
+            VolumeLimit::Fixed(bytes) => bytes.count().into(),
+            VolumeLimit::Unbounded | VolumeLimit::PeersOwn => 0,
         };
         let room = activity.room();
         Self {

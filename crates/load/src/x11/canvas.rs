@@ -2,7 +2,7 @@
 
 use std::io;
 
-use btu_suite::app::{Display, HEIGHT, Item, Point, Request, Stipple, Symbol, WIDTH};
+use btu_suite::app::{Display, DisplayRequest, HEIGHT, Item, Point, Stipple, Symbol, WIDTH};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{
     ConnectionExt as _, CreateGCAux, Drawable, FillStyle, Gcontext, ImageFormat, ImageOrder,
@@ -151,7 +151,7 @@ fn pattern(connection: &X11Connection<'_>, stipple: Stipple) -> io::Result<Drawa
 /// The first octet of each of the upper `rows` of a picture of one item.
 pub(super) fn corner(item: Item, rows: usize) -> io::Result<Vec<u8>> {
     let mut display = Display::default();
-    let request = Request::Add { symbol: Symbol::PICTURE, item, shown: true };
+    let request = DisplayRequest::Add { symbol: Symbol::PICTURE, item, shown: true };
     display.take(&request).map_err(io::Error::other)?;
     let bits = display.picture().bits();
     Ok(bits.chunks(usize::from(WIDTH) / 8).take(rows).map(|row| row[0]).collect())

@@ -1,6 +1,6 @@
 //! The display: a display file and the picture that is shown.
 
-use super::{DisplayError, DisplayFile, Item, PICTURE_BYTES, Picture, Request, Symbol};
+use super::{DisplayError, DisplayFile, DisplayRequest, Item, PICTURE_BYTES, Picture, Symbol};
 
 /// Takes requests in whatever order a protocol sends them.
 #[derive(Debug, Clone, Default)]
@@ -11,21 +11,21 @@ pub struct Display {
 
 impl Display {
     /// Performs a request. An item that is added to the picture and shown is drawn at once; one
-    /// that is added to another symbol is drawn with the next [`Request::Show`] or with the next
-    /// call of the symbol. For [`Request::Bits`] the octets that follow are given to
+    /// that is added to another symbol is drawn with the next [`DisplayRequest::Show`] or with the next
+    /// call of the symbol. For [`DisplayRequest::Bits`] the octets that follow are given to
     /// [`Self::set_bits`]; the request alone changes nothing.
     ///
     /// # Errors
     /// When an item cannot be added, or the picture has too many.
-    pub fn take(&mut self, request: &Request) -> Result<(), DisplayError> {
+    pub fn take(&mut self, request: &DisplayRequest) -> Result<(), DisplayError> {
         match *request {
-            Request::Add { symbol, item, shown } => self.add(symbol, item, shown),
-            Request::Show => self.file.draw(&mut self.picture),
-            Request::Redraw => {
+            DisplayRequest::Add { symbol, item, shown } => self.add(symbol, item, shown),
+            DisplayRequest::Show => self.file.draw(&mut self.picture),
+            DisplayRequest::Redraw => {
                 self.picture = Picture::default();
                 self.file.draw(&mut self.picture)
             }
-            Request::Bits { offset, length } => check(offset, length as usize),
+            DisplayRequest::Bits { offset, length } => check(offset, length as usize),
         }
     }
 
@@ -69,15 +69,15 @@ mod tests {
     use crate::app::{Point, Stipple, Workload};
     use proptest::prelude::*;
 
-    fn add(symbol: u16, item: Item) -> Request {
-        Request::Add { symbol: Symbol(symbol), item, shown: false }
+    fn add(symbol: u16, item: Item) -> DisplayRequest {
+        DisplayRequest::Add { symbol: Symbol(symbol), item, shown: false }
     }
 
     fn call(symbol: u16) -> Item {
         Item::Call { symbol: Symbol(symbol), at: Point::default() }
     }
 
-    fn taken(requests: &[Request]) -> Display {
+    fn taken(requests: &[DisplayRequest]) -> Display {
         let mut display = Display::default();
         for request in requests {
             display.take(request).unwrap();
@@ -95,7 +95,7 @@ mod tests {
         };
         let mut display = taken(&[add(0, item)]);
         assert_eq!(display.picture().pixels_set(), 0);
-        display.take(&Request::Show).unwrap();
+        display.take(&DisplayRequest::Show).unwrap();
         assert_eq!(display.picture().pixels_set(), 4);
         assert_eq!((display.file().items(), display.file().bytes()), (1, 20));
     }
@@ -115,20 +115,23 @@ mod tests {
     /// Thirty symbols that each call the next one four times name 4^30 items: refused, and soon.
     #[test]
     fn symbols_that_name_too_much_are_refused() {
-        let bomb: Vec<Request> =
+        let bomb: Vec<DisplayRequest> =
             (0..30).flat_map(|symbol| [add(symbol, call(symbol + 1)); 4]).collect();
-        assert_eq!(taken(&bomb).take(&Request::Show), Err(DisplayError::TooMuch));
+        assert_eq!(taken(&bomb).take(&DisplayRequest::Show), Err(DisplayError::TooMuch));
         let wall = Item::Rectangle {
             corner: Point::default(),
             width: 800,
             height: 800,
             stipple: Stipple::Full,
         };
-        assert_eq!(taken(&[add(0, wall); 105]).take(&Request::Show), Err(DisplayError::TooMuch));
+        assert_eq!(
+            taken(&[add(0, wall); 105]).take(&DisplayRequest::Show),
+            Err(DisplayError::TooMuch)
+        );
         // A chain as long as there are symbols is no burden.
-        let chain: Vec<Request> =
+        let chain: Vec<DisplayRequest> =
             (0..u16::MAX).map(|symbol| add(symbol, call(symbol + 1))).collect();
-        assert_eq!(taken(&chain).take(&Request::Redraw), Ok(()));
+        assert_eq!(taken(&chain).take(&DisplayRequest::Redraw), Ok(()));
     }
 
     #[test]
@@ -138,7 +141,9 @@ mod tests {
             display.set_bits(79_999, &[1, 2]),
             Err(DisplayError::Bits { offset: 79_999, length: 2 })
         );
-        assert!(display.take(&Request::Bits { offset: u32::MAX, length: u32::MAX }).is_err());
+        assert!(
+            display.take(&DisplayRequest::Bits { offset: u32::MAX, length: u32::MAX }).is_err()
+        );
         assert_eq!(display.set_bits(79_999, &[1]), Ok(()));
         assert_eq!(display.picture().pixels_set(), 1);
     }
@@ -151,14 +156,14 @@ mod tests {
             let requests = workload.requests(false);
             let mut display = Display::default();
             for place in order {
-                let Request::Add { symbol, item, .. } = requests[place] else { continue };
+                let DisplayRequest::Add { symbol, item, .. } = requests[place] else { continue };
                 let shown = seed >> (place % 64) & 1 == 1;
-                display.take(&Request::Add { symbol, item, shown }).unwrap();
+                display.take(&DisplayRequest::Add { symbol, item, shown }).unwrap();
                 if place % 100 == 7 {
-                    display.take(&Request::Add { symbol, item, shown: true }).unwrap();
+                    display.take(&DisplayRequest::Add { symbol, item, shown: true }).unwrap();
                 }
             }
-            display.take(&Request::Show).unwrap();
+            display.take(&DisplayRequest::Show).unwrap();
             prop_assert_eq!(display.picture().digest(), workload.picture().digest());
         }
     }

@@ -4,7 +4,7 @@ use btu_stats::mean_without_highest_tenth;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::{Discarded, Mix, Niceness, Protocol, Request, Slowing, Speeds, Workload};
+use super::{Discarded, DisplayRequest, Mix, Niceness, Protocol, Slowing, Speeds, Workload};
 
 /// The settings on which both ends have agreed before they meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,22 +50,22 @@ impl Drawing {
 
     /// The requests before the measured time, for symbols that the display must have; none by most
     /// protocols.
-    pub fn before(&self) -> Vec<Request> {
+    pub fn before(&self) -> Vec<DisplayRequest> {
         if self.protocol == Protocol::Redraw { self.workload.requests(true) } else { Vec::new() }
     }
 
     /// The requests in the measured time. With [`Protocol::Bitmap`] the pixels follow each request;
     /// the application has drawn them.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<DisplayRequest> {
         match self.protocol {
             Protocol::StopAndWait | Protocol::Window(_) | Protocol::Pipelined => {
                 self.workload.requests(true)
             }
             Protocol::Construction => self.workload.requests(false),
             Protocol::Batched => {
-                self.workload.requests(false).into_iter().chain([Request::Show]).collect()
+                self.workload.requests(false).into_iter().chain([DisplayRequest::Show]).collect()
             }
-            Protocol::Redraw => vec![Request::Redraw],
+            Protocol::Redraw => vec![DisplayRequest::Redraw],
             Protocol::Bitmap => pieces(),
         }
     }
@@ -94,10 +94,10 @@ impl Drawing {
 }
 
 /// The whole bitmap in pieces.
-fn pieces() -> Vec<Request> {
+fn pieces() -> Vec<DisplayRequest> {
     let (piece, all) = (super::BITMAP_PIECE as u32, super::PICTURE_BYTES as u32);
     let offsets = (0..all).step_by(super::BITMAP_PIECE);
-    offsets.map(|offset| Request::Bits { offset, length: piece.min(all - offset) }).collect()
+    offsets.map(|offset| DisplayRequest::Bits { offset, length: piece.min(all - offset) }).collect()
 }
 
 /// What a message of 20 octets and its echo take before the first picture: the network's time, and that
@@ -214,14 +214,14 @@ mod tests {
                 let mut display = Display::default();
                 for request in drawing.before().iter().chain(&drawing.requests()) {
                     display.take(request).unwrap();
-                    if let Request::Bits { offset, length } = *request {
+                    if let DisplayRequest::Bits { offset, length } = *request {
                         let (from, to) = (offset as usize, (offset + length) as usize);
                         display.set_bits(offset, &expected.bits()[from..to]).unwrap();
                     }
                 }
                 if protocol == Protocol::Construction {
                     assert_eq!(display.picture().pixels_set(), 0, "nothing is shown");
-                    display.take(&Request::Show).unwrap();
+                    display.take(&DisplayRequest::Show).unwrap();
                 }
                 assert_eq!(display.picture(), &expected, "{workload} {protocol}");
             }
@@ -246,7 +246,7 @@ mod tests {
             .requests()
             .iter()
             .map(|request| match request {
-                Request::Bits { length, .. } => *length as usize,
+                DisplayRequest::Bits { length, .. } => *length as usize,
                 other => panic!("{other:?}"),
             })
             .collect();

@@ -23,14 +23,14 @@ const SHOWN: u8 = 0x80;
 
 /// A request of the application to the display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum DisplayRequest {
     /// Adds an item to a symbol.
     Add {
         /// The symbol; it need not exist yet.
         symbol: Symbol,
         /// The item that is sent.
         item: Item,
-        /// Show it at once (incremental); else it waits for [`Request::Show`] (batch).
+        /// Show it at once (incremental); else it waits for [`DisplayRequest::Show`] (batch).
         shown: bool,
     },
     /// Shows everything that was added.
@@ -76,7 +76,7 @@ pub enum RequestError {
     },
 }
 
-impl Request {
+impl DisplayRequest {
     /// Its form on the network: kind, attribute, symbol, four numbers of 32 bits, the high octet
     /// first.
     pub fn encode(&self) -> [u8; REQUEST_BYTES] {
@@ -120,7 +120,7 @@ impl Request {
     }
 }
 
-fn plain(kind: u8, attribute: u8, request: Request) -> Result<Request, RequestError> {
+fn plain(kind: u8, attribute: u8, request: DisplayRequest) -> Result<DisplayRequest, RequestError> {
     if attribute == 0 { Ok(request) } else { Err(RequestError::Attribute { kind, attribute }) }
 }
 
@@ -212,7 +212,7 @@ mod tests {
             height: 5,
             stipple: Stipple::RaisingNetwork,
         };
-        let octets = Request::Add { symbol: Symbol(258), item, shown: true }.encode();
+        let octets = DisplayRequest::Add { symbol: Symbol(258), item, shown: true }.encode();
         assert_eq!(octets, [2, 0x83, 1, 2, 255, 255, 255, 254, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5]);
     }
 
@@ -220,9 +220,10 @@ mod tests {
     fn what_is_no_request_is_refused_in_one_line() {
         let with = |change: fn(&mut [u8; REQUEST_BYTES])| {
             let item = Item::Vector { from: Point::new(1, 2), to: Point::new(3, 4) };
-            let mut octets = Request::Add { symbol: Symbol::PICTURE, item, shown: false }.encode();
+            let mut octets =
+                DisplayRequest::Add { symbol: Symbol::PICTURE, item, shown: false }.encode();
             change(&mut octets);
-            Request::decode(&octets).unwrap_err()
+            DisplayRequest::decode(&octets).unwrap_err()
         };
         assert_eq!(with(|octets| octets[0] = 0), RequestError::Kind(0));
         assert_eq!(
@@ -257,15 +258,15 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_encoded_is_decoded(item in items(), symbol: u16, shown: bool) {
-            let request = Request::Add { symbol: Symbol(symbol), item, shown };
-            prop_assert_eq!(Request::decode(&request.encode()), Ok(request));
+            let request = DisplayRequest::Add { symbol: Symbol(symbol), item, shown };
+            prop_assert_eq!(DisplayRequest::decode(&request.encode()), Ok(request));
         }
 
         /// Any octets: a request that encodes to them again, or an error; never a panic.
         #[test]
         fn any_octets_have_an_answer(octets: [u8; REQUEST_BYTES]) {
-            if let Ok(request) = Request::decode(&octets) {
-                prop_assert_eq!(Request::decode(&request.encode()), Ok(request));
+            if let Ok(request) = DisplayRequest::decode(&octets) {
+                prop_assert_eq!(DisplayRequest::decode(&request.encode()), Ok(request));
             }
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::inverter;
-use super::{Display, Item, Picture, Point, Request, Symbol};
+use super::{Display, DisplayRequest, Item, Picture, Point, Symbol};
 use crate::text::named;
 
 /// Corners of the polygon; all of them are joined.
@@ -91,17 +91,17 @@ impl Workload {
     }
 
     /// One request for each item, shown at once or not.
-    pub fn requests(self, shown: bool) -> Vec<Request> {
+    pub fn requests(self, shown: bool) -> Vec<DisplayRequest> {
         self.items()
             .into_iter()
-            .map(|(symbol, item)| Request::Add { symbol, item, shown })
+            .map(|(symbol, item)| DisplayRequest::Add { symbol, item, shown })
             .collect()
     }
 
     /// The picture that every configuration must leave.
     pub fn picture(self) -> Picture {
         let mut display = Display::default();
-        for request in self.requests(false).iter().chain(&[Request::Show]) {
+        for request in self.requests(false).iter().chain(&[DisplayRequest::Show]) {
             // The workloads are ours and fit a display; every one is drawn by a test.
             let taken = display.take(request);
             debug_assert_eq!(taken, Ok(()), "{self:?}");
@@ -223,7 +223,7 @@ mod tests {
                 incremental.take(&request).unwrap();
                 redrawn.take(&request).unwrap();
             }
-            redrawn.take(&Request::Redraw).unwrap();
+            redrawn.take(&DisplayRequest::Redraw).unwrap();
             for (part, bits) in (0..).zip(expected.bits().chunks(1000)) {
                 bitmap.set_bits(part * 1000, bits).unwrap();
             }

@@ -50,7 +50,7 @@ impl Grid {
 /// The chunks of the unit interval that one process works on: every `processes`-th of `chunks`
 /// times as many, beginning with its own number (scatter decomposition).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
+pub struct ProcessShare {
     /// The process's number, from 0.
     pub rank: u64,
     /// How many processes there are; a power of two.
@@ -59,7 +59,7 @@ pub struct Share {
     pub chunks: u64,
 }
 
-impl Share {
+impl ProcessShare {
     /// All of it in one chunk: the serial benchmark.
     pub(crate) const WHOLE: Self = Self { rank: 0, processes: 1, chunks: 1 };
 
@@ -137,7 +137,7 @@ impl Rectangle {
 #[derive(Debug, Clone)]
 pub struct Kernel {
     grid: Grid,
-    share: Share,
+    share: ProcessShare,
     /// The intervals in the order of their splits; split ones keep their places.
     rectangles: Vec<Rectangle>,
 }
@@ -147,7 +147,7 @@ impl Kernel {
     ///
     /// # Panics
     /// When the grid has fewer columns than the share has chunks: our own bug.
-    pub fn new(grid: Grid, share: Share, most: u64) -> Self {
+    pub fn new(grid: Grid, share: ProcessShare, most: u64) -> Self {
         assert!(
             share.processes * share.chunks <= grid.columns(),
             "{share:?} does not fit {grid:?}"
@@ -180,7 +180,7 @@ impl Kernel {
     /// The chunks, and their squares from above and below.
     fn begin(&mut self) -> (f64, f64) {
         self.rectangles.clear();
-        let Share { rank, processes, chunks } = self.share;
+        let ProcessShare { rank, processes, chunks } = self.share;
         let width = self.grid.columns / (processes * chunks) as f64;
         let (mut high, mut low) = (0.0, 0.0);
         for chunk in 0..chunks {
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     fn serial(grid: Grid, intervals: u64) -> Bounds {
-        Kernel::new(grid, Share::WHOLE, intervals).run(intervals)
+        Kernel::new(grid, ProcessShare::WHOLE, intervals).run(intervals)
     }
 
     fn near(found: f64, expected: f64, tolerance: f64) {
@@ -282,17 +282,18 @@ mod tests {
 
     #[test]
     fn more_intervals_than_there_is_room_for_are_not_made() {
-        let mut kernel = Kernel::new(Grid::of_bits(8), Share::WHOLE, 1000);
+        let mut kernel = Kernel::new(Grid::of_bits(8), ProcessShare::WHOLE, 1000);
         assert_eq!(kernel.run(1000), kernel.run(16));
         assert_eq!(
-            Kernel::new(Grid::DOUBLE, Share::of_two(0), 4).run(0),
-            Kernel::new(Grid::DOUBLE, Share::of_two(0), 8).run(4)
+            Kernel::new(Grid::DOUBLE, ProcessShare::of_two(0), 4).run(0),
+            Kernel::new(Grid::DOUBLE, ProcessShare::of_two(0), 8).run(4)
         );
     }
 
     fn two(intervals: u64) -> Bounds {
-        let [first, second] = [0, 1]
-            .map(|rank| Kernel::new(Grid::DOUBLE, Share::of_two(rank), intervals).run(intervals));
+        let [first, second] = [0, 1].map(|rank| {
+            Kernel::new(Grid::DOUBLE, ProcessShare::of_two(rank), intervals).run(intervals)
+        });
         first.and(second)
     }
 

@@ -3,7 +3,7 @@
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
-use super::{Bounds, Grid, Share};
+use super::{Bounds, Grid, ProcessShare};
 
 /// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,10 +45,10 @@ impl HintPlan {
     }
 
     /// The chunks of a process.
-    pub const fn share(&self, rank: u64) -> Share {
+    pub const fn share(&self, rank: u64) -> ProcessShare {
         match self.processes {
-            2 => Share::of_two(rank),
-            _ => Share::WHOLE,
+            2 => ProcessShare::of_two(rank),
+            _ => ProcessShare::WHOLE,
         }
     }
 

@@ -26,8 +26,8 @@ use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use line::Line;
-use state::State;
+use line::OperationLine;
+use state::NumberedFiles;
 
 /// The longest text of a trace, in bytes.
 const LONGEST_TEXT: usize = 256 << 10;
@@ -140,7 +140,7 @@ impl OperationTrace {
         let mut names = Vec::new();
         let mut lines = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
-            let before = lines.last().map_or(Span::ZERO, |line: &Line| line.operation.at);
+            let before = lines.last().map_or(Span::ZERO, |line: &OperationLine| line.operation.at);
             if let Some(line) = line::read(number, line, before, &mut names)? {
                 lines.push(line);
             }
@@ -158,7 +158,7 @@ impl OperationTrace {
             ));
         }
         let files = state::files_at_first(&lines, names.len());
-        let mut state = State::of(&files, names.len());
+        let mut state = NumberedFiles::of(&files, names.len());
         for line in &lines {
             state.follow(line, &names)?;
         }

@@ -10,7 +10,7 @@
 use std::io;
 
 use btu_suite::app::{
-    Display, Displayed, Drawing, Drawn, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, Request,
+    Display, DisplayRequest, Displayed, Drawing, Drawn, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES,
     Slowing, Speed, TOGETHER,
 };
 use btu_units::{Bytes, Span, Time};
@@ -83,7 +83,7 @@ fn order<P: Pipe>(pipe: &mut P, number: u32) -> io::Result<Span> {
 /// The application's data of the picture.
 struct Application<'a> {
     drawing: &'a Drawing,
-    requests: Vec<Request>,
+    requests: Vec<DisplayRequest>,
     /// Pixels of the finished picture, where those are sent.
     bits: Vec<u8>,
     message: Vec<u8>,
@@ -223,7 +223,7 @@ impl<'a> Application<'a> {
         let request = &self.requests[index];
         self.message.extend_from_slice(&request.encode());
         let mut work = self.drawing.application;
-        if let Request::Bits { offset, length } = *request {
+        if let DisplayRequest::Bits { offset, length } = *request {
             let from = offset as usize;
             self.message.extend_from_slice(&self.bits[from..from + length as usize]);
             work = Span::ZERO;
@@ -290,7 +290,7 @@ pub(super) fn is_last(words: &[u8]) -> bool {
 /// The display with its account.
 pub(super) struct Screen<'a> {
     drawing: &'a Drawing,
-    requests: Vec<Request>,
+    requests: Vec<DisplayRequest>,
     expected: String,
     display: Display,
     room: Vec<u8>,
@@ -420,10 +420,10 @@ impl<'a> Screen<'a> {
         let mut rest = &self.room[..octets];
         while let Some((request, behind)) = rest.split_first_chunk::<REQUEST_BYTES>() {
             let begun = now();
-            let request = Request::decode(request).map_err(io::Error::other)?;
+            let request = DisplayRequest::decode(request).map_err(io::Error::other)?;
             self.display.take(&request).map_err(io::Error::other)?;
             rest = behind;
-            if let Request::Bits { offset, length } = request {
+            if let DisplayRequest::Bits { offset, length } = request {
                 let Some((bits, behind)) = rest.split_at_checked(length as usize) else {
                     return Err(nonsense("a piece of a bitmap is longer than its message"));
                 };
@@ -446,7 +446,7 @@ impl<'a> Screen<'a> {
     fn account(&mut self, span: Span) -> io::Result<()> {
         if self.drawing.protocol == Protocol::Construction {
             // The kept items are checked only now.
-            self.display.take(&Request::Show).map_err(io::Error::other)?;
+            self.display.take(&DisplayRequest::Show).map_err(io::Error::other)?;
         }
         self.shown.pictures += 1;
         self.shown.spans.push(span);
@@ -459,11 +459,11 @@ impl<'a> Screen<'a> {
 }
 
 /// Items that a request has the display draw.
-fn drawn_by(request: &Request, display: &Display) -> u64 {
+fn drawn_by(request: &DisplayRequest, display: &Display) -> u64 {
     match request {
-        Request::Add { shown, .. } => u64::from(*shown),
-        Request::Show | Request::Redraw => display.file().items() as u64,
-        Request::Bits { .. } => 0,
+        DisplayRequest::Add { shown, .. } => u64::from(*shown),
+        DisplayRequest::Show | DisplayRequest::Redraw => display.file().items() as u64,
+        DisplayRequest::Bits { .. } => 0,
     }
 }
 
@@ -478,9 +478,9 @@ fn together(protocol: Protocol) -> usize {
 }
 
 /// Of a message with these requests, pixels included.
-fn octets(requests: &[Request]) -> usize {
-    let pixels = |request: &Request| match request {
-        Request::Bits { length, .. } => *length as usize,
+fn octets(requests: &[DisplayRequest]) -> usize {
+    let pixels = |request: &DisplayRequest| match request {
+        DisplayRequest::Bits { length, .. } => *length as usize,
         _ => 0,
     };
     requests.iter().map(|request| REQUEST_BYTES + pixels(request)).sum()

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use btu_suite::activity::Order;
 use btu_suite::bounds::{BoundedOrder, Bounds};
-use btu_suite::needs::{Files, Needs, Rate, Volume};
+use btu_suite::needs::{Files, Needs, Rate, VolumeLimit};
 use btu_suite::peers::{Cidr, Peers, is_one_host, loopback};
 use btu_suite::room::Room;
 use btu_units::{BitRate, Bytes};
@@ -93,11 +93,13 @@ impl Policy {
 
     fn check_volume(&self, kind: &str, needs: &Needs<'_>) -> Result<(), Forbidden> {
         match (needs.volume, self.bytes.value) {
-            (Volume::Unbounded, Some(most)) => {
+            (VolumeLimit::Unbounded, Some(most)) => {
                 let what = format!("{kind} has no volume that could be held to {most}");
                 Err(self.forbids(what, "limits.bytes", &self.bytes))
             }
-            (Volume::Fixed(_) | Volume::PeersOwn, _) | (Volume::Unbounded, None) => Ok(()),
+            (VolumeLimit::Fixed(_) | VolumeLimit::PeersOwn, _) | (VolumeLimit::Unbounded, None) => {
+                Ok(())
+            }
         }
     }
 

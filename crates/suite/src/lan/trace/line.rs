@@ -16,7 +16,7 @@ const OPERATIONS: &str = "open, read, write, flush, make, stat, rename, remove";
 
 /// A line with an operation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct OperationLine {
     /// The number of the line, from 1.
     pub(super) number: usize,
     pub(super) operation: TracedOperation,
@@ -28,7 +28,7 @@ pub(super) fn read(
     text: &str,
     before: Span,
     names: &mut Vec<String>,
-) -> Result<Option<Line>, TraceError> {
+) -> Result<Option<OperationLine>, TraceError> {
     let text = text.split('#').next().unwrap_or_default();
     let mut fields = text.split_whitespace();
     let Some(seconds) = fields.next() else { return Ok(None) };
@@ -62,7 +62,7 @@ pub(super) fn read(
         }
     };
     match fields.next() {
-        None => Ok(Some(Line { number, operation: TracedOperation { at, file, doing } })),
+        None => Ok(Some(OperationLine { number, operation: TracedOperation { at, file, doing } })),
         Some(more) => Err(wrong(format!("`{more}` is more than `{operation}` takes"))),
     }
 }

@@ -3,12 +3,12 @@
 
 use btu_units::Bytes;
 
-use super::line::Line;
+use super::line::OperationLine;
 use super::{MOST_FILES, OperationTrace, Replayed, TraceError, TracedFile};
 
 /// Files by the number of their names; `None` if there is no such file.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct NumberedFiles {
     sizes: Vec<Option<u64>>,
     /// Whether the file is still the one that existed at first.
     is_first: Vec<bool>,
@@ -18,7 +18,7 @@ pub(super) struct State {
 
 /// Files that are used before they are made, as large as they are read and written until another
 /// file has their name.
-pub(super) fn files_at_first(lines: &[Line], names: usize) -> Vec<TracedFile> {
+pub(super) fn files_at_first(lines: &[OperationLine], names: usize) -> Vec<TracedFile> {
     let mut sizes: Vec<Option<u64>> = vec![None; names];
     // The current meaning of a name: the first file of that name, or one that the trace made.
     let mut origin: Vec<Option<usize>> = (0..names).map(Some).collect();
@@ -47,7 +47,7 @@ pub(super) fn files_at_first(lines: &[Line], names: usize) -> Vec<TracedFile> {
     known.filter_map(|(file, size)| Some(TracedFile { file, size: size? as usize })).collect()
 }
 
-impl State {
+impl NumberedFiles {
     /// Before the first line.
     pub(super) fn of(files: &[TracedFile], names: usize) -> Self {
         let (mut sizes, mut is_first) = (vec![None; names], vec![false; names]);
@@ -61,7 +61,11 @@ impl State {
     }
 
     /// Performs a line.
-    pub(super) fn follow(&mut self, line: &Line, names: &[String]) -> Result<(), TraceError> {
+    pub(super) fn follow(
+        &mut self,
+        line: &OperationLine,
+        names: &[String],
+    ) -> Result<(), TraceError> {
         let operation = line.operation;
         let name = &names[operation.file];
         let wrong = |problem: String| Err(TraceError::at(line.number, problem));
