@@ -3,11 +3,11 @@
 use std::net::Ipv4Addr;
 
 use super::stations::{ADDRESSES, address_at, place};
-use super::work::Work;
+use super::work::DrawingBuilder;
 
 /// An address for each seat, in their order. The first member of a group has the written address,
 /// the others those after it; a seat without one gets the lowest free address.
-pub(super) fn hand_out(work: &Work<'_>) -> Vec<Ipv4Addr> {
+pub(super) fn hand_out(work: &DrawingBuilder<'_>) -> Vec<Ipv4Addr> {
     let mut taken = vec![false; ADDRESSES as usize];
     let mut given: Vec<Option<u32>> = vec![None; work.seats.len()];
     let mut group = usize::MAX;

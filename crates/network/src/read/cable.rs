@@ -5,7 +5,7 @@ use btu_units::Length;
 use super::links::BridgeGroup;
 use super::names::Members;
 use super::stations::StationGroup;
-use super::work::Work;
+use super::work::DrawingBuilder;
 use crate::segment::Medium;
 use crate::station::Attachment;
 
@@ -22,7 +22,7 @@ pub(super) fn written_place(group: &StationGroup, number: u32) -> Option<Length>
 
 /// Checks the places that a group of stations was given.
 pub(super) fn check_positions(
-    work: &Work<'_>,
+    work: &DrawingBuilder<'_>,
     group: &StationGroup,
     segments: Option<Members>,
     each: u32,
@@ -46,7 +46,7 @@ pub(super) fn check_positions(
 }
 
 /// The reason why a place on these segments is invalid.
-fn beyond(work: &Work<'_>, segments: Members, place: Length) -> Option<String> {
+fn beyond(work: &DrawingBuilder<'_>, segments: Members, place: Length) -> Option<String> {
     let segment = &work.drawing.segments[segments.first as usize];
     let Medium::SharedEthernet(cable) = &segment.medium else {
         return Some(format!(
@@ -62,7 +62,7 @@ fn beyond(work: &Work<'_>, segments: Members, place: Length) -> Option<String> {
 
 /// The places that a bridge was given on its segments, in their order.
 pub(super) fn bridge_positions(
-    work: &Work<'_>,
+    work: &DrawingBuilder<'_>,
     group: &BridgeGroup,
     segments: &[Members],
 ) -> Vec<Option<Length>> {
@@ -91,7 +91,7 @@ enum Tap {
 
 /// Spreads the stations and bridges without a place evenly over their cable, from one end to the
 /// other: stations in their order, then bridges. On other media every place is 0.
-pub(super) fn spread(work: &mut Work<'_>) {
+pub(super) fn spread(work: &mut DrawingBuilder<'_>) {
     let mut taps: Vec<Vec<Tap>> = vec![Vec::new(); work.drawing.segments.len()];
     for (place, seat) in work.seats.iter().enumerate().filter(|(_, seat)| !seat.placed) {
         if let Some(Attachment::Segment(segment, _)) = seat.plug {
@@ -116,7 +116,7 @@ pub(super) fn spread(work: &mut Work<'_>) {
     }
 }
 
-fn place(work: &mut Work<'_>, tap: Tap, place: Length) {
+fn place(work: &mut DrawingBuilder<'_>, tap: Tap, place: Length) {
     match tap {
         Tap::Seat(seat) => {
             if let Some(Attachment::Segment(_, at)) = &mut work.seats[seat].plug {

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use btu_units::Length;
 
-use super::names::{self, Kind, Members, Names};
+use super::names::{self, ElementKind, Members, Names};
 use super::problem::{Problems, Spot};
 use super::stations::StationGroup;
-use super::work::{Seat, Work};
+use super::work::{DrawingBuilder, Seat};
 use super::written::Written;
 use super::{addresses, cable, flows, limits, topology};
 use crate::direction::Rate;
@@ -19,7 +19,7 @@ use crate::station::{Attachment, Station};
 /// The drawing that `written` describes. Mistakes are added to `problems`; the answer is then of no
 /// use.
 pub(super) fn expand(written: &Written, problems: &Problems) -> Drawing {
-    let mut work = Work {
+    let mut work = DrawingBuilder {
         written,
         drawing: Drawing::default(),
         seats: Vec::new(),
@@ -45,13 +45,17 @@ pub(super) fn expand(written: &Written, problems: &Problems) -> Drawing {
     work.drawing
 }
 
-impl Work<'_> {
+impl DrawingBuilder<'_> {
     fn segments(&mut self) {
         let written = self.written;
         for group in &written.segments {
             let (first, count) = (self.drawing.segments.len() as u32, group.count.unwrap_or(1));
-            let members =
-                Members { kind: Kind::Segment, first, count, counted: group.count.is_some() };
+            let members = Members {
+                kind: ElementKind::Segment,
+                first,
+                count,
+                counted: group.count.is_some(),
+            };
             if !self.room(first, count, limits::OTHERS, "segments", &group.spot)
                 || !self.traces(&traces_of(&group.medium), count, &group.spot)
             {
@@ -79,7 +83,7 @@ impl Work<'_> {
 
     /// Writes out one group of stations, where its segment is known and there is room.
     fn station(&mut self, place: usize, group: &StationGroup) -> bool {
-        let find = |reference| self.names.find(reference, &[Kind::Segment], self.problems);
+        let find = |reference| self.names.find(reference, &[ElementKind::Segment], self.problems);
         let segments = group.segment.as_ref().map(find);
         if let Some(None) = segments {
             return false;
@@ -100,7 +104,7 @@ impl Work<'_> {
         let counted_floors = segments.is_some_and(|segments| segments.counted);
         let floors = segments.map_or(1, |segments| segments.count);
         let members = Members {
-            kind: Kind::Station,
+            kind: ElementKind::Station,
             first: self.seats.len() as u32,
             count: each * floors,
             counted: group.count.is_some() || counted_floors,

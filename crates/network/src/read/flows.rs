@@ -3,11 +3,11 @@
 use btu_units::{BitRate, Bytes};
 
 use super::fields::clip;
-use super::names::Kind;
+use super::names::ElementKind;
 use super::stations::Reference;
-use super::topology::Parts;
-use super::traffic::{FlowGroup, LEAST_SIZE, Pace, single};
-use super::work::Work;
+use super::topology::ConnectedParts;
+use super::traffic::{FlowGroup, LEAST_SIZE, SendingRate, single};
+use super::work::DrawingBuilder;
 use crate::direction::{Direction, Framing, Rate};
 use crate::drawing::{Drawing, StationId};
 use crate::link::End;
@@ -17,7 +17,7 @@ use crate::traffic::{Arrivals, Flow, Sizes, Target};
 
 /// Writes out all flows. `parts` says which stations can reach each other; without it, the function
 /// does not check that.
-pub(super) fn write_out(work: &mut Work<'_>, parts: Option<&Parts>) {
+pub(super) fn write_out(work: &mut DrawingBuilder<'_>, parts: Option<&ConnectedParts>) {
     let written = work.written;
     for group in &written.flows {
         let flow = flow(work, group, parts);
@@ -25,7 +25,11 @@ pub(super) fn write_out(work: &mut Work<'_>, parts: Option<&Parts>) {
     }
 }
 
-fn flow(work: &mut Work<'_>, group: &FlowGroup, parts: Option<&Parts>) -> Option<Flow> {
+fn flow(
+    work: &mut DrawingBuilder<'_>,
+    group: &FlowGroup,
+    parts: Option<&ConnectedParts>,
+) -> Option<Flow> {
     let mut from = stations(work, &group.from)?;
     let to = target(work, group, &mut from)?;
     if from.is_empty() {
@@ -50,13 +54,13 @@ fn flow(work: &mut Work<'_>, group: &FlowGroup, parts: Option<&Parts>) -> Option
 }
 
 /// The stations of these names, ascending, each once.
-fn stations(work: &mut Work<'_>, names: &[Reference]) -> Option<Vec<StationId>> {
+fn stations(work: &mut DrawingBuilder<'_>, names: &[Reference]) -> Option<Vec<StationId>> {
     let mut list = Vec::new();
     for reference in names {
         let places = if reference.name == "all" {
             0..work.drawing.stations.len() as u32
         } else {
-            work.names.find(reference, &[Kind::Station], work.problems)?.places()
+            work.names.find(reference, &[ElementKind::Station], work.problems)?.places()
         };
         if !work.spend(places.len(), &reference.spot) {
             return None;
@@ -69,7 +73,11 @@ fn stations(work: &mut Work<'_>, names: &[Reference]) -> Option<Vec<StationId>> 
 }
 
 /// The target of the flow. A single target is removed from the senders.
-fn target(work: &mut Work<'_>, group: &FlowGroup, from: &mut Vec<StationId>) -> Option<Target> {
+fn target(
+    work: &mut DrawingBuilder<'_>,
+    group: &FlowGroup,
+    from: &mut Vec<StationId>,
+) -> Option<Target> {
     match single(&group.to) {
         Some("all") => return broadcast(work, group),
         Some("next") if from.len() < 2 => {
@@ -90,8 +98,8 @@ fn target(work: &mut Work<'_>, group: &FlowGroup, from: &mut Vec<StationId>) -> 
     }
 }
 
-fn broadcast(work: &Work<'_>, group: &FlowGroup) -> Option<Target> {
-    if let Pace::Closed { reply: Some(_), .. } = group.pace {
+fn broadcast(work: &DrawingBuilder<'_>, group: &FlowGroup) -> Option<Target> {
+    if let SendingRate::Closed { reply: Some(_), .. } = group.pace {
         work.problems
             .note(&group.spot, "a request to all stations has no single reply: leave out `reply`");
         return None;
@@ -100,7 +108,13 @@ fn broadcast(work: &Work<'_>, group: &FlowGroup) -> Option<Target> {
 }
 
 /// Reports the first two stations that cannot reach each other.
-fn reach(work: &Work<'_>, group: &FlowGroup, from: &[StationId], to: &Target, parts: &Parts) {
+fn reach(
+    work: &DrawingBuilder<'_>,
+    group: &FlowGroup,
+    from: &[StationId],
+    to: &Target,
+    parts: &ConnectedParts,
+) {
     let others = match to {
         Target::Station(one) => std::slice::from_ref(one),
         Target::AnyOf(list) => list,
@@ -122,13 +136,13 @@ fn reach(work: &Work<'_>, group: &FlowGroup, from: &[StationId], to: &Target, pa
 }
 
 /// Reports sizes that a sender's or a receiver's medium does not take.
-fn sizes(work: &Work<'_>, group: &FlowGroup, from: &[StationId], to: &Target) {
+fn sizes(work: &DrawingBuilder<'_>, group: &FlowGroup, from: &[StationId], to: &Target) {
     let receivers = match to {
         Target::Station(one) => std::slice::from_ref(one),
         Target::AnyOf(list) => list,
         Target::Next | Target::Broadcast => &[],
     };
-    let reply = if let Pace::Closed { reply: Some(reply), .. } = group.pace {
+    let reply = if let SendingRate::Closed { reply: Some(reply), .. } = group.pace {
         Some((reply, reply))
     } else {
         None
@@ -195,17 +209,17 @@ fn takes(drawing: &Drawing, station: StationId) -> (Bytes, Bytes) {
     }
 }
 
-fn arrivals(work: &Work<'_>, group: &FlowGroup, from: &[StationId]) -> Option<Arrivals> {
+fn arrivals(work: &DrawingBuilder<'_>, group: &FlowGroup, from: &[StationId]) -> Option<Arrivals> {
     let of = |per_second, regular| {
         if regular { Arrivals::Periodic { per_second } } else { Arrivals::Poisson { per_second } }
     };
     let frame_bits = group.sizes.mean() * 8.0;
     match &group.pace {
-        Pace::Frames { per_second, regular } => Some(of(*per_second, *regular)),
-        Pace::Rate { rate, regular } => {
+        SendingRate::Frames { per_second, regular } => Some(of(*per_second, *regular)),
+        SendingRate::Rate { rate, regular } => {
             Some(of(rate.bits_per_second() as f64 / frame_bits, *regular))
         }
-        Pace::Load { share, regular, spot } => {
+        SendingRate::Load { share, regular, spot } => {
             let bits = bits_for_load(work, *share, from);
             if bits.is_none() {
                 let message = "the senders' segments differ, so a load is not the same for each: write `packets_per_s` or \
@@ -214,8 +228,8 @@ fn arrivals(work: &Work<'_>, group: &FlowGroup, from: &[StationId]) -> Option<Ar
             }
             Some(of(bits? / frame_bits, *regular))
         }
-        Pace::Saturated => Some(Arrivals::Saturated),
-        Pace::Closed { think, reply, service } => {
+        SendingRate::Saturated => Some(Arrivals::Saturated),
+        SendingRate::Closed { think, reply, service } => {
             Some(Arrivals::Closed { think: *think, reply: *reply, service: *service })
         }
     }
@@ -223,7 +237,7 @@ fn arrivals(work: &Work<'_>, group: &FlowGroup, from: &[StationId]) -> Option<Ar
 
 /// Bits per second of each sender, so that all senders on a shared medium together, or each on its
 /// own line, use `share` of its rate. `None` where that differs between senders.
-fn bits_for_load(work: &Work<'_>, share: f64, from: &[StationId]) -> Option<f64> {
+fn bits_for_load(work: &DrawingBuilder<'_>, share: f64, from: &[StationId]) -> Option<f64> {
     let drawing = &work.drawing;
     let mut on_segment = vec![0_u32; drawing.segments.len()];
     for station in from {

@@ -5,13 +5,13 @@ use btu_units::Length;
 use super::cable;
 use super::limits;
 use super::links::{BridgeGroup, LinkGroup};
-use super::names::{Kind, Members};
-use super::work::Work;
+use super::names::{ElementKind, Members};
+use super::work::DrawingBuilder;
 use crate::drawing::{BridgeId, LinkId, SegmentId, StationId};
 use crate::link::{Bridge, End, Link};
 use crate::station::Attachment;
 
-impl Work<'_> {
+impl DrawingBuilder<'_> {
     pub(super) fn bridges(&mut self) {
         let written = self.written;
         for (place, group) in written.bridges.iter().enumerate() {
@@ -23,7 +23,7 @@ impl Work<'_> {
 
     /// Writes out one group of bridges, one for each member of a counted segment that it names.
     fn bridge(&mut self, place: usize, group: &BridgeGroup) -> bool {
-        let find = |reference| self.names.find(reference, &[Kind::Segment], self.problems);
+        let find = |reference| self.names.find(reference, &[ElementKind::Segment], self.problems);
         let segments: Option<Vec<Members>> = group.segments.iter().map(find).collect();
         let Some(segments) = segments else { return false };
         let mut counts: Vec<u32> =
@@ -45,7 +45,8 @@ impl Work<'_> {
             return false;
         }
         let positions = cable::bridge_positions(self, group, &segments);
-        let members = Members { kind: Kind::Bridge, first, count, counted: !counts.is_empty() };
+        let members =
+            Members { kind: ElementKind::Bridge, first, count, counted: !counts.is_empty() };
         for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate()
         {
             let port = |(segment, at): (&Members, &Option<Length>)| {
@@ -70,7 +71,11 @@ impl Work<'_> {
         let written = self.written;
         for (place, group) in written.links.iter().enumerate() {
             let ends = [0, 1].map(|end| {
-                self.names.find(&group.ends[end], &[Kind::Station, Kind::Bridge], self.problems)
+                self.names.find(
+                    &group.ends[end],
+                    &[ElementKind::Station, ElementKind::Bridge],
+                    self.problems,
+                )
             });
             if let [Some(left), Some(right)] = ends {
                 self.link(place, group, [left, right]);
@@ -99,8 +104,12 @@ impl Work<'_> {
         {
             return;
         }
-        let members =
-            Members { kind: Kind::Link, first, count, counted: left.counted || right.counted };
+        let members = Members {
+            kind: ElementKind::Link,
+            first,
+            count,
+            counted: left.counted || right.counted,
+        };
         for (number, name) in self.enter(&group.name, members, &group.spot).into_iter().enumerate()
         {
             let id = LinkId(first + number as u32);
@@ -122,8 +131,8 @@ impl Work<'_> {
     }
 
     /// Attaches one end of a link.
-    fn plug(&mut self, link: LinkId, kind: Kind, place: u32, group: &LinkGroup) -> End {
-        if kind == Kind::Bridge {
+    fn plug(&mut self, link: LinkId, kind: ElementKind, place: u32, group: &LinkGroup) -> End {
+        if kind == ElementKind::Bridge {
             self.drawing.bridges[place as usize].links.push(link);
             return End::Bridge(BridgeId(place));
         }

@@ -9,14 +9,14 @@ use super::stations::Reference;
 
 /// The kinds of things that a name can refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ElementKind {
     Segment,
     Station,
     Bridge,
     Link,
 }
 
-impl Kind {
+impl ElementKind {
     fn word(self) -> &'static str {
         match self {
             Self::Segment => "segment",
@@ -30,7 +30,7 @@ impl Kind {
 /// The members that a name refers to: `count` consecutive entries of their kind's list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Members {
-    pub(super) kind: Kind,
+    pub(super) kind: ElementKind,
     pub(super) first: u32,
     pub(super) count: u32,
     /// Whether it is a group with a count, even if that is 1.
@@ -77,7 +77,7 @@ impl Names {
     pub(super) fn find(
         &self,
         reference: &Reference,
-        kinds: &[Kind],
+        kinds: &[ElementKind],
         problems: &Problems,
     ) -> Option<Members> {
         let name = reference.name.to_ascii_lowercase();
@@ -109,11 +109,11 @@ impl Names {
     }
 }
 
-fn or(kinds: &[Kind]) -> String {
+fn or(kinds: &[ElementKind]) -> String {
     kinds.iter().map(|kind| format!("a {}", kind.word())).collect::<Vec<_>>().join(" or ")
 }
 
-fn bare(kinds: &[Kind]) -> String {
+fn bare(kinds: &[ElementKind]) -> String {
     kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or ")
 }
 

@@ -8,15 +8,15 @@ use super::limits;
 use crate::queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
 
 /// The names of the disciplines.
-const DISCIPLINES: &[(&str, Kind)] = &[
-    ("tail-drop", Kind::TailDrop),
-    ("red", Kind::Red),
-    ("codel", Kind::Codel),
-    ("fq-codel", Kind::FqCodel),
+const DISCIPLINES: &[(&str, DisciplineKind)] = &[
+    ("tail-drop", DisciplineKind::TailDrop),
+    ("red", DisciplineKind::Red),
+    ("codel", DisciplineKind::Codel),
+    ("fq-codel", DisciplineKind::FqCodel),
 ];
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum DisciplineKind {
     TailDrop,
     Red,
     Codel,
@@ -27,8 +27,9 @@ enum Kind {
 pub(super) fn discipline(item: &Item<'_>) -> Option<Discipline> {
     if item.is_table() {
         let fields = item.fields()?;
-        let kind =
-            fields.get("discipline").map_or(Some(Kind::TailDrop), |word| word.word(DISCIPLINES));
+        let kind = fields
+            .get("discipline")
+            .map_or(Some(DisciplineKind::TailDrop), |word| word.word(DISCIPLINES));
         let read = kind.map(|kind| of_kind(kind, &fields));
         fields.finish();
         return read;
@@ -74,12 +75,12 @@ fn frames(item: &Item<'_>, number: &str) -> Option<QueueLimit> {
 }
 
 /// A discipline as its authors recommend it.
-fn standard(kind: Kind) -> Discipline {
+fn standard(kind: DisciplineKind) -> Discipline {
     match kind {
-        Kind::TailDrop => Discipline::default(),
-        Kind::Red => Discipline::Red(standard_red()),
-        Kind::Codel => Discipline::Codel(CODEL),
-        Kind::FqCodel => Discipline::FqCodel(FQ_CODEL),
+        DisciplineKind::TailDrop => Discipline::default(),
+        DisciplineKind::Red => Discipline::Red(standard_red()),
+        DisciplineKind::Codel => Discipline::Codel(CODEL),
+        DisciplineKind::FqCodel => Discipline::FqCodel(FQ_CODEL),
     }
 }
 
@@ -110,13 +111,15 @@ const FQ_CODEL: FairCodel = FairCodel {
 };
 
 /// The discipline of this kind that a table's other keys describe.
-fn of_kind(kind: Kind, fields: &Fields<'_>) -> Discipline {
+fn of_kind(kind: DisciplineKind, fields: &Fields<'_>) -> Discipline {
     let limit = fields.get("limit").and_then(|item| limit(&item));
     match kind {
-        Kind::TailDrop => Discipline::TailDrop { limit: limit.unwrap_or(QueueLimit::Suited) },
-        Kind::Red => Discipline::Red(red(limit, fields)),
-        Kind::Codel => Discipline::Codel(codel(CODEL, limit, fields)),
-        Kind::FqCodel => Discipline::FqCodel(FairCodel {
+        DisciplineKind::TailDrop => {
+            Discipline::TailDrop { limit: limit.unwrap_or(QueueLimit::Suited) }
+        }
+        DisciplineKind::Red => Discipline::Red(red(limit, fields)),
+        DisciplineKind::Codel => Discipline::Codel(codel(CODEL, limit, fields)),
+        DisciplineKind::FqCodel => Discipline::FqCodel(FairCodel {
             codel: codel(FQ_CODEL.codel, limit, fields),
             queues: fields.whole("queues", 1..=65_536).unwrap_or(FQ_CODEL.queues),
             quantum: fields

@@ -21,7 +21,7 @@ pub(super) struct SegmentGroup {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum SegmentKind {
     Shared,
     Switched,
     TokenRing,
@@ -29,12 +29,12 @@ enum Kind {
     Atm,
 }
 
-const KINDS: &[(&str, Kind)] = &[
-    ("shared-ethernet", Kind::Shared),
-    ("switched-ethernet", Kind::Switched),
-    ("token-ring", Kind::TokenRing),
-    ("fddi", Kind::Fddi),
-    ("atm", Kind::Atm),
+const KINDS: &[(&str, SegmentKind)] = &[
+    ("shared-ethernet", SegmentKind::Shared),
+    ("switched-ethernet", SegmentKind::Switched),
+    ("token-ring", SegmentKind::TokenRing),
+    ("fddi", SegmentKind::Fddi),
+    ("atm", SegmentKind::Atm),
 ];
 
 /// Reads a segment from its table.
@@ -48,11 +48,11 @@ pub(super) fn read(
     let kind = fields.need("medium", "\"shared-ethernet\"").and_then(|item| item.word(KINDS));
     let count = fields.whole("count", 1..=limits::OTHERS);
     let medium = match kind? {
-        Kind::Shared => Medium::SharedEthernet(shared(&fields)),
-        Kind::Switched => Medium::SwitchedEthernet(star(&fields, files, &switched())),
-        Kind::TokenRing => Medium::TokenRing(token_ring(&fields)),
-        Kind::Fddi => Medium::Fddi(fddi(&fields)),
-        Kind::Atm => Medium::Atm(Atm { star: star(&fields, files, &atm()) }),
+        SegmentKind::Shared => Medium::SharedEthernet(shared(&fields)),
+        SegmentKind::Switched => Medium::SwitchedEthernet(star(&fields, files, &switched())),
+        SegmentKind::TokenRing => Medium::TokenRing(token_ring(&fields)),
+        SegmentKind::Fddi => Medium::Fddi(fddi(&fields)),
+        SegmentKind::Atm => Medium::Atm(Atm { star: star(&fields, files, &atm()) }),
     };
     fields.finish();
     Some(SegmentGroup { spot, name: name.to_owned(), count, medium })

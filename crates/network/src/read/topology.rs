@@ -1,13 +1,13 @@
 //! The connections: they must form no loop, and they decide which stations can reach each other.
 
-use super::work::Work;
+use super::work::DrawingBuilder;
 use crate::drawing::StationId;
 use crate::link::End;
 use crate::station::Attachment;
 
 /// Segments, bridges and stations at links as one list of nodes, in parts that are connected.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct ConnectedParts {
     parent: Vec<u32>,
     segments: usize,
     bridges: usize,
@@ -23,11 +23,11 @@ struct Edge {
 }
 
 /// Finds the connected parts; reports the first loop, and then returns `None`.
-pub(super) fn check(work: &Work<'_>) -> Option<Parts> {
+pub(super) fn check(work: &DrawingBuilder<'_>) -> Option<ConnectedParts> {
     let drawing = &work.drawing;
     let (segments, bridges) = (drawing.segments.len(), drawing.bridges.len());
     let nodes = segments + bridges + drawing.stations.len();
-    let mut parts = Parts { parent: (0..nodes as u32).collect(), segments, bridges };
+    let mut parts = ConnectedParts { parent: (0..nodes as u32).collect(), segments, bridges };
     let edges = edges(work, &parts);
     for (number, edge) in edges.iter().enumerate() {
         if !parts.join(edge.ends[0], edge.ends[1]) {
@@ -38,9 +38,9 @@ pub(super) fn check(work: &Work<'_>) -> Option<Parts> {
     Some(parts)
 }
 
-impl Parts {
+impl ConnectedParts {
     /// The part that a station belongs to.
-    pub(super) fn of_station(&self, work: &Work<'_>, station: StationId) -> u32 {
+    pub(super) fn of_station(&self, work: &DrawingBuilder<'_>, station: StationId) -> u32 {
         match work.drawing.station(station).attachment {
             Attachment::Segment(segment, _) => self.root(segment.0),
             Attachment::Link(_) => self.root(self.station_node(station)),
@@ -82,7 +82,7 @@ impl Parts {
         node
     }
 
-    fn name<'a>(&self, work: &'a Work<'_>, node: u32) -> &'a str {
+    fn name<'a>(&self, work: &'a DrawingBuilder<'_>, node: u32) -> &'a str {
         let node = node as usize;
         if node < self.segments {
             &work.drawing.segments[node].name
@@ -94,7 +94,7 @@ impl Parts {
     }
 }
 
-fn edges(work: &Work<'_>, parts: &Parts) -> Vec<Edge> {
+fn edges(work: &DrawingBuilder<'_>, parts: &ConnectedParts) -> Vec<Edge> {
     let mut edges = Vec::new();
     for (number, bridge) in work.drawing.bridges.iter().enumerate() {
         for (segment, _) in &bridge.segments {
@@ -113,7 +113,7 @@ fn edges(work: &Work<'_>, parts: &Parts) -> Vec<Edge> {
 }
 
 /// Names the loop that `closing` closes.
-fn complain(work: &Work<'_>, parts: &Parts, before: &[Edge], closing: Edge) {
+fn complain(work: &DrawingBuilder<'_>, parts: &ConnectedParts, before: &[Edge], closing: Edge) {
     let way = way(parts.parent.len(), before, closing.ends);
     let names: Vec<&str> =
         way.iter().chain(way.first()).map(|node| parts.name(work, *node)).collect();

@@ -17,14 +17,14 @@ pub(super) struct FlowGroup {
     pub(super) to: Vec<Reference>,
     pub(super) sizes: Sizes,
     pub(super) sizes_spot: Spot,
-    pub(super) pace: Pace,
+    pub(super) pace: SendingRate,
     pub(super) start: Span,
     pub(super) stop: Option<Span>,
 }
 
 /// How often each sender sends.
 #[derive(Debug, Clone)]
-pub(super) enum Pace {
+pub(super) enum SendingRate {
     /// So many frames a second.
     Frames {
         per_second: f64,
@@ -152,7 +152,7 @@ fn of_bounds(item: &Item<'_>) -> Option<Sizes> {
 /// The ways to say how often; exactly one is wanted.
 const PACES: [&str; 5] = ["packets_per_s", "rate", "load", "saturated", "think"];
 
-fn pace(fields: &Fields<'_>) -> Option<Pace> {
+fn pace(fields: &Fields<'_>) -> Option<SendingRate> {
     let given: Vec<&'static str> =
         PACES.into_iter().filter(|key| fields.get(key).is_some()).collect();
     let regular = regular(fields, &given);
@@ -179,10 +179,10 @@ fn pace(fields: &Fields<'_>) -> Option<Pace> {
     let item = fields.get(one)?;
     match one {
         "packets_per_s" => {
-            item.number(1e-9..=1e9).map(|per_second| Pace::Frames { per_second, regular })
+            item.number(1e-9..=1e9).map(|per_second| SendingRate::Frames { per_second, regular })
         }
-        "rate" => item.quantity_in(limits::RATE).map(|rate| Pace::Rate { rate, regular }),
-        "load" => load(&item).map(|share| Pace::Load { share, regular, spot: item.spot }),
+        "rate" => item.quantity_in(limits::RATE).map(|rate| SendingRate::Rate { rate, regular }),
+        "load" => load(&item).map(|share| SendingRate::Load { share, regular, spot: item.spot }),
         _ => saturated(&item),
     }
 }
@@ -200,17 +200,17 @@ fn and(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" and ")
 }
 
-fn saturated(item: &Item<'_>) -> Option<Pace> {
+fn saturated(item: &Item<'_>) -> Option<SendingRate> {
     if !item.truth()? {
         item.problem(
             "`saturated = false` says nothing about how often: write `packets_per_s`, `rate` or `load` instead",
         );
         return None;
     }
-    Some(Pace::Saturated)
+    Some(SendingRate::Saturated)
 }
 
-fn closed(fields: &Fields<'_>) -> Option<Pace> {
+fn closed(fields: &Fields<'_>) -> Option<SendingRate> {
     let think = fields.quantity_in("think", limits::TIME);
     let reply = fields.quantity_in("reply", LEAST_SIZE..=GREATEST_SIZE);
     let service = fields.quantity_in("service", limits::TIME);
@@ -219,7 +219,7 @@ fn closed(fields: &Fields<'_>) -> Option<Pace> {
             "`service` is the time before a reply; write its size too, `reply = \"1518 B\"`",
         );
     }
-    Some(Pace::Closed { think: think?, reply, service: service.unwrap_or_default() })
+    Some(SendingRate::Closed { think: think?, reply, service: service.unwrap_or_default() })
 }
 
 /// A percentage that may be above 100: too much can be offered too.

@@ -19,7 +19,7 @@ pub(super) struct Seat {
 
 /// A drawing in the making.
 #[derive(Debug)]
-pub(super) struct Work<'a> {
+pub(super) struct DrawingBuilder<'a> {
     pub(super) written: &'a Written,
     pub(super) drawing: Drawing,
     pub(super) seats: Vec<Seat>,
