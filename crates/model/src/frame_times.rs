@@ -5,11 +5,11 @@ use crate::answer::sensible;
 /// A distribution of transmission times in seconds: fixed, exponential, or any mix of these.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameTimes {
-    parts: Vec<(f64, Part)>,
+    parts: Vec<(f64, TimeComponent)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Part {
+enum TimeComponent {
     Fixed(f64),
     Exponential(f64),
 }
@@ -17,12 +17,12 @@ enum Part {
 impl FrameTimes {
     /// Every frame takes this time, in seconds.
     pub fn fixed(seconds: f64) -> Self {
-        Self { parts: vec![(1.0, Part::Fixed(seconds))] }
+        Self { parts: vec![(1.0, TimeComponent::Fixed(seconds))] }
     }
 
     /// Exponential with this mean, in seconds.
     pub fn exponential(mean: f64) -> Self {
-        Self { parts: vec![(1.0, Part::Exponential(mean))] }
+        Self { parts: vec![(1.0, TimeComponent::Exponential(mean))] }
     }
 
     /// Kinds of frames with their weights: 60 and 10 frames per second, or shares.
@@ -38,35 +38,35 @@ impl FrameTimes {
     /// The mean frame time E\[X\], in seconds.
     pub fn mean(&self) -> f64 {
         self.expect(|part| match part {
-            Part::Fixed(time) | Part::Exponential(time) => time,
+            TimeComponent::Fixed(time) | TimeComponent::Exponential(time) => time,
         })
     }
 
     /// The second moment, E\[X^2\].
     pub(crate) fn second_moment(&self) -> f64 {
         self.expect(|part| match part {
-            Part::Fixed(time) => time * time,
-            Part::Exponential(mean) => 2.0 * mean * mean,
+            TimeComponent::Fixed(time) => time * time,
+            TimeComponent::Exponential(mean) => 2.0 * mean * mean,
         })
     }
 
     /// The Laplace transform of the density, E\[exp(-s X)\].
     pub fn laplace(&self, s: f64) -> f64 {
         self.expect(|part| match part {
-            Part::Fixed(time) => (-s * time).exp(),
-            Part::Exponential(mean) => 1.0 / (1.0 + s * mean),
+            TimeComponent::Fixed(time) => (-s * time).exp(),
+            TimeComponent::Exponential(mean) => 1.0 / (1.0 + s * mean),
         })
     }
 
     /// Mean and second moment of the larger of a frame's time and `least`.
     pub(crate) fn moments_of_at_least(&self, least: f64) -> (f64, f64) {
         let mean = self.expect(|part| match part {
-            Part::Fixed(time) => time.max(least),
-            Part::Exponential(mean) => least + mean * (-least / mean).exp(),
+            TimeComponent::Fixed(time) => time.max(least),
+            TimeComponent::Exponential(mean) => least + mean * (-least / mean).exp(),
         });
         let second = self.expect(|part| match part {
-            Part::Fixed(time) => time.max(least).powi(2),
-            Part::Exponential(mean) => {
+            TimeComponent::Fixed(time) => time.max(least).powi(2),
+            TimeComponent::Exponential(mean) => {
                 least * least + 2.0 * mean * (least + mean) * (-least / mean).exp()
             }
         });
@@ -76,12 +76,14 @@ impl FrameTimes {
     /// Whether weights and times are positive numbers.
     pub(crate) fn is_sensible(&self) -> bool {
         !self.parts.is_empty()
-            && self.parts.iter().all(|&(share, Part::Fixed(time) | Part::Exponential(time))| {
-                sensible(&[share, time]) && time > 0.0
-            })
+            && self.parts.iter().all(
+                |&(share, TimeComponent::Fixed(time) | TimeComponent::Exponential(time))| {
+                    sensible(&[share, time]) && time > 0.0
+                },
+            )
     }
 
-    fn expect(&self, of: impl Fn(Part) -> f64) -> f64 {
+    fn expect(&self, of: impl Fn(TimeComponent) -> f64) -> f64 {
         self.parts.iter().map(|&(share, part)| share * of(part)).sum()
     }
 }

@@ -34,8 +34,8 @@ use thiserror::Error;
 
 pub use answers::{
     Bottleneck, BridgePrediction, BulkLimit, BulkTransfer, Crossing, FlowPrediction, FrameKind,
-    Limit, LinePrediction, MediumKind, PacedTransfer, PacketSizes, Prediction, PredictionWarning,
-    Question, Reference, RingUse, SegmentPrediction, SimulatedTransfer, Transfer,
+    LinePrediction, MediumKind, PacedTransfer, PacketSizes, Prediction, PredictionWarning,
+    Question, Reference, RingUse, SegmentPrediction, SimulatedTransfer, Transfer, TransferLimit,
     TransferPrediction,
 };
 pub use bulk::as_window;
@@ -44,7 +44,7 @@ pub use frames::Occupation;
 pub use sweep::{Found, Range, RangeError, Resolution, last_that_holds, sweep_with};
 
 use assemble::Solved;
-use network::Network;
+use network::QueueingNetwork;
 use paced::Paced;
 
 /// The closed forms' prediction for `drawing`.
@@ -97,7 +97,7 @@ fn solve(
     paced: Option<Paced>,
     sizes: Option<PacketSizes>,
 ) -> (Prediction, Option<PacedTransfer>) {
-    let mut network = Network::of(drawing, sizes);
+    let mut network = QueueingNetwork::of(drawing, sizes);
     network.fill();
     let responses = network.settle();
     let solved = Solved::new(&network, responses);

@@ -343,7 +343,7 @@ pub struct PacedTransfer {
     /// The larger of the two.
     pub seconds: Answer,
     /// Which of the two is the larger.
-    pub limit: Limit,
+    pub limit: TransferLimit,
     /// The rate of another flow at which the aggregate delay overtakes the simple one.
     pub overtaken: Option<Crossing>,
 }
@@ -351,7 +351,7 @@ pub struct PacedTransfer {
 /// What limits a transfer at a declared rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Limit {
+pub enum TransferLimit {
     /// The rate at which packets are made.
     Software,
     /// The networks may differ.

@@ -7,15 +7,15 @@ use super::answers::{
     SegmentPrediction,
 };
 use super::formula::Formula;
-use super::network::Network;
-use super::server::{Nature, Place, Server};
+use super::network::QueueingNetwork;
+use super::server::{FrameServer, Nature, ServerLocation};
 use super::wait::Wait;
 use crate::answer::{Answer, Warning};
 
 /// A network with its waits.
 #[derive(Debug)]
 pub(super) struct Solved<'a> {
-    pub(super) network: &'a Network<'a>,
+    pub(super) network: &'a QueueingNetwork<'a>,
     pub(super) waits: Vec<Wait>,
     /// Response times of flows that wait.
     pub(super) responses: Vec<Option<Answer>>,
@@ -41,16 +41,16 @@ pub(super) fn add(total: Answer, more: Answer) -> Answer {
 }
 
 impl<'a> Solved<'a> {
-    pub(super) fn new(network: &'a Network<'a>, responses: Vec<Option<Answer>>) -> Self {
+    pub(super) fn new(network: &'a QueueingNetwork<'a>, responses: Vec<Option<Answer>>) -> Self {
         let mut by_segment = vec![Vec::new(); network.drawing.segments.len()];
         for (number, server) in network.servers.iter().enumerate() {
             match server.place {
-                Place::Segment(segment)
-                | Place::StationLine { segment, .. }
-                | Place::BridgeLine { segment, .. } => {
+                ServerLocation::Segment(segment)
+                | ServerLocation::StationLine { segment, .. }
+                | ServerLocation::BridgeLine { segment, .. } => {
                     by_segment[segment as usize].push(number as u32);
                 }
-                Place::Link { .. } | Place::Bridge(_) => {}
+                ServerLocation::Link { .. } | ServerLocation::Bridge(_) => {}
             }
         }
         Self { network, waits: network.waits(), responses, by_segment }
@@ -120,12 +120,12 @@ impl<'a> Solved<'a> {
 
     fn is_up(&self, server: u32) -> bool {
         match self.network.servers[server as usize].place {
-            Place::StationLine { up, .. } | Place::BridgeLine { up, .. } => up,
+            ServerLocation::StationLine { up, .. } | ServerLocation::BridgeLine { up, .. } => up,
             _ => true,
         }
     }
 
-    fn kinds(&self, server: &Server) -> Vec<FrameKind> {
+    fn kinds(&self, server: &FrameServer) -> Vec<FrameKind> {
         let kind = |visit: &super::server::Visit| {
             self.kind_of(visit.class, self.network.frames(visit), visit)
         };
@@ -187,7 +187,7 @@ impl<'a> Solved<'a> {
     /// them, to nine digits.
     fn likeness(&self, number: u32) -> Vec<u64> {
         let server = &self.network.servers[number as usize];
-        let bridge = matches!(server.place, Place::BridgeLine { .. });
+        let bridge = matches!(server.place, ServerLocation::BridgeLine { .. });
         let mut key = vec![u64::from(self.is_up(number)), u64::from(bridge)];
         for visit in &server.visits {
             let digits = self.network.frames(visit) as f32;
@@ -215,15 +215,16 @@ impl<'a> Solved<'a> {
     }
 
     pub(super) fn links(&self) -> Vec<LinePrediction> {
-        let link = |(_, server): &(u32, &Server)| matches!(server.place, Place::Link { .. });
+        let link =
+            |(_, server): &(u32, &FrameServer)| matches!(server.place, ServerLocation::Link { .. });
         let servers = (0..).zip(&self.network.servers);
         servers.filter(link).map(|(number, _)| self.line(number)).collect()
     }
 
     pub(super) fn bridges(&self) -> Vec<BridgePrediction> {
         let servers = self.network.servers.iter().zip(&self.waits);
-        let bridge = |(server, wait): (&Server, &Wait)| {
-            let Place::Bridge(number) = server.place else { return None };
+        let bridge = |(server, wait): (&FrameServer, &Wait)| {
+            let ServerLocation::Bridge(number) = server.place else { return None };
             let bridge = &self.network.drawing.bridges[number as usize];
             Some(BridgePrediction {
                 name: bridge.name.clone(),
@@ -282,7 +283,7 @@ impl<'a> Solved<'a> {
     }
 }
 
-fn formula(server: &Server) -> Formula {
+fn formula(server: &FrameServer) -> Formula {
     match server.nature {
         Nature::Cable { .. } => Formula::CsmaCd,
         Nature::TokenRing { .. } => Formula::Polling,

@@ -16,7 +16,7 @@ use btu_units::{Bytes, Span};
 
 use super::PredictError;
 use super::answers::{Bottleneck, BulkLimit, BulkTransfer, PacketSizes, Transfer};
-use super::network::Network;
+use super::network::QueueingNetwork;
 use super::paced::flow_called;
 use super::saturated::cost;
 use super::server::{Nature, star};
@@ -184,7 +184,7 @@ impl Course {
             traffic: [others.traffic.as_slice(), &connection(ends, packet)].concat(),
             ..others.clone()
         };
-        let mut network = Network::of(&drawn, sizes);
+        let mut network = QueueingNetwork::of(&drawn, sizes);
         network.settle();
         let one_way = network.delay_behind_others(data);
         let round_trip = one_way + network.delay_behind_others(answers);
@@ -249,7 +249,7 @@ fn connection(ends: &Ends, packet: Bytes) -> [Flow; 2] {
     ]
 }
 
-impl Network<'_> {
+impl QueueingNetwork<'_> {
     /// Seconds of a flow's frames that take their turn behind the others' traffic; where the others
     /// already fill a part of the path, without their wait.
     fn delay_behind_others(&self, flow: usize) -> f64 {

@@ -2,7 +2,7 @@
 
 use btu_network::{Arrivals, Flow, Target};
 
-use super::network::Network;
+use super::network::QueueingNetwork;
 use crate::answer::Answer;
 use crate::closed_network::closed_network;
 
@@ -18,7 +18,7 @@ struct Cycle {
     demands: Vec<f64>,
 }
 
-impl Network<'_> {
+impl QueueingNetwork<'_> {
     /// Finds the rates of all senders that wait, and each flow's response time in seconds.
     pub(super) fn settle(&mut self) -> Vec<Option<Answer>> {
         // Flows share servers: each round for one flow improves the rates of the others.
@@ -77,7 +77,7 @@ impl Network<'_> {
     }
 }
 
-impl Network<'_> {
+impl QueueingNetwork<'_> {
     /// Whether requests of a flow wait for each other at their target.
     fn takes_one_at_a_time(&self, flow: &Flow) -> bool {
         matches!(flow.to, Target::Station(station) if self.drawing.station(station).one_at_a_time)

@@ -111,12 +111,12 @@ pub(super) struct Class {
     /// The mean of the frames' own bits.
     pub(super) mean_bits: f64,
     /// Moments that were computed before.
-    known: Vec<(Occupation, Moments)>,
+    known: Vec<(Occupation, SizeMoments)>,
 }
 
 /// Mean and second moment in bits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moments {
+pub(super) struct SizeMoments {
     pub(super) mean: f64,
     pub(super) second: f64,
 }
@@ -136,7 +136,7 @@ impl Class {
     }
 
     /// Moments of the bits that frames occupy.
-    pub(super) fn moments(&mut self, occupation: Occupation) -> Moments {
+    pub(super) fn moments(&mut self, occupation: Occupation) -> SizeMoments {
         if let Some((_, moments)) = self.known.iter().find(|(known, _)| *known == occupation) {
             return *moments;
         }
@@ -146,7 +146,7 @@ impl Class {
                 .map(|(share, octets)| share * occupation.bits(*octets).powi(power))
                 .sum()
         };
-        let moments = Moments { mean: expect(1), second: expect(2) };
+        let moments = SizeMoments { mean: expect(1), second: expect(2) };
         self.known.push((occupation, moments));
         moments
     }

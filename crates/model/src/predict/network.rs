@@ -6,15 +6,15 @@ use super::answers::PacketSizes;
 use super::frames::Class;
 use super::ring::Seats;
 use super::routes::{Route, Router, backwards};
-use super::server::{Place, Server, Visit};
+use super::server::{FrameServer, ServerLocation, Visit};
 use super::tree::Tree;
 use super::wait::{self, Wait};
 
 /// Servers, the frames that pass them, and the senders' rates.
 #[derive(Debug)]
-pub(super) struct Network<'a> {
+pub(super) struct QueueingNetwork<'a> {
     pub(super) drawing: &'a Drawing,
-    pub(super) servers: Vec<Server>,
+    pub(super) servers: Vec<FrameServer>,
     /// The kinds of frames in the network.
     pub(super) classes: Vec<Class>,
     /// The path of each class.
@@ -27,7 +27,7 @@ pub(super) struct Network<'a> {
     pub(super) tied: Option<[usize; 2]>,
 }
 
-impl<'a> Network<'a> {
+impl<'a> QueueingNetwork<'a> {
     /// The network with its traffic at fixed rates; the rates of senders that wait or always have
     /// more are not known yet.
     pub(super) fn of(drawing: &'a Drawing, sizes: Option<PacketSizes>) -> Self {
@@ -51,7 +51,7 @@ impl<'a> Network<'a> {
         let seats = Seats::of(drawing);
         for server in &mut servers {
             server.sizes = sizes.unwrap_or(server.sizes);
-            if let (true, Place::Segment(segment)) = (server.is_ring(), server.place) {
+            if let (true, ServerLocation::Segment(segment)) = (server.is_ring(), server.place) {
                 server.active = seats.active(segment);
             }
         }
@@ -65,25 +65,25 @@ impl<'a> Network<'a> {
     }
 
     /// The name of a server.
-    pub(super) fn called(&self, server: &Server) -> String {
+    pub(super) fn called(&self, server: &FrameServer) -> String {
         let drawing = self.drawing;
         let way = |up| if up { "up" } else { "down" };
         match server.place {
-            Place::Segment(segment) => drawing.segments[segment as usize].name.clone(),
-            Place::StationLine { station, up, .. } => {
+            ServerLocation::Segment(segment) => drawing.segments[segment as usize].name.clone(),
+            ServerLocation::StationLine { station, up, .. } => {
                 format!("{} {}", drawing.stations[station as usize].name, way(up))
             }
-            Place::BridgeLine { bridge, up, .. } => {
+            ServerLocation::BridgeLine { bridge, up, .. } => {
                 format!("{} {}", drawing.bridges[bridge as usize].name, way(up))
             }
-            Place::Link { link, forth } => {
+            ServerLocation::Link { link, forth } => {
                 format!(
                     "{} {}",
                     drawing.links[link as usize].name,
                     if forth { "forth" } else { "back" }
                 )
             }
-            Place::Bridge(bridge) => drawing.bridges[bridge as usize].name.clone(),
+            ServerLocation::Bridge(bridge) => drawing.bridges[bridge as usize].name.clone(),
         }
     }
 
@@ -119,7 +119,7 @@ fn reply(flow: &Flow) -> Option<Sizes> {
     }
 }
 
-fn visit(server: &mut Server, class: usize, unit: f64, frames: &mut Class, seats: &Seats<'_>) {
+fn visit(server: &mut FrameServer, class: usize, unit: f64, frames: &mut Class, seats: &Seats<'_>) {
     let moments = frames.moments(server.occupation);
     let (mean, second) = (moments.mean / server.rate, moments.second / (server.rate * server.rate));
     let (mean, second) = if server.queues() { (mean, second) } else { (0.0, 0.0) };

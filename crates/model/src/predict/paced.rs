@@ -10,9 +10,9 @@
 use btu_network::Drawing;
 
 use super::PredictError;
-use super::answers::{Crossing, Limit, PacedTransfer, Transfer};
+use super::answers::{Crossing, PacedTransfer, Transfer, TransferLimit};
 use super::assemble::{Solved, add};
-use super::network::{Network, fixed_rate};
+use super::network::{QueueingNetwork, fixed_rate};
 use super::server::Nature;
 use super::wait::Wait;
 use crate::answer::Answer;
@@ -54,9 +54,9 @@ impl Paced {
         let carried = self.carry(solved.network, |server| solved.waits[server as usize]);
         let aggregate = carried.aggregate(packets);
         let limit = match aggregate.value {
-            None => Limit::Saturated,
-            Some(aggregate) if aggregate <= simple => Limit::Software,
-            Some(_) => Limit::Network,
+            None => TransferLimit::Saturated,
+            Some(aggregate) if aggregate <= simple => TransferLimit::Software,
+            Some(_) => TransferLimit::Network,
         };
         PacedTransfer {
             flow: drawing.traffic[self.flow].name.clone(),
@@ -74,12 +74,12 @@ impl Paced {
         }
     }
 
-    fn packets(self, network: &Network<'_>) -> f64 {
+    fn packets(self, network: &QueueingNetwork<'_>) -> f64 {
         self.bits / network.classes[network.of_flow[self.flow].0].mean_bits
     }
 
     /// The per-packet delays on the path, for packets of the mean size there.
-    fn carry(self, network: &Network<'_>, wait: impl Fn(u32) -> Wait) -> Carried {
+    fn carry(self, network: &QueueingNetwork<'_>, wait: impl Fn(u32) -> Wait) -> Carried {
         let class = network.of_flow[self.flow].0;
         let mut carried = Carried { place: None, longest: Answer::of(0.0), once: Answer::of(0.0) };
         for (number, visits) in &network.routes[class].way {
@@ -108,7 +108,12 @@ impl Paced {
     }
 
     /// Raises the rate of the other flow until the network takes longer than the software.
-    fn crossing(self, network: &Network<'_>, packets: f64, simple: f64) -> Option<Crossing> {
+    fn crossing(
+        self,
+        network: &QueueingNetwork<'_>,
+        packets: f64,
+        simple: f64,
+    ) -> Option<Crossing> {
         const HIGHEST: f64 = 1e9;
         const CLOSE: f64 = 1e-9;
         let against = self.against?;
@@ -156,7 +161,7 @@ impl Carried {
 
 /// A network in which one flow's rate is changed.
 struct Turned<'a> {
-    network: &'a Network<'a>,
+    network: &'a QueueingNetwork<'a>,
     question: Paced,
     against: usize,
     packets: f64,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use btu_network::{Arrivals, Attachment, Drawing, Flow, SegmentId, StationId, Target};
 
-use super::server::{Nature, Place, Server, Visit};
+use super::server::{FrameServer, Nature, ServerLocation, Visit};
 use crate::fddi;
 use crate::polling::Turn;
 
@@ -39,8 +39,8 @@ impl<'a> Seats<'a> {
 
     /// The share of the ring that a flow's frames (or replies) pass in the mean; half of it where
     /// one end is behind a bridge.
-    pub(super) fn share(&self, flow: &Flow, reply: bool, server: &Server) -> f64 {
-        let Place::Segment(segment) = server.place else { return 0.5 };
+    pub(super) fn share(&self, flow: &Flow, reply: bool, server: &FrameServer) -> f64 {
+        let ServerLocation::Segment(segment) = server.place else { return 0.5 };
         let pairs = pairs(flow);
         if pairs.is_empty() {
             return 0.5;
@@ -55,7 +55,7 @@ impl<'a> Seats<'a> {
         &self,
         (from, to): (StationId, StationId),
         ring: SegmentId,
-        server: &Server,
+        server: &FrameServer,
     ) -> f64 {
         let seat = |id: StationId| match self.drawing.station(id).attachment {
             Attachment::Segment(here, _) if here == ring => Some(self.seats[id.0 as usize]),
@@ -120,7 +120,7 @@ fn repliers(flow: &Flow) -> &[StationId] {
 
 /// Seconds of a full ring that a frame takes: its own time, and its share of the token's way round
 /// with every station sending all that it may.
-pub(super) fn cost(server: &Server, visit: &Visit) -> f64 {
+pub(super) fn cost(server: &FrameServer, visit: &Visit) -> f64 {
     let latency = server.propagation;
     match server.nature {
         Nature::TokenRing { turn, holding, early_release } => {

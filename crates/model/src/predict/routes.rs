@@ -22,7 +22,7 @@ pub(super) struct Route {
 pub(super) struct Router<'a> {
     drawing: &'a Drawing,
     tree: &'a Tree,
-    counts: Vec<Counts>,
+    counts: Vec<StationCounts>,
     touched: Vec<u32>,
     sum: Vec<f64>,
     passed: Vec<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Router<'a> {
 
 /// The stations at a node and below it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Counts {
+struct StationCounts {
     touched: bool,
     /// Senders that are no targets.
     senders: u64,
@@ -44,7 +44,7 @@ impl<'a> Router<'a> {
         Self {
             drawing,
             tree,
-            counts: vec![Counts::default(); tree.parent.len()],
+            counts: vec![StationCounts::default(); tree.parent.len()],
             touched: Vec::new(),
             sum: vec![0.0; tree.servers.len()],
             passed: Vec::new(),
@@ -95,8 +95,8 @@ impl<'a> Router<'a> {
     }
 
     /// Counts senders and targets below every node, and in total.
-    fn count(&mut self, from: &[StationId], to: &[StationId]) -> Counts {
-        let mut all = Counts { targets: to.len() as u64, ..Counts::default() };
+    fn count(&mut self, from: &[StationId], to: &[StationId]) -> StationCounts {
+        let mut all = StationCounts { targets: to.len() as u64, ..StationCounts::default() };
         for target in to {
             let node = self.touch(*target);
             self.counts[node].targets += 1;
@@ -139,7 +139,7 @@ impl<'a> Router<'a> {
 
     fn forget(&mut self) {
         for node in self.touched.drain(..) {
-            self.counts[node as usize] = Counts::default();
+            self.counts[node as usize] = StationCounts::default();
         }
     }
 

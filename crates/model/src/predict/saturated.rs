@@ -8,14 +8,14 @@ use std::f64::consts::E;
 
 use btu_network::Arrivals;
 
-use super::network::Network;
+use super::network::QueueingNetwork;
 use super::ring;
-use super::server::{Nature, Server, Visit};
+use super::server::{FrameServer, Nature, Visit};
 
 /// Segments of a bulk transfer for each acknowledgement (RFC 9293, section 3.8.6.3).
 const SEGMENTS_FOR_ONE: f64 = 2.0;
 
-impl Network<'_> {
+impl QueueingNetwork<'_> {
     /// Gives the remaining capacity to senders that always have another frame.
     pub(super) fn fill(&mut self) {
         // Slightly more than the capacity, so that rounding does not make a full server look as if
@@ -63,7 +63,7 @@ impl Network<'_> {
 
     /// The growth of senders until the first server is full, and that server.
     fn first_full(&self, growth: &[f64]) -> Option<(f64, usize)> {
-        let room = |server: &Server| {
+        let room = |server: &FrameServer| {
             let busy = |rates: &[f64]| -> f64 {
                 let of = |visit: &Visit| {
                     visit.unit * rates[self.classes[visit.class].flow] * cost(server, visit)
@@ -82,7 +82,7 @@ impl Network<'_> {
 }
 
 /// Seconds of a full server that a frame takes.
-pub(super) fn cost(server: &Server, visit: &Visit) -> f64 {
+pub(super) fn cost(server: &FrameServer, visit: &Visit) -> f64 {
     match server.nature {
         // A station that is alone on its cable has no other station to contend with.
         Nature::Cable { .. } if server.visits.len() == 1 && visit.unit <= 1.0 => visit.mean,

@@ -13,7 +13,7 @@ use crate::polling::Turn;
 
 /// The place of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ServerLocation {
     /// A segment with one server for all stations.
     Segment(u32),
     /// A line of a star, from a station to the switch or back.
@@ -43,8 +43,8 @@ pub(super) enum Nature {
 
 /// A part of the network that serves frames.
 #[derive(Debug)]
-pub(super) struct Server {
-    pub(super) place: Place,
+pub(super) struct FrameServer {
+    pub(super) place: ServerLocation,
     pub(super) nature: Nature,
     pub(super) occupation: Occupation,
     /// The rate in bits per second.
@@ -82,7 +82,7 @@ pub(super) struct Visit {
     pub(super) beyond: f64,
 }
 
-impl Server {
+impl FrameServer {
     /// The server of a whole segment; `None` for a star.
     pub(super) fn of_segment(number: u32, medium: &Medium, stations: u32) -> Option<Self> {
         let server = match medium {
@@ -95,7 +95,7 @@ impl Server {
     }
 
     /// A direction of a line; the last part of `latency` is spent before its queue.
-    pub(super) fn of_line(place: Place, line: &Direction, latency: Span) -> Self {
+    pub(super) fn of_line(place: ServerLocation, line: &Direction, latency: Span) -> Self {
         let rate = match &line.rate {
             Rate::Fixed(rate) => rate.bits_per_second(),
             Rate::Trace(trace) => trace.mean_rate().bits_per_second(),
@@ -109,7 +109,8 @@ impl Server {
 
     /// The server of a bridge.
     pub(super) fn of_bridge(number: u32, latency: Span) -> Self {
-        let blank = blank(Place::Bridge(number), Nature::Delay, Occupation::OWN, 1, Span::ZERO);
+        let blank =
+            blank(ServerLocation::Bridge(number), Nature::Delay, Occupation::OWN, 1, Span::ZERO);
         Self { latency: latency.seconds(), ..blank }
     }
 
@@ -146,13 +147,13 @@ impl Server {
 }
 
 fn blank(
-    place: Place,
+    place: ServerLocation,
     nature: Nature,
     occupation: Occupation,
     rate: u64,
     propagation: Span,
-) -> Server {
-    Server {
+) -> FrameServer {
+    FrameServer {
         place,
         nature,
         occupation,
@@ -172,11 +173,11 @@ fn blank(
     }
 }
 
-fn of_cable(number: u32, cable: &SharedEthernet) -> Server {
+fn of_cable(number: u32, cable: &SharedEthernet) -> FrameServer {
     let nature = Nature::Cable { ideal: cable.contention == Contention::Ideal };
     let propagation = cable.length.propagation(cable.velocity);
     blank(
-        Place::Segment(number),
+        ServerLocation::Segment(number),
         nature,
         Occupation::of_cable(cable),
         cable.rate.bits_per_second().max(1),
@@ -186,7 +187,7 @@ fn of_cable(number: u32, cable: &SharedEthernet) -> Server {
 
 /// The ring's latency is the cable's and each station's, or the given value, and at least the
 /// token's 24 bits.
-fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> Server {
+fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> FrameServer {
     const TOKEN_BITS: f64 = 24.0;
     let rate = ring.rate.bits_per_second().max(1);
     let bits = f64::from(stations) * f64::from(ring.station_latency_bits);
@@ -203,19 +204,20 @@ fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> Server {
         Service::Exhaustive => (Turn::Exhaustive, f64::INFINITY),
     };
     let nature = Nature::TokenRing { turn, holding, early_release: ring.early_release };
-    let blank = blank(Place::Segment(number), nature, Occupation::TOKEN_RING, rate, Span::ZERO);
-    Server { propagation: latency, ..blank }
+    let blank =
+        blank(ServerLocation::Segment(number), nature, Occupation::TOKEN_RING, rate, Span::ZERO);
+    FrameServer { propagation: latency, ..blank }
 }
 
 /// The ring's latency is the fibre's and each station's, at least the token's 88 bits.
-fn of_fddi(number: u32, ring: &Fddi, stations: u32) -> Server {
+fn of_fddi(number: u32, ring: &Fddi, stations: u32) -> FrameServer {
     const TOKEN_BITS: f64 = 88.0;
     let rate = ring.rate.bits_per_second().max(1);
     let drawn = ring.length.propagation(ring.velocity).seconds()
         + ring.station_latency.seconds() * f64::from(stations);
     let nature = Nature::TimedToken { target: ring.target_rotation.seconds() };
-    let blank = blank(Place::Segment(number), nature, Occupation::FDDI, rate, Span::ZERO);
-    Server { propagation: drawn.max(TOKEN_BITS / rate as f64), ..blank }
+    let blank = blank(ServerLocation::Segment(number), nature, Occupation::FDDI, rate, Span::ZERO);
+    FrameServer { propagation: drawn.max(TOKEN_BITS / rate as f64), ..blank }
 }
 
 /// The star of a segment, if it is one.

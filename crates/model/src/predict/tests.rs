@@ -46,7 +46,7 @@ fn citi_s_light_case() {
     close(transfer.packets, 68_493.150_7, 5e-5);
     close(transfer.simple_seconds, 1141.5525, 5e-5);
     is(transfer.aggregate_seconds, 73.0627, 5e-5);
-    assert_eq!(transfer.limit, Limit::Software);
+    assert_eq!(transfer.limit, TransferLimit::Software);
     assert_eq!(transfer.bottleneck.as_deref(), Some("ether"));
 }
 
@@ -60,7 +60,7 @@ fn citi_s_heavy_case_and_where_it_crosses() {
     is(ether.delay_seconds.map(|delay| delay * 1e3), 17.112, 5e-4);
     let transfer = paced(prediction);
     is(transfer.aggregate_seconds, 1172.0, 0.05);
-    assert_eq!(transfer.limit, Limit::Network);
+    assert_eq!(transfer.limit, TransferLimit::Network);
     let crossing = transfer.overtaken.unwrap();
     assert_eq!((crossing.flow.as_str(), crossing.whole_packets_per_second), ("background", 1034.0));
 }

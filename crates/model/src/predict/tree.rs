@@ -4,7 +4,7 @@
 use btu_network::{Attachment, Drawing, End, StationId};
 use btu_units::Span;
 
-use super::server::{Place, Server, star};
+use super::server::{FrameServer, ServerLocation, star};
 
 /// No node, no server.
 pub(super) const NONE: u32 = u32::MAX;
@@ -12,7 +12,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// The tree (one for each connected part) and its servers.
 #[derive(Debug)]
 pub(super) struct Tree {
-    pub(super) servers: Vec<Server>,
+    pub(super) servers: Vec<FrameServer>,
     /// The node above each; its own for a root.
     pub(super) parent: Vec<u32>,
     /// Distance from the root.
@@ -68,7 +68,7 @@ impl Tree {
 
 struct Plan<'a> {
     drawing: &'a Drawing,
-    servers: Vec<Server>,
+    servers: Vec<FrameServer>,
     edges: Vec<Edge>,
     medium: Vec<u32>,
     line: Vec<u32>,
@@ -88,16 +88,16 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn add(&mut self, server: Server) -> u32 {
+    fn add(&mut self, server: FrameServer) -> u32 {
         self.servers.push(server);
         self.servers.len() as u32 - 1
     }
 
     /// Two servers of opposite directions.
-    fn add_pair(&mut self, there: Server, back: Server) -> u32 {
+    fn add_pair(&mut self, there: FrameServer, back: FrameServer) -> u32 {
         let first = self.servers.len() as u32;
-        self.servers.push(Server { back: first + 1, ..there });
-        self.servers.push(Server { back: first, ..back });
+        self.servers.push(FrameServer { back: first + 1, ..there });
+        self.servers.push(FrameServer { back: first, ..back });
         first
     }
 
@@ -112,11 +112,12 @@ impl<'a> Plan<'a> {
             seats[segment.0 as usize] += 1;
         }
         for (number, segment) in self.drawing.segments.iter().enumerate() {
-            if let Some(server) = Server::of_segment(number as u32, &segment.medium, seats[number])
+            if let Some(server) =
+                FrameServer::of_segment(number as u32, &segment.medium, seats[number])
             {
                 self.medium[number] = self.servers.len() as u32;
                 let own = self.servers.len() as u32;
-                self.add(Server { back: own, ..server });
+                self.add(FrameServer { back: own, ..server });
             }
         }
     }
@@ -125,7 +126,10 @@ impl<'a> Plan<'a> {
         self.first_bridge = self.servers.len() as u32;
         for (number, bridge) in self.drawing.bridges.iter().enumerate() {
             let own = self.servers.len() as u32;
-            self.add(Server { back: own, ..Server::of_bridge(number as u32, bridge.latency) });
+            self.add(FrameServer {
+                back: own,
+                ..FrameServer::of_bridge(number as u32, bridge.latency)
+            });
         }
         for (number, bridge) in self.drawing.bridges.iter().enumerate() {
             for (segment, _) in &bridge.segments {
@@ -136,13 +140,13 @@ impl<'a> Plan<'a> {
 
     /// A bridge's port on a segment. Frames that come from the segment were carried by it before.
     fn port(&mut self, bridge: u32, segment: u32) {
-        let place = |up| Place::BridgeLine { segment, bridge, up };
+        let place = |up| ServerLocation::BridgeLine { segment, bridge, up };
         let [onto, from] = match star(self.drawing, segment) {
             None => [self.medium[segment as usize], NONE],
             Some(star) => {
-                let up = Server::of_line(place(true), &star.up, Span::ZERO);
+                let up = FrameServer::of_line(place(true), &star.up, Span::ZERO);
                 let pair =
-                    self.add_pair(up, Server::of_line(place(false), &star.down, star.latency));
+                    self.add_pair(up, FrameServer::of_line(place(false), &star.down, star.latency));
                 [pair, pair + 1]
             }
         };
@@ -155,18 +159,20 @@ impl<'a> Plan<'a> {
         for (number, station) in self.drawing.stations.iter().enumerate() {
             let Attachment::Segment(segment, _) = station.attachment else { continue };
             let Some(star) = star(self.drawing, segment.0) else { continue };
-            let place = |up| Place::StationLine { segment: segment.0, station: number as u32, up };
-            let up = Server::of_line(place(true), &star.up, Span::ZERO);
+            let place =
+                |up| ServerLocation::StationLine { segment: segment.0, station: number as u32, up };
+            let up = FrameServer::of_line(place(true), &star.up, Span::ZERO);
             self.line[number] =
-                self.add_pair(up, Server::of_line(place(false), &star.down, star.latency));
+                self.add_pair(up, FrameServer::of_line(place(false), &star.down, star.latency));
         }
     }
 
     fn links(&mut self) {
         for (number, link) in self.drawing.links.iter().enumerate() {
-            let place = |forth| Place::Link { link: number as u32, forth };
-            let forth = Server::of_line(place(true), &link.forth, Span::ZERO);
-            let pair = self.add_pair(forth, Server::of_line(place(false), &link.back, Span::ZERO));
+            let place = |forth| ServerLocation::Link { link: number as u32, forth };
+            let forth = FrameServer::of_line(place(true), &link.forth, Span::ZERO);
+            let pair =
+                self.add_pair(forth, FrameServer::of_line(place(false), &link.back, Span::ZERO));
             let leaving = link.ends.map(|end| match end {
                 End::Station(_) => NONE,
                 End::Bridge(bridge) => self.first_bridge + bridge.0,

@@ -5,7 +5,7 @@ use std::f64::consts::E;
 use super::answers::PacketSizes;
 use super::frames::Class;
 use super::saturated::cost;
-use super::server::{Nature, Server, Visit};
+use super::server::{FrameServer, Nature, Visit};
 use crate::answer::Answer;
 use crate::contention::SharedCable;
 use crate::frame_times::FrameTimes;
@@ -49,7 +49,7 @@ impl Wait {
 }
 
 /// The wait at `server` where the flows' senders have these rates.
-pub(super) fn at(server: &Server, classes: &[Class], rates: &[f64]) -> Wait {
+pub(super) fn at(server: &FrameServer, classes: &[Class], rates: &[f64]) -> Wait {
     let mut sums = Sums::default();
     for visit in &server.visits {
         let frames = visit.unit * rates[classes[visit.class].flow];
@@ -72,7 +72,7 @@ pub(super) fn at(server: &Server, classes: &[Class], rates: &[f64]) -> Wait {
             waiting: Answer::of(0.0),
         };
     }
-    let load = Load { server, classes, rates, sums };
+    let load = ServerLoad { server, classes, rates, sums };
     match server.nature {
         Nature::Cable { ideal } => load.cable(ideal),
         Nature::TokenRing { turn, early_release, .. } => load.token_ring(turn, early_release),
@@ -94,14 +94,14 @@ struct Sums {
     full: f64,
 }
 
-struct Load<'a> {
-    server: &'a Server,
+struct ServerLoad<'a> {
+    server: &'a FrameServer,
     classes: &'a [Class],
     rates: &'a [f64],
     sums: Sums,
 }
 
-impl Load<'_> {
+impl ServerLoad<'_> {
     /// The load if `used` of the server is used and a full server would carry this share of its
     /// time as frames.
     fn answer(&self, used: f64, capacity: f64, waiting: Answer) -> Wait {

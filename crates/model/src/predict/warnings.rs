@@ -5,7 +5,7 @@ use btu_network::{Arrivals, Attachment, Bridge, Flow, Rate, StationId, Target};
 use super::answers::{PredictionWarning, SegmentPrediction};
 use super::assemble::Solved;
 use super::formula::Formula;
-use super::server::{Place, Server};
+use super::server::{FrameServer, ServerLocation};
 use crate::answer::Warning;
 
 /// All warnings, most severe first.
@@ -25,7 +25,7 @@ pub(super) fn of(solved: &Solved<'_>, segments: &[SegmentPrediction]) -> Vec<Pre
 }
 
 /// The names that a warning concerns, the first of them, and the largest of their values.
-struct Named {
+struct AffectedNames {
     place: String,
     first: String,
     count: usize,
@@ -33,14 +33,14 @@ struct Named {
 }
 
 /// Adds one to the warning of its place.
-fn note(named: &mut Vec<Named>, place: String, name: String, value: f64) {
+fn note(named: &mut Vec<AffectedNames>, place: String, name: String, value: f64) {
     match named.iter_mut().find(|known| known.place == place) {
         Some(known) => (known.count, known.most) = (known.count + 1, known.most.max(value)),
-        None => named.push(Named { place, first: name, count: 1, most: value }),
+        None => named.push(AffectedNames { place, first: name, count: 1, most: value }),
     }
 }
 
-impl Named {
+impl AffectedNames {
     fn called(&self) -> String {
         match self.count {
             1 => self.first.clone(),
@@ -58,13 +58,17 @@ fn saturated(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
             continue;
         }
         let place = match server.place {
-            Place::Segment(segment)
-            | Place::StationLine { segment, .. }
-            | Place::BridgeLine { segment, .. } => {
+            ServerLocation::Segment(segment)
+            | ServerLocation::StationLine { segment, .. }
+            | ServerLocation::BridgeLine { segment, .. } => {
                 format!("segments.{}", drawing.segments[segment as usize].group)
             }
-            Place::Link { link, .. } => format!("links.{}", drawing.links[link as usize].group),
-            Place::Bridge(bridge) => format!("bridges.{}", drawing.bridges[bridge as usize].group),
+            ServerLocation::Link { link, .. } => {
+                format!("links.{}", drawing.links[link as usize].group)
+            }
+            ServerLocation::Bridge(bridge) => {
+                format!("bridges.{}", drawing.bridges[bridge as usize].group)
+            }
         };
         note(&mut named, place, solved.network.called(server), wait.used);
     }
@@ -120,7 +124,7 @@ const UNEVEN: f64 = 2.0;
 fn uneven(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     let mut named = Vec::new();
     for server in &solved.network.servers {
-        if let (true, Place::Segment(segment)) = (server.is_ring(), server.place) {
+        if let (true, ServerLocation::Segment(segment)) = (server.is_ring(), server.place) {
             let (most, all) = most_of_one(solved, server, segment);
             if most * f64::from(server.stations) > UNEVEN * all * 1.000_001 {
                 let segment = &solved.network.drawing.segments[segment as usize];
@@ -148,7 +152,7 @@ fn uneven(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
 /// Seconds per second in which the busiest sender of a ring occupies it, and all senders do. Frames
 /// that no station sends come from bridges; the share of each bridge is not known, so each counts
 /// with the mean.
-fn most_of_one(solved: &Solved<'_>, ring: &Server, segment: u32) -> (f64, f64) {
+fn most_of_one(solved: &Solved<'_>, ring: &FrameServer, segment: u32) -> (f64, f64) {
     let network = solved.network;
     let mut own = std::collections::HashMap::new();
     for visit in &ring.visits {
@@ -193,7 +197,7 @@ fn lines(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
             note(&mut changes, format!("links.{}", link.group), link.name.clone(), 0.0);
         }
     }
-    let warning = |named: Named, warning, what: &str| PredictionWarning {
+    let warning = |named: AffectedNames, warning, what: &str| PredictionWarning {
         message: format!("{}: {what}", named.called()),
         place: named.place,
         warning,

@@ -95,7 +95,7 @@ impl RemoteItems {
 
 /// One direction of a connection.
 #[derive(Debug)]
-struct Direction {
+struct ConnectionDirection {
     window: Window,
     /// Messages that wait for an acknowledgement.
     waiting: usize,
@@ -117,8 +117,8 @@ struct Exchange<'a> {
     items: &'a RemoteItems,
     window: usize,
     together: usize,
-    there: Direction,
-    back: Direction,
+    there: ConnectionDirection,
+    back: ConnectionDirection,
     /// When the application has made its item, when the display has shown its own.
     making: Option<f64>,
     showing: Option<f64>,
@@ -134,7 +134,7 @@ impl<'a> Exchange<'a> {
     fn of(items: &'a RemoteItems, window: usize) -> Self {
         let together = items.tcp.most_items;
         let (item, _) = items.item_and_headers(together);
-        let direction = |alone: f64, further: f64, beyond: f64| Direction {
+        let direction = |alone: f64, further: f64, beyond: f64| ConnectionDirection {
             window: Window::of(items.tcp.first_segments),
             waiting: 0,
             free: 0.0,
@@ -171,7 +171,8 @@ impl<'a> Exchange<'a> {
                 self.queued -= 1;
                 self.showing = Some(now + self.items.display);
             }
-            let arrives = |direction: &Direction| direction.on_the_way.front().map(|one| one.0);
+            let arrives =
+                |direction: &ConnectionDirection| direction.on_the_way.front().map(|one| one.0);
             let events = [self.making, arrives(&self.there), self.showing, arrives(&self.back)];
             let next = (0..4).filter_map(|event| Some((events[event]?, event)));
             let Some((at, event)) = next.min_by(|a, b| a.0.total_cmp(&b.0)) else {
@@ -215,7 +216,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-impl Direction {
+impl ConnectionDirection {
     /// The first segment arrives; returns its messages.
     fn arrive(&mut self, of_other: &mut Window) -> usize {
         let Some((_, messages, acknowledged)) = self.on_the_way.pop_front() else { return 0 };

@@ -1,6 +1,6 @@
 //! The results of flows, and the time of a transfer.
 
-use btu_model::predict::{Limit, PacedTransfer};
+use btu_model::predict::{PacedTransfer, TransferLimit};
 
 use super::PredictionText;
 use super::figures::{answer, bit_rate, digits, percent, rate, short, time, whole_or};
@@ -122,9 +122,13 @@ pub(super) fn megabits(bits: f64) -> String {
 
 fn limit(paced: &PacedTransfer) -> String {
     match paced.limit {
-        Limit::Software => format!("the software: it takes {}", answer(paced.seconds, time)),
-        Limit::Network => format!("the network: it takes {}", answer(paced.seconds, time)),
-        Limit::Saturated => "the network: it is saturated, and no mean time exists".to_owned(),
+        TransferLimit::Software => {
+            format!("the software: it takes {}", answer(paced.seconds, time))
+        }
+        TransferLimit::Network => format!("the network: it takes {}", answer(paced.seconds, time)),
+        TransferLimit::Saturated => {
+            "the network: it is saturated, and no mean time exists".to_owned()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The sheets of bridges, of flows' paths and of the transfer.
 
-use btu_model::predict::{Limit, TransferPrediction};
+use btu_model::predict::{TransferLimit, TransferPrediction};
 use btu_network::Target;
 use rust_xlsxwriter::XlsxError;
 
@@ -248,16 +248,16 @@ fn limit(
     page: &mut SheetBuilder,
     simple: &SheetValue,
     aggregate: &SheetValue,
-    limit: Limit,
+    limit: TransferLimit,
 ) -> Result<(), XlsxError> {
     let (simple, aggregate) = (&simple.text, &aggregate.text);
     let formula = format!(
         "IF(ISNUMBER({aggregate}),IF({aggregate}>{simple},\"network\",\"software\"),\"saturated\")"
     );
     let word = match limit {
-        Limit::Software => "software",
-        Limit::Network => "network",
-        Limit::Saturated => "saturated",
+        TransferLimit::Software => "software",
+        TransferLimit::Network => "network",
+        TransferLimit::Saturated => "saturated",
     };
     page.computed_word("What limits", &formula, word)
 }

@@ -1,6 +1,8 @@
 //! The upper part of the right side: warnings, segments and links, flows, and the transfer.
 
-use btu_model::predict::{Limit, LinePrediction, PacedTransfer, Prediction, TransferPrediction};
+use btu_model::predict::{
+    LinePrediction, PacedTransfer, Prediction, TransferLimit, TransferPrediction,
+};
 use btu_model::{Answer, Warning};
 use btu_report::alike_segments;
 use btu_report::figures::{answer, digits, percent, rate, short, time, whole_or};
@@ -229,9 +231,9 @@ fn transfer(transfer: &TransferPrediction, width: usize, palette: Palette) -> Ve
 
 fn at_rate(paced: &PacedTransfer, width: usize, palette: Palette) -> Vec<Text<'static>> {
     let (limit, style) = match paced.limit {
-        Limit::Software => ("the software limits", TITLE),
-        Limit::Network => ("the network limits", palette.warning()),
-        Limit::Saturated => ("the network is saturated", palette.problem()),
+        TransferLimit::Software => ("the software limits", TITLE),
+        TransferLimit::Network => ("the network limits", palette.warning()),
+        TransferLimit::Saturated => ("the network is saturated", palette.problem()),
     };
     let each = rate(paced.packets_per_second);
     let mut lines = vec![
