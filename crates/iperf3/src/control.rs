@@ -99,12 +99,12 @@ impl News {
 
 /// The control connection.
 #[derive(Debug)]
-pub(crate) struct Control {
+pub(crate) struct ControlConnection {
     stream: TcpStream,
     news: News,
 }
 
-impl Control {
+impl ControlConnection {
     /// Takes a connection; a server has read the cookie from it.
     pub(crate) fn new(stream: TcpStream, news: News) -> Result<Self, Ending> {
         let prepared = stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true));

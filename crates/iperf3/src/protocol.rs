@@ -121,7 +121,7 @@ impl Cookie {
 /// An end of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum TestSide {
     /// It opens all connections.
     Client,
     /// It accepts them.
@@ -211,7 +211,7 @@ impl Parameters {
         let Value::Object(said) = value else {
             return Err(Ending::refused(code::PARAMETERS, "its parameters are no JSON object"));
         };
-        let said = Said(said);
+        let said = ClientParameters(said);
         let protocol = said.protocol()?;
         let amount = said.number("num", u64::MAX, code::PARAMETERS)?.unwrap_or(0)
             | said.number("blockcount", u64::MAX, code::PARAMETERS)?.unwrap_or(0);
@@ -290,8 +290,8 @@ impl Parameters {
     }
 
     /// Whether this end sends on that stream.
-    pub(crate) fn sends(&self, end: End, place: usize) -> bool {
-        self.server_sends(place) == (end == End::Server)
+    pub(crate) fn sends(&self, end: TestSide, place: usize) -> bool {
+        self.server_sends(place) == (end == TestSide::Server)
     }
 }
 
@@ -307,9 +307,9 @@ pub(crate) const fn stream_id(place: usize) -> u64 {
 }
 
 /// A client's words; unknown ones are ignored.
-struct Said(Map<String, Value>);
+struct ClientParameters(Map<String, Value>);
 
-impl Said {
+impl ClientParameters {
     /// Clients give flags only when they are true.
     fn flag(&self, key: &str) -> bool {
         match self.0.get(key) {

@@ -162,7 +162,7 @@ impl Registry {
         cookie: Cookie,
         peer: SocketAddr,
         local: SocketAddr,
-    ) -> Result<(Place, UnixStream), Ending> {
+    ) -> Result<(TestPlace, UnixStream), Ending> {
         let (wake, woken) = UnixStream::pair().map_err(Ending::system("make a pipe"))?;
         for end in [&wake, &woken] {
             end.set_nonblocking(true).map_err(Ending::system("prepare a pipe"))?;
@@ -203,7 +203,7 @@ impl Registry {
             },
         );
         drop(inner);
-        Ok((Place { registry: self.clone(), cookie, id, address: peer.ip() }, woken))
+        Ok((TestPlace { registry: self.clone(), cookie, id, address: peer.ip() }, woken))
     }
 }
 
@@ -227,14 +227,14 @@ impl Drop for Greeting {
 
 /// The place of a test; free when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct TestPlace {
     registry: Registry,
     cookie: Cookie,
     id: u64,
     address: IpAddr,
 }
 
-impl Place {
+impl TestPlace {
     /// What may end a wait of this test; a byte comes to `woken` when the registry has news.
     pub(crate) fn news(&self, woken: UnixStream) -> News {
         News::Registry(self.registry.clone(), woken)
@@ -310,7 +310,7 @@ fn leave_queue(inner: &mut Inner, address: IpAddr, id: u64) {
     inner.tests.values().filter(|test| Some(test.id) == first).for_each(Test::wake);
 }
 
-impl Drop for Place {
+impl Drop for TestPlace {
     fn drop(&mut self) {
         let mut inner = self.registry.lock();
         leave_queue(&mut inner, self.address, self.id);

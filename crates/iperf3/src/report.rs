@@ -11,7 +11,7 @@ use crate::company::Company;
 use crate::protocol::{Direction, Parameters, Protocol};
 use crate::results::PeerResults;
 use crate::streams::Stream;
-use crate::way::{Way, Ways};
+use crate::way::{DirectionReport, Ways};
 
 /// A finished test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,9 +31,9 @@ pub struct Report {
     /// The time before it, which does not count.
     pub omitted_seconds: f64,
     /// From the client.
-    pub to_server: Option<Way>,
+    pub to_server: Option<DirectionReport>,
     /// To the client.
-    pub to_client: Option<Way>,
+    pub to_client: Option<DirectionReport>,
     /// Which other tests ran at the same time.
     pub company: Company,
 }

@@ -12,7 +12,7 @@ use crate::streams::{CpuTime, Stream};
 
 /// What the peer says of a stream. Of its own numbers only: no harm comes from wrong ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct PeerStreamResults {
     pub(crate) bytes: u64,
     pub(crate) packets: u64,
     pub(crate) lost: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Said {
 /// What the peer says of its streams, by their numbers, and of itself.
 #[derive(Debug, Default)]
 pub(crate) struct PeerResults {
-    streams: HashMap<u64, Said>,
+    streams: HashMap<u64, PeerStreamResults>,
     /// A server says it of TCP.
     pub(crate) congestion: Option<String>,
     /// Processor time of all time, in percent of one processor.
@@ -56,7 +56,7 @@ impl PeerResults {
                     .or_else(|| number(key).map(|one| one as u64))
             };
             let seconds = number("end_time").unwrap_or(0.0) - number("start_time").unwrap_or(0.0);
-            let said = Said {
+            let said = PeerStreamResults {
                 bytes: whole("bytes").unwrap_or(0),
                 packets: whole("packets").unwrap_or(0),
                 lost: whole("errors").unwrap_or(0),
@@ -76,7 +76,7 @@ impl PeerResults {
     }
 
     /// What it says of stream `id`.
-    pub(crate) fn of(&self, id: u64) -> Said {
+    pub(crate) fn of(&self, id: u64) -> PeerStreamResults {
         self.streams.get(&id).copied().unwrap_or_default()
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!((results.of(1).bytes, results.of(1).resent), (5, None));
         let third = results.of(3);
         assert_eq!((third.bytes, third.resent, third.lost, third.seconds), (1000, Some(2), 0, 2.5));
-        assert_eq!(results.of(2), Said::default());
+        assert_eq!(results.of(2), PeerStreamResults::default());
         assert!(PeerResults::read(b"{}").is_err());
     }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::control::{Control, Deadline, Woken};
+use crate::control::{ControlConnection, Deadline, Woken};
 use crate::error::Ending;
-use crate::protocol::{End, MOST_PARAMETERS, MOST_RESULTS, Parameters, Protocol, State, code};
-use crate::registry::Place;
+use crate::protocol::{MOST_PARAMETERS, MOST_RESULTS, Parameters, Protocol, State, TestSide, code};
+use crate::registry::TestPlace;
 use crate::report::{Report, Times};
 use crate::results::{PeerResults, Results};
 use crate::settings::Settings;
@@ -25,7 +25,7 @@ pub(crate) struct Finished {
 
 /// What is left of a test that ended early.
 pub(crate) struct Remains {
-    control: Control,
+    control: ControlConnection,
     /// A client must read why the test ended before it sees that these are closed.
     streams: Option<Streams>,
 }
@@ -42,18 +42,18 @@ impl Remains {
 pub(crate) fn run(
     stream: TcpStream,
     peer: SocketAddr,
-    place: &Place,
+    place: &TestPlace,
     wake: UnixStream,
     settings: &Settings,
 ) -> Finished {
-    let control = match Control::new(stream, place.news(wake)) {
+    let control = match ControlConnection::new(stream, place.news(wake)) {
         Ok(control) => control,
         Err(error) => return Finished { result: Err(error), has_begun: false, rest: None },
     };
     let mut session =
-        Session { control, place, peer, settings, has_begun: false, broken_off: None };
+        ServerSession { control, place, peer, settings, has_begun: false, broken_off: None };
     let result = session.conduct();
-    let Session { mut control, has_begun, broken_off: mut streams, .. } = session;
+    let ServerSession { mut control, has_begun, broken_off: mut streams, .. } = session;
     let rest = result.as_ref().err().map(|ending| {
         control.say_why(&farewell(ending));
         if let Some(streams) = &mut streams {
@@ -64,9 +64,9 @@ pub(crate) fn run(
     Finished { result, has_begun, rest }
 }
 
-struct Session<'a> {
-    control: Control,
-    place: &'a Place,
+struct ServerSession<'a> {
+    control: ControlConnection,
+    place: &'a TestPlace,
     peer: SocketAddr,
     settings: &'a Settings,
     has_begun: bool,
@@ -76,18 +76,18 @@ struct Session<'a> {
 
 /// When the parts of a test began and ended.
 #[derive(Debug, Clone, Copy)]
-struct Moments {
+struct TestTimes {
     start: Instant,
     /// The omitted seconds are over.
     counted: Instant,
     end: Instant,
 }
 
-impl Session<'_> {
+impl ServerSession<'_> {
     fn conduct(&mut self) -> Result<Report, Ending> {
         let parameters = Arc::new(self.parameters()?);
         let sockets = self.sockets(&parameters)?;
-        let mut streams = Streams::prepare(sockets, &parameters, End::Server)?;
+        let mut streams = Streams::prepare(sockets, &parameters, TestSide::Server)?;
         match self.measure(&mut streams, &parameters) {
             Ok(moments) => self.results(streams, &parameters, moments),
             Err(ending) => {
@@ -165,7 +165,7 @@ impl Session<'_> {
         &mut self,
         streams: &mut Streams,
         parameters: &Arc<Parameters>,
-    ) -> Result<Moments, Ending> {
+    ) -> Result<TestTimes, Ending> {
         self.say(State::TestStart)?;
         let start = Instant::now();
         self.say(State::TestRunning)?;
@@ -182,7 +182,7 @@ impl Session<'_> {
             counted = Instant::now();
         }
         match self.control.hear(by)? {
-            State::TestEnd => Ok(Moments { start, counted, end: Instant::now() }),
+            State::TestEnd => Ok(TestTimes { start, counted, end: Instant::now() }),
             other => Err(Ending::Nonsense(format!("{other:?} while data moved"))),
         }
     }
@@ -198,7 +198,7 @@ impl Session<'_> {
         &mut self,
         mut streams: Streams,
         parameters: &Arc<Parameters>,
-        moments: Moments,
+        moments: TestTimes,
     ) -> Result<Report, Ending> {
         let company = self.place.end(moments.end);
         streams.end_sending();
@@ -283,7 +283,7 @@ impl Rest {
 
     /// Waits for it; the end of the test is the last arrival, if that is later. UDP that is lost at
     /// the very end is known by what the client says.
-    fn wait(self, streams: &Streams, said: &PeerResults, moments: Moments) -> Instant {
+    fn wait(self, streams: &Streams, said: &PeerResults, moments: TestTimes) -> Instant {
         let begun = Instant::now();
         let last = || {
             let receiving = streams.all.iter().filter(|stream| !stream.sends);

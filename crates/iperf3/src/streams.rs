@@ -14,7 +14,7 @@ use socket2::SockRef;
 use crate::counters::{Count, Counters};
 use crate::error::Ending;
 use crate::pace::{Pace, TICK};
-use crate::protocol::{Cookie, End, Parameters, Protocol, code, stream_id};
+use crate::protocol::{Cookie, Parameters, Protocol, TestSide, code, stream_id};
 use crate::results::PeerResults;
 use crate::{tcp, udp};
 
@@ -156,7 +156,7 @@ impl Streams {
     pub(crate) fn prepare(
         sockets: Vec<Socket>,
         parameters: &Parameters,
-        end: End,
+        end: TestSide,
     ) -> Result<Self, Ending> {
         let mut all = Vec::with_capacity(sockets.len());
         for (place, socket) in sockets.into_iter().enumerate() {

@@ -34,7 +34,7 @@ pub(crate) fn receive(
     stop: &AtomicBool,
 ) {
     let mut buffer = vec![0; 1 << 16];
-    let mut account = Account::new();
+    let mut account = DatagramAccount::new();
     while !stop.load(Ordering::Relaxed) {
         // An error is a timeout, or news by ICMP of something sent earlier.
         let Ok(octets) = socket.recv(&mut buffer) else { continue };
@@ -116,14 +116,14 @@ impl Header {
 const WINDOW: u64 = 1 << 16;
 
 /// What arrived: sent = received + lost, where sent is the highest number.
-struct Account {
+struct DatagramAccount {
     count: Count,
     /// A bit for each of the last `WINDOW` numbers.
     seen: Vec<u64>,
     transit: Option<f64>,
 }
 
-impl Account {
+impl DatagramAccount {
     fn new() -> Self {
         Self { count: Count::default(), seen: vec![0; (WINDOW / 64) as usize], transit: None }
     }
@@ -190,7 +190,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn account(numbers: &[u64]) -> Count {
-        let mut account = Account::new();
+        let mut account = DatagramAccount::new();
         for (index, &number) in numbers.iter().enumerate() {
             let at = Duration::from_millis(index as u64);
             account.take(Header { sent: at, number }, 100, at);
@@ -210,7 +210,7 @@ mod tests {
     /// Transits that alternate by 16 ms: the first step adds 1/16 of it, later ones approach it.
     #[test]
     fn jitter_is_that_of_the_rfc() {
-        let mut account = Account::new();
+        let mut account = DatagramAccount::new();
         let at = |index: u64| Duration::from_millis(100 * index + 16 * (index % 2));
         for index in 0..2 {
             let sent = Duration::from_millis(100 * index);
@@ -244,7 +244,7 @@ mod tests {
 
         #[test]
         fn accounts_balance(numbers in proptest::collection::vec(prop_oneof![1..200_u64, any::<u64>()], 0..200)) {
-            let mut account = Account::new();
+            let mut account = DatagramAccount::new();
             for &number in numbers.iter().filter(|number| **number > 0) {
                 account.take(Header { sent: Duration::ZERO, number }, 1, Duration::ZERO);
                 prop_assert!(account.count.packets <= account.count.highest);
@@ -253,7 +253,7 @@ mod tests {
 
         #[test]
         fn no_datagram_panics(octets in proptest::collection::vec(any::<u8>(), 0..40), long: bool) {
-            let mut account = Account::new();
+            let mut account = DatagramAccount::new();
             if let Some(header) = Header::read(&octets, long) {
                 account.take(header, octets.len(), Duration::ZERO);
             }

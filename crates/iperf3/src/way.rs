@@ -7,12 +7,12 @@ use btu_units::three_digits;
 use serde::Serialize;
 
 use crate::protocol::{Parameters, Protocol};
-use crate::results::{PeerResults, Said};
+use crate::results::{PeerResults, PeerStreamResults};
 use crate::streams::{Moved, Stream};
 
 /// What moved in one direction; all of it as the receiver counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Way {
+pub struct DirectionReport {
     /// Payload that arrived.
     pub received_bytes: u64,
     /// Payload that was sent, as the sender says.
@@ -55,7 +55,7 @@ impl Datagrams {
     }
 }
 
-impl Way {
+impl DirectionReport {
     /// Whether the accounts of both ends agree: nothing arrived that was not sent. Only without omitted
     /// seconds do both count from the same byte.
     pub fn is_balanced(&self) -> bool {
@@ -87,7 +87,7 @@ pub(crate) struct Ways<'a> {
 
 impl Ways<'_> {
     /// What the peer sent: this end counted.
-    pub(crate) fn received(self) -> Option<Way> {
+    pub(crate) fn received(self) -> Option<DirectionReport> {
         let pairs = self.pairs(false)?;
         let counts = || pairs.iter().map(|(moved, _)| moved.count);
         let bytes = counts().map(|count| count.bytes).sum();
@@ -104,7 +104,7 @@ impl Ways<'_> {
                 counts().map(|count| count.jitter_seconds).sum::<f64>() / pairs.len() as f64,
             )
         });
-        Some(Way {
+        Some(DirectionReport {
             received_bytes: bytes,
             sent_bytes: sum(pairs.iter().map(|(_, said)| said.bytes)),
             seconds: self.counted.as_secs_f64(),
@@ -115,7 +115,7 @@ impl Ways<'_> {
     }
 
     /// What this end sent: the peer counted.
-    pub(crate) fn sent(self) -> Option<Way> {
+    pub(crate) fn sent(self) -> Option<DirectionReport> {
         let pairs = self.pairs(true)?;
         let saids = || pairs.iter().map(|(_, said)| said);
         let bytes = sum(saids().map(|said| said.bytes));
@@ -129,7 +129,7 @@ impl Ways<'_> {
             let jitter: f64 = saids().map(|said| said.jitter_seconds).sum();
             self.datagrams(sent, seen, seen - lost, jitter / pairs.len() as f64)
         });
-        Some(Way {
+        Some(DirectionReport {
             received_bytes: bytes,
             sent_bytes: pairs.iter().map(|(moved, _)| moved.count.bytes).sum(),
             seconds,
@@ -141,7 +141,7 @@ impl Ways<'_> {
     }
 
     /// The streams on which this end sends, or receives; `None` if there are none.
-    fn pairs(self, sends: bool) -> Option<Vec<(Moved, Said)>> {
+    fn pairs(self, sends: bool) -> Option<Vec<(Moved, PeerStreamResults)>> {
         let streams = self.streams.iter().filter(|stream| stream.sends == sends);
         let pairs: Vec<_> =
             streams.map(|stream| (stream.moved(), self.said.of(stream.id))).collect();
@@ -176,7 +176,7 @@ fn rate(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 }
 }
 
-impl Way {
+impl DirectionReport {
     /// What both ends count, on one line: sent, received, and what became of the rest.
     pub fn accounts(&self) -> String {
         if let Some(all) = &self.datagrams {

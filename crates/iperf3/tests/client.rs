@@ -106,7 +106,7 @@ fn buffers_bytes() -> u64 {
         .sum()
 }
 
-fn way(report: &ClientReport) -> &btu_iperf3::Way {
+fn way(report: &ClientReport) -> &btu_iperf3::DirectionReport {
     report.to_server.as_ref().or(report.to_client.as_ref()).expect("a way")
 }
 

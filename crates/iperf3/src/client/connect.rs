@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use super::Client;
-use crate::control::{Control, Deadline, News, Woken};
+use crate::control::{ControlConnection, Deadline, News, Woken};
 use crate::error::Ending;
 use crate::pace::TICK;
 use crate::protocol::{Cookie, Protocol};
@@ -19,9 +19,9 @@ pub(super) fn control(
     client: &Client,
     cookie: &Cookie,
     stop: &Arc<AtomicBool>,
-) -> Result<Control, Ending> {
+) -> Result<ControlConnection, Ending> {
     let stream = connected(client, "connect to it")?;
-    let mut control = Control::new(stream, News::Flag(Arc::clone(stop)))?;
+    let mut control = ControlConnection::new(stream, News::Flag(Arc::clone(stop)))?;
     let by = Deadline::after(client.deadlines.answer, "take the name of the test");
     control.write(cookie.octets(), by)?;
     Ok(control)
@@ -31,7 +31,7 @@ pub(super) fn control(
 pub(super) fn stream(
     client: &Client,
     cookie: &Cookie,
-    control: &mut Control,
+    control: &mut ControlConnection,
 ) -> Result<Socket, Ending> {
     match client.protocol {
         Protocol::Tcp => {
@@ -53,7 +53,7 @@ fn connected(client: &Client, operation: &'static str) -> Result<TcpStream, Endi
 /// A UDP socket that the server has answered.
 ///
 /// The greeting is sent once: the server would take a second one for data.
-fn greeted(client: &Client, control: &mut Control) -> Result<UdpSocket, Ending> {
+fn greeted(client: &Client, control: &mut ControlConnection) -> Result<UdpSocket, Ending> {
     let failed = |source| Ending::Connect { operation: "open a UDP stream to it", source };
     let socket = opened(client.server).map_err(failed)?;
     socket.send(&udp::GREETING.to_ne_bytes()).map_err(failed)?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::course::Second;
 use super::handshakes::Handshake;
 use crate::protocol::{Direction, Protocol};
-use crate::way::Way;
+use crate::way::DirectionReport;
 
 /// A finished test with a server of iperf3.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,9 +25,9 @@ pub struct ClientReport {
     /// The time before it, which does not count.
     pub omitted_seconds: f64,
     /// To the server, as it counted.
-    pub to_server: Option<Way>,
+    pub to_server: Option<DirectionReport>,
     /// To this client, as it counted.
-    pub to_client: Option<Way>,
+    pub to_client: Option<DirectionReport>,
     /// Second by second, as this client sees it.
     pub course: Vec<Second>,
     /// Round trips during the test.
@@ -43,11 +43,11 @@ pub struct ClientReport {
 }
 
 impl ClientReport {
-    /// Whether the accounts of both ends agree ([`Way::is_balanced`]); `None` after omitted seconds, in
+    /// Whether the accounts of both ends agree ([`DirectionReport::is_balanced`]); `None` after omitted seconds, in
     /// which the ends do not count the same.
     pub fn is_balanced(&self) -> Option<bool> {
         let ways = [&self.to_server, &self.to_client];
-        let is_balanced = ways.into_iter().flatten().all(Way::is_balanced);
+        let is_balanced = ways.into_iter().flatten().all(DirectionReport::is_balanced);
         (self.omitted_seconds == 0.0).then_some(is_balanced)
     }
 }

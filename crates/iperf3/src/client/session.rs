@@ -9,10 +9,10 @@ use super::course::{Course, Second};
 use super::handshakes::Handshakes;
 use super::report::ClientReport;
 use super::{Client, connect};
-use crate::control::{Control, Deadline, Woken};
+use crate::control::{ControlConnection, Deadline, Woken};
 use crate::error::Ending;
 use crate::pace::TICK;
-use crate::protocol::{Cookie, End, MOST_RESULTS, Parameters, Protocol, State};
+use crate::protocol::{Cookie, MOST_RESULTS, Parameters, Protocol, State, TestSide};
 use crate::results::{PeerResults, Results};
 use crate::streams::Streams;
 use crate::way::Ways;
@@ -24,7 +24,7 @@ pub(super) fn run(
     observe: &mut dyn FnMut(&Second),
 ) -> Result<ClientReport, Ending> {
     let (control, cookie) = begun(client, stop)?;
-    let mut session = Session { client, control, cookie, observe };
+    let mut session = ClientSession { client, control, cookie, observe };
     let result = session.conduct();
     if let Err(ending) = &result {
         session.control.say_why(farewell(ending));
@@ -33,7 +33,7 @@ pub(super) fn run(
 }
 
 /// A test that the server takes, within the grace period.
-fn begun(client: &Client, stop: &Arc<AtomicBool>) -> Result<(Control, Cookie), Ending> {
+fn begun(client: &Client, stop: &Arc<AtomicBool>) -> Result<(ControlConnection, Cookie), Ending> {
     let until = Instant::now() + client.grace;
     loop {
         let cookie = Cookie::random();
@@ -55,7 +55,7 @@ fn begun(client: &Client, stop: &Arc<AtomicBool>) -> Result<(Control, Cookie), E
 }
 
 /// Waits for this state of the server.
-fn expect(control: &mut Control, state: State, by: Deadline) -> Result<(), Ending> {
+fn expect(control: &mut ControlConnection, state: State, by: Deadline) -> Result<(), Ending> {
     match control.hear(by)? {
         said if said == state => Ok(()),
         State::AccessDenied => Err(Ending::ServerBusy),
@@ -72,7 +72,7 @@ fn expect(control: &mut Control, state: State, by: Deadline) -> Result<(), Endin
 }
 
 /// What the server says where it has nothing to say but why the test ends.
-pub(super) fn refusal(control: &mut Control, answer: Duration) -> Result<(), Ending> {
+pub(super) fn refusal(control: &mut ControlConnection, answer: Duration) -> Result<(), Ending> {
     expect(control, State::ServerTerminate, Deadline::after(answer, "say why the test ends"))?;
     Err(Ending::Terminated)
 }
@@ -87,9 +87,9 @@ fn farewell(ending: &Ending) -> &'static [u8] {
     }
 }
 
-struct Session<'a> {
+struct ClientSession<'a> {
     client: &'a Client,
-    control: Control,
+    control: ControlConnection,
     cookie: Cookie,
     observe: &'a mut dyn FnMut(&Second),
 }
@@ -104,7 +104,7 @@ struct Measured {
     handshakes: Option<Handshakes>,
 }
 
-impl Session<'_> {
+impl ClientSession<'_> {
     fn conduct(&mut self) -> Result<ClientReport, Ending> {
         let parameters = Arc::new(self.client.parameters());
         let mut streams = self.streams(&parameters)?;
@@ -126,7 +126,7 @@ impl Session<'_> {
         for _ in 0..parameters.streams() {
             sockets.push(connect::stream(self.client, &self.cookie, &mut self.control)?);
         }
-        Streams::prepare(sockets, parameters, End::Client)
+        Streams::prepare(sockets, parameters, TestSide::Client)
     }
 
     /// Moves data for the time of the test.

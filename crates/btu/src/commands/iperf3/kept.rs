@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use btu_iperf3::{Direction, Report, Way};
+use btu_iperf3::{Direction, DirectionReport, Report};
 use btu_store::Store;
 use btu_suite::foreign::{ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::{Span, plain, written_rate};
@@ -44,7 +44,7 @@ fn run(report: &Report) -> ForeignRun {
 }
 
 /// The directions that were measured, with their names.
-fn ways(report: &Report) -> Vec<(&'static str, &Way)> {
+fn ways(report: &Report) -> Vec<(&'static str, &DirectionReport)> {
     [("to this server", &report.to_server), ("to the client", &report.to_client)]
         .into_iter()
         .filter_map(|(name, way)| Some((name, way.as_ref()?)))
@@ -58,7 +58,7 @@ fn subject(report: &Report) -> String {
     format!("iperf3's client at {client}: {protocol}, {} {streams}{both}", report.streams)
 }
 
-fn answer(ways: &[(&str, &Way)]) -> String {
+fn answer(ways: &[(&str, &DirectionReport)]) -> String {
     let each = ways.iter().map(|(name, way)| {
         let lost = way.datagrams.as_ref().map_or_else(String::new, |all| {
             format!(", {} of {} datagrams lost", all.lost, all.sent)
@@ -68,7 +68,7 @@ fn answer(ways: &[(&str, &Way)]) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-fn quantities(name: &str, way: &Way) -> Vec<ForeignQuantity> {
+fn quantities(name: &str, way: &DirectionReport) -> Vec<ForeignQuantity> {
     let counted = if name == "to the client" { "as the client counted" } else { "" };
     let one = |what: &str, unit, value| {
         ForeignQuantity::once(&format!("{what} {name}"), unit, value).noted(counted)
@@ -85,7 +85,7 @@ fn quantities(name: &str, way: &Way) -> Vec<ForeignQuantity> {
 }
 
 /// The accounts, and who measured at the same time.
-fn remarks(report: &Report, ways: &[(&str, &Way)]) -> Vec<String> {
+fn remarks(report: &Report, ways: &[(&str, &DirectionReport)]) -> Vec<String> {
     let title =
         report.title.as_deref().map(|title| format!("The client's title: {}.", plain(title)));
     let omitted = (report.omitted_seconds > 0.0)
@@ -96,7 +96,7 @@ fn remarks(report: &Report, ways: &[(&str, &Way)]) -> Vec<String> {
     let company: String =
         letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect();
     // Clients may count badly; this server's own count stands whatever they say.
-    let is_broken = |way: &Way| report.omitted_seconds == 0.0 && !way.is_balanced();
+    let is_broken = |way: &DirectionReport| report.omitted_seconds == 0.0 && !way.is_balanced();
     let broken = ways.iter().filter(|(_, way)| is_broken(way));
     let broken = broken.map(|(name, _)| format!("{name}: the client says that less was sent."));
     title
@@ -109,7 +109,7 @@ fn remarks(report: &Report, ways: &[(&str, &Way)]) -> Vec<String> {
 }
 
 /// A test in which nothing arrived has no rate to compare.
-fn faults(ways: &[(&str, &Way)]) -> Vec<String> {
+fn faults(ways: &[(&str, &DirectionReport)]) -> Vec<String> {
     let empty = ways.iter().filter(|(_, way)| way.received_bytes == 0);
     empty.map(|(name, _)| format!("nothing arrived {name}")).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use btu_iperf3::{Handshake, Way};
+use btu_iperf3::{DirectionReport, Handshake};
 use btu_report::bloat_sentence;
 use btu_stats::{Estimate, Level, difference, quantile};
 use btu_studies::speed::{Bloat, Phase, Wait};
@@ -89,7 +89,7 @@ fn answer(phases: &Phases<'_>, quantities: &[ForeignQuantity]) -> String {
 fn quantities(phases: &Phases<'_>) -> Vec<ForeignQuantity> {
     let each = phases.each();
     let rates = each.iter().flat_map(|&phase| {
-        let rate = &|way: &Way| Some(way.rate_bits_per_second);
+        let rate = &|way: &DirectionReport| Some(way.rate_bits_per_second);
         way_values(phases, phase, ForeignUnit::BitsPerSecond, rate)
     });
     let trips = each.iter().filter_map(|&phase| {
@@ -132,7 +132,7 @@ fn way_values(
     phases: &Phases<'_>,
     phase: Phase,
     unit: ForeignUnit,
-    value: &dyn Fn(&Way) -> Option<f64>,
+    value: &dyn Fn(&DirectionReport) -> Option<f64>,
 ) -> Vec<ForeignQuantity> {
     if phase == Phase::Idle {
         return Vec::new();
