@@ -14,7 +14,7 @@ use crate::error::ResponsivenessError;
 use crate::load::Load;
 use crate::method::{Method, Stability, responsiveness};
 use crate::probe::{self, Answered, Shared, lock};
-use crate::report::{Confidence, Idle, IntervalReport, Report, Way, WayReport};
+use crate::report::{Confidence, Idle, IntervalReport, ResponsivenessReport, Way, WayReport};
 use crate::tls::{self, Trust};
 
 /// Most octets of a server's description.
@@ -29,7 +29,7 @@ const IDLE_MOST: Duration = Duration::from_secs(5);
 
 /// How far a measurement is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Progress {
+pub enum MeasurementProgress {
     /// The idle network is measured.
     Idle,
     /// An interval of a direction has ended.
@@ -45,8 +45,8 @@ pub fn measure(
     trust: Trust,
     method: &Method,
     ways: &[Way],
-    watch: &dyn Fn(Progress),
-) -> Result<Report, ResponsivenessError> {
+    watch: &dyn Fn(MeasurementProgress),
+) -> Result<ResponsivenessReport, ResponsivenessError> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("responsiveness")
@@ -63,21 +63,21 @@ async fn run(
     trust: Trust,
     method: &Method,
     ways: &[Way],
-    watch: &dyn Fn(Progress),
-) -> Result<Report, ResponsivenessError> {
+    watch: &dyn Fn(MeasurementProgress),
+) -> Result<ResponsivenessReport, ResponsivenessError> {
     let config = tls::client(trust)?;
     let first = Dial::new(target.resolve()?, &target.host, config.clone())?;
     let (said, version) = discover(&first, target).await?;
     let there = said.target(target);
     let name = said.small.host().unwrap_or(&there.host).trim_matches(['[', ']']).to_owned();
     let dial = Dial::new(there.resolve()?, &name, config)?;
-    watch(Progress::Idle);
+    watch(MeasurementProgress::Idle);
     let idle = idle(&dial, &said, method).await?;
     let mut reports = Vec::new();
     for &way in ways {
-        reports.push(Direction::new(&dial, &said, method, way).run(watch).await?);
+        reports.push(DirectionMeasurement::new(&dial, &said, method, way).run(watch).await?);
     }
-    Ok(Report { server: dial.server, tls: version, idle, ways: reports })
+    Ok(ResponsivenessReport { server: dial.server, tls: version, idle, ways: reports })
 }
 
 async fn discover(
@@ -111,7 +111,7 @@ async fn idle(dial: &Dial, said: &Discovery, method: &Method) -> Result<Idle, Re
 }
 
 /// The measurement of one direction.
-struct Direction<'a> {
+struct DirectionMeasurement<'a> {
     dial: &'a Dial,
     said: &'a Discovery,
     method: &'a Method,
@@ -126,15 +126,15 @@ struct Direction<'a> {
 }
 
 /// Ends a task with the measurement.
-struct Task(JoinHandle<()>);
+struct AbortOnDrop(JoinHandle<()>);
 
-impl Drop for Task {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl<'a> Direction<'a> {
+impl<'a> DirectionMeasurement<'a> {
     fn new(dial: &'a Dial, said: &'a Discovery, method: &'a Method, way: Way) -> Self {
         Self {
             dial,
@@ -150,7 +150,10 @@ impl<'a> Direction<'a> {
         }
     }
 
-    async fn run(mut self, watch: &dyn Fn(Progress)) -> Result<WayReport, ResponsivenessError> {
+    async fn run(
+        mut self,
+        watch: &dyn Fn(MeasurementProgress),
+    ) -> Result<WayReport, ResponsivenessError> {
         self.add(self.method.first_connections).await?;
         self.ends.push((Instant::now(), self.arrived()));
         let launched = probe::launch(
@@ -159,7 +162,7 @@ impl<'a> Direction<'a> {
             Arc::clone(&self.shared),
             self.way as u64,
         );
-        let probes = Task(tokio::spawn(launched));
+        let probes = AbortOnDrop(tokio::spawn(launched));
         let mut rate_confidence = Confidence::Low;
         for number in 1..=self.method.most_intervals {
             let end = self.ends[self.ends.len() - 1].0 + self.method.interval;
@@ -170,7 +173,7 @@ impl<'a> Direction<'a> {
             tokio::time::sleep_until(end.into()).await;
             self.end_interval().await?;
             if let Some(interval) = self.intervals.last() {
-                watch(Progress::Interval(self.way, *interval));
+                watch(MeasurementProgress::Interval(self.way, *interval));
             }
             // Once it is stable it stays so: from then on the responsiveness is looked at.
             if rate_confidence < Confidence::High {

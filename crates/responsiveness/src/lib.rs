@@ -20,10 +20,12 @@ mod report;
 mod server;
 mod tls;
 
-pub use client::{Progress, measure};
+pub use client::{MeasurementProgress, measure};
 pub use discovery::{Target, WELL_KNOWN};
 pub use error::{ResponsivenessError, ServerError};
 pub use method::{Method, Stability, responsiveness};
-pub use report::{Confidence, Counts, Idle, IntervalReport, Parts, Report, Rpm, Way, WayReport};
-pub use server::{Certificate, PORT, Server, Settings};
+pub use report::{
+    Confidence, Counts, Idle, IntervalReport, Parts, ResponsivenessReport, Rpm, Way, WayReport,
+};
+pub use server::{Certificate, PORT, ResponsivenessSettings, Server};
 pub use tls::Trust;

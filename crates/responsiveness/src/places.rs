@@ -15,14 +15,14 @@ pub(crate) struct Places(Arc<Mutex<HashMap<IpAddr, usize>>>);
 
 /// A taken place, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPlace {
     places: Places,
     address: IpAddr,
 }
 
 impl Places {
     /// A place for a connection from there; `None` if there is none.
-    pub(crate) fn take(&self, address: IpAddr) -> Option<Place> {
+    pub(crate) fn take(&self, address: IpAddr) -> Option<ConnectionPlace> {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all: usize = taken.values().sum();
         let of_address = taken.get(&address).copied().unwrap_or(0);
@@ -30,11 +30,11 @@ impl Places {
             return None;
         }
         taken.insert(address, of_address + 1);
-        Some(Place { places: self.clone(), address })
+        Some(ConnectionPlace { places: self.clone(), address })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let mut taken = self.places.0.lock().unwrap_or_else(PoisonError::into_inner);
         match taken.get_mut(&self.address) {
@@ -52,7 +52,7 @@ mod tests {
     fn an_address_has_its_share_and_leaves_the_others_theirs() {
         let places = Places::default();
         let [one, two] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
-        let mut taken: Vec<Place> = std::iter::from_fn(|| places.take(one)).collect();
+        let mut taken: Vec<ConnectionPlace> = std::iter::from_fn(|| places.take(one)).collect();
         assert_eq!(taken.len(), MOST_OF_ADDRESS);
         assert!(places.take(two).is_some());
         taken.pop();

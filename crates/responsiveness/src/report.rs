@@ -16,7 +16,7 @@ pub enum Way {
 
 /// The result of a whole measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub struct ResponsivenessReport {
     /// The address that was measured to.
     pub server: SocketAddr,
     /// The version of TLS that both ends agreed on.

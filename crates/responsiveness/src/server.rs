@@ -22,7 +22,7 @@ use crate::connection::{CONNECTION_WINDOW, SEND_BUFFER, STREAM_WINDOW, TLS_BUFFE
 use crate::discovery::{Discovery, LARGE, SMALL, UPLOAD, WELL_KNOWN};
 use crate::error::ServerError;
 use crate::load::{Waiting, fill};
-use crate::places::{Place, Places};
+use crate::places::{ConnectionPlace, Places};
 use crate::tls;
 
 /// The port that such servers have where it is not 443.
@@ -60,7 +60,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// How to serve.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ResponsivenessSettings {
     /// The address and port; port 0 is any free one.
     pub listen: SocketAddr,
     /// What clients see of this server.
@@ -93,7 +93,7 @@ impl Server {
     ///
     /// # Errors
     /// The address, the port or the certificate cannot be used.
-    pub fn open(settings: &Settings) -> Result<Self, ServerError> {
+    pub fn open(settings: &ResponsivenessSettings) -> Result<Self, ServerError> {
         let config = match &settings.certificate {
             Certificate::SelfSigned => tls::self_signed(settings.listen.ip())?,
             Certificate::Files { chain, key } => tls::from_files(chain, key)?,
@@ -153,7 +153,7 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor) {
 }
 
 /// A connection until its end; what fails concerns this client only.
-async fn serve(stream: TcpStream, tls: TlsAcceptor, place: Place) {
+async fn serve(stream: TcpStream, tls: TlsAcceptor, place: ConnectionPlace) {
     let served = tokio::time::timeout(MOST_TIME, speak(stream, tls));
     drop(served.await);
     drop(place);

@@ -5,11 +5,14 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use btu_responsiveness::{Certificate, Method, Server, Settings, Target, Trust, Way, measure};
+use btu_responsiveness::{
+    Certificate, Method, ResponsivenessSettings, Server, Target, Trust, Way, measure,
+};
 
 fn server() -> Server {
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-    Server::open(&Settings { listen, certificate: Certificate::SelfSigned }).expect("a server")
+    Server::open(&ResponsivenessSettings { listen, certificate: Certificate::SelfSigned })
+        .expect("a server")
 }
 
 fn target(server: &Server) -> Target {

@@ -7,7 +7,7 @@ use btu_units::{Span, Time};
 use crate::ledger::{Ledger, Sent, sequence};
 use crate::packet::{BASE_OCTETS, ReflectorPacket, SenderPacket};
 use crate::reflector::Answers;
-use crate::report::Report;
+use crate::report::StampReport;
 use crate::socket::Arrival;
 use crate::time::{ErrorEstimate, Timestamp};
 
@@ -49,11 +49,11 @@ pub fn reflector_packet(octets: &[u8]) {
             ledger.take(&likely.encode(), at(place));
         }
     }
-    check(&Report::of(&ledger, 0, ErrorEstimate::of_clock(None)));
+    check(&StampReport::of(&ledger, 0, ErrorEstimate::of_clock(None)));
 }
 
 /// The accounts of any answers balance, and every time is a number.
-pub(crate) fn check(report: &Report) {
+pub(crate) fn check(report: &StampReport) {
     let counts = report.counts;
     assert_eq!(counts.sent, counts.answered + report.losses.all(), "{report:?}");
     assert_eq!(report.round_trips.len() as u64 + report.impossible, counts.answered);

@@ -25,7 +25,7 @@ pub(crate) struct Sent {
 
 /// A packet that came back.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Answer {
+pub(crate) struct ReturnedPacket {
     pub(crate) packet: ReflectorPacket,
     /// By the monotonic clock.
     pub(crate) arrived: Time,
@@ -35,7 +35,7 @@ pub(crate) struct Answer {
 pub(crate) struct Ledger {
     /// By the sender's numbers.
     pub(crate) sent: Vec<Option<Sent>>,
-    pub(crate) answers: Vec<Option<Answer>>,
+    pub(crate) answers: Vec<Option<ReturnedPacket>>,
     pub(crate) answered: u64,
     /// Answers that came again.
     pub(crate) duplicates: u64,
@@ -86,7 +86,7 @@ impl Ledger {
             self.doubled_there += u64::from(first.packet.sequence != packet.sequence);
             return;
         }
-        *place = Some(Answer { packet, arrived });
+        *place = Some(ReturnedPacket { packet, arrived });
         self.answered += 1;
         self.reordered += u64::from(number < self.highest);
         self.highest = self.highest.max(number);
@@ -99,7 +99,7 @@ impl Ledger {
     }
 
     /// Each packet that was answered, with its answer, in the order of sending.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (Sent, Answer)> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (Sent, ReturnedPacket)> {
         let pairs = self.sent.iter().zip(&self.answers);
         pairs.filter_map(|(sent, answer)| Some(((*sent)?, (*answer)?)))
     }

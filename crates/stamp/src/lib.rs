@@ -22,8 +22,8 @@ mod time;
 pub use error::StampError;
 pub use packet::{BASE_OCTETS, ReflectorPacket, SenderPacket};
 pub use reflector::Reflector;
-pub use report::{Counts, Losses, Report, RoundTrip};
-pub use sender::{MOST_PACKETS, Progress, Settings, measure};
+pub use report::{Counts, Losses, RoundTrip, StampReport};
+pub use sender::{MOST_PACKETS, SenderProgress, SenderSettings, measure};
 pub use time::{ErrorEstimate, Format, Timestamp};
 
 /// The port of reflectors (RFC 8762, section 4.1; it was TWAMP's before: RFC 8545).

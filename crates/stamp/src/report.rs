@@ -2,12 +2,12 @@
 
 use btu_units::Time;
 
-use crate::ledger::{Answer, Ledger, Sent};
+use crate::ledger::{Ledger, ReturnedPacket, Sent};
 use crate::time::{ErrorEstimate, Format};
 
 /// The result of a measurement. Times are in seconds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct StampReport {
     /// How many packets were sent and answered, and what else came.
     pub counts: Counts,
     /// Where the others were lost: sent = answered + lost.
@@ -92,7 +92,7 @@ impl Losses {
     }
 }
 
-impl Report {
+impl StampReport {
     /// Of a measurement that is over; `near` is how good this host's clock was.
     pub(crate) fn of(ledger: &Ledger, not_sent: u64, near: ErrorEstimate) -> Self {
         let pairs: Vec<Pair> = ledger.pairs().map(Pair).collect();
@@ -163,14 +163,14 @@ fn losses(ledger: &Ledger) -> Losses {
 
 /// A packet and its answer.
 #[derive(Clone, Copy)]
-struct Pair((Sent, Answer));
+struct Pair((Sent, ReturnedPacket));
 
 impl Pair {
     const fn sent(&self) -> Sent {
         self.0.0
     }
 
-    const fn answer(&self) -> Answer {
+    const fn answer(&self) -> ReturnedPacket {
         self.0.1
     }
 

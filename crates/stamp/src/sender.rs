@@ -15,7 +15,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::error::StampError;
 use crate::ledger::{Ledger, Sent, sequence};
 use crate::packet::SenderPacket;
-use crate::report::Report;
+use crate::report::StampReport;
 use crate::socket::{Inbox, tell_arrivals};
 use crate::time::{ErrorEstimate, Timestamp};
 
@@ -35,7 +35,7 @@ const AT_ONCE: u32 = 64;
 
 /// A measurement.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct SenderSettings {
     /// The address and port of the reflector.
     pub reflector: SocketAddr,
     /// The time from a packet to the next one.
@@ -48,7 +48,7 @@ pub struct Settings {
 
 /// The state of a measurement.
 #[derive(Debug, Clone, Copy)]
-pub struct Progress {
+pub struct SenderProgress {
     /// Packets that were sent.
     pub sent: u64,
     /// Those of them that were answered.
@@ -57,7 +57,7 @@ pub struct Progress {
     pub round_trip: Option<Span>,
 }
 
-impl Settings {
+impl SenderSettings {
     /// How many packets are sent: at least one, and at most [`MOST_PACKETS`].
     pub fn packets(&self) -> u32 {
         let number = self.time.nanoseconds().div_ceil(self.interval.nanoseconds().max(1));
@@ -69,7 +69,10 @@ impl Settings {
 ///
 /// # Errors
 /// No packet was answered, or the system refuses to send.
-pub fn measure(settings: &Settings, show: &mut dyn FnMut(Progress)) -> Result<Report, StampError> {
+pub fn measure(
+    settings: &SenderSettings,
+    show: &mut dyn FnMut(SenderProgress),
+) -> Result<StampReport, StampError> {
     let mut sender = Sender::open(settings)?;
     sender.run(show)?;
     sender.report()
@@ -93,7 +96,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn open(settings: &Settings) -> Result<Self, StampError> {
+    fn open(settings: &SenderSettings) -> Result<Self, StampError> {
         let reflector = settings.reflector;
         let socket = connected(reflector).map_err(|source| StampError::System {
             operation: "opening a socket to",
@@ -125,7 +128,7 @@ impl Sender {
         })
     }
 
-    fn run(&mut self, show: &mut dyn FnMut(Progress)) -> Result<(), StampError> {
+    fn run(&mut self, show: &mut dyn FnMut(SenderProgress)) -> Result<(), StampError> {
         let mut shown = self.start;
         loop {
             let now = Moment::now().monotonic;
@@ -164,8 +167,8 @@ impl Sender {
         self.next == self.packets && (is_all_there || now >= self.end())
     }
 
-    fn progress(&self) -> Progress {
-        Progress {
+    fn progress(&self) -> SenderProgress {
+        SenderProgress {
             sent: u64::from(self.next) - self.not_sent,
             answered: self.ledger.answered,
             round_trip: self.round_trip,
@@ -247,9 +250,9 @@ impl Sender {
         }
     }
 
-    fn report(self) -> Result<Report, StampError> {
+    fn report(self) -> Result<StampReport, StampError> {
         if self.ledger.answered > 0 {
-            return Ok(Report::of(&self.ledger, self.not_sent, self.packet.error));
+            return Ok(StampReport::of(&self.ledger, self.not_sent, self.packet.error));
         }
         let strange = match self.ledger.strange {
             0 => String::new(),

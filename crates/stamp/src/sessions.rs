@@ -33,7 +33,7 @@ struct Session {
     last: Time,
 }
 
-struct Host {
+struct SenderHost {
     sessions: usize,
     /// The time for which it has been answered: a bucket that fills as the clock goes on.
     used_until: Time,
@@ -43,7 +43,7 @@ struct Host {
 pub(crate) struct Sessions {
     running: HashMap<Key, Session>,
     /// Every host of a session.
-    hosts: HashMap<IpAddr, Host>,
+    hosts: HashMap<IpAddr, SenderHost>,
     searched: Time,
 }
 
@@ -79,7 +79,7 @@ impl Sessions {
         if !self.has_room(host) {
             return None;
         }
-        let fresh = || Host { sessions: 0, used_until: Time::ZERO };
+        let fresh = || SenderHost { sessions: 0, used_until: Time::ZERO };
         self.hosts.entry(host).or_insert_with(fresh).sessions += 1;
         self.running.insert(key, Session { next: 0, last: now });
         Some(())
@@ -108,7 +108,7 @@ impl Sessions {
     }
 }
 
-impl Host {
+impl SenderHost {
     /// Takes a packet's share of the budget.
     fn may_send(&mut self, now: Time) -> bool {
         let share = Span::from_nanoseconds(1_000_000_000 / PACKETS_PER_SECOND);

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_stamp::{Losses, Reflector, ReflectorPacket, Report, Settings, StampError, measure};
+use btu_stamp::{
+    Losses, Reflector, ReflectorPacket, SenderSettings, StampError, StampReport, measure,
+};
 use btu_units::Span;
 
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
@@ -15,12 +17,12 @@ fn reflector() -> Reflector {
 }
 
 /// Fifty packets.
-fn settings(reflector: SocketAddr) -> Settings {
+fn settings(reflector: SocketAddr) -> SenderSettings {
     let interval = Span::from_milliseconds(4);
-    Settings { reflector, interval, time: Span::from_milliseconds(200), seed: 1 }
+    SenderSettings { reflector, interval, time: Span::from_milliseconds(200), seed: 1 }
 }
 
-fn measured(reflector: SocketAddr) -> Report {
+fn measured(reflector: SocketAddr) -> StampReport {
     let report = measure(&settings(reflector), &mut |_| {}).expect("a result");
     let counts = report.counts;
     assert_eq!((counts.sent, counts.not_sent), (50, 0), "{report:?}");

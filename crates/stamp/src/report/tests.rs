@@ -44,8 +44,8 @@ fn answer(ledger: &mut Ledger, number: u32, reflectors: u32, ways_ms: [u64; 2]) 
     ledger.take(&packet.encode(), arrived);
 }
 
-fn report(ledger: &Ledger) -> Report {
-    let report = Report::of(ledger, 0, ErrorEstimate::of_clock(None));
+fn report(ledger: &Ledger) -> StampReport {
+    let report = StampReport::of(ledger, 0, ErrorEstimate::of_clock(None));
     crate::fuzz::check(&report);
     report
 }

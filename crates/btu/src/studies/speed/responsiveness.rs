@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use btu_responsiveness::{
-    Certificate, IntervalReport, Method, PORT, Parts, Progress, Report, Server, ServerError,
-    Settings, Target, Trust, Way, WayReport, measure as measured,
+    Certificate, IntervalReport, MeasurementProgress, Method, PORT, Parts, ResponsivenessReport,
+    ResponsivenessSettings, Server, ServerError, Target, Trust, Way, WayReport,
+    measure as measured,
 };
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::{Span, written_rate};
@@ -33,10 +34,12 @@ pub(super) fn serve(speed: &Speed) -> anyhow::Result<ExitCode> {
         _ => (Certificate::SelfSigned, " --any-certificate"),
     };
     let signals = ending_signals()?;
-    let server = Server::open(&Settings { listen, certificate }).map_err(|error| match error {
-        ServerError::Certificate(_) => Refusal::Usage(error.to_string()),
-        _ => Refusal::Machine(error.to_string()),
-    })?;
+    let server = Server::open(&ResponsivenessSettings { listen, certificate }).map_err(
+        |error| match error {
+            ServerError::Certificate(_) => Refusal::Usage(error.to_string()),
+            _ => Refusal::Machine(error.to_string()),
+        },
+    )?;
     serve_until_signal(&signals, ("responsiveness", "clients"), server.address(), |host| {
         format!("btu speed --rpm https://{host}{believe}")
     })
@@ -71,10 +74,10 @@ fn interval(speed: &Speed) -> anyhow::Result<Span> {
 }
 
 /// The line about the current step.
-fn step(progress: Progress) -> String {
+fn step(progress: MeasurementProgress) -> String {
     match progress {
-        Progress::Idle => "new connections over the idle network".to_owned(),
-        Progress::Interval(way, interval) => {
+        MeasurementProgress::Idle => "new connections over the idle network".to_owned(),
+        MeasurementProgress::Interval(way, interval) => {
             let IntervalReport { bits_per_second, connections, rpm, .. } = interval;
             let rpm =
                 rpm.map_or_else(String::new, |rpm| format!(", {rpm:.0} round trips a minute"));
@@ -85,7 +88,7 @@ fn step(progress: Progress) -> String {
 }
 
 /// The result in the form of runs with other programs.
-fn run(target: &Target, method: &Method, report: &Report) -> ForeignRun {
+fn run(target: &Target, method: &Method, report: &ResponsivenessReport) -> ForeignRun {
     let mut quantities: Vec<ForeignQuantity> = Vec::new();
     quantities.extend(report.ways.iter().filter_map(round_trips));
     let unit = ForeignUnit::RoundTripsPerMinute;
@@ -114,7 +117,7 @@ const fn loaded(way: Way) -> &'static str {
     }
 }
 
-fn answer(report: &Report) -> String {
+fn answer(report: &ResponsivenessReport) -> String {
     let found: Vec<(Way, f64)> =
         report.ways.iter().filter_map(|way| Some((way.way, way.rpm?.overall))).collect();
     let Some(worst) = found.iter().map(|(_, overall)| *overall).reduce(f64::min) else {
@@ -179,7 +182,7 @@ fn courses(way: &WayReport) -> Vec<ForeignCourse> {
     ]
 }
 
-fn remarks(method: &Method, report: &Report) -> Vec<String> {
+fn remarks(method: &Method, report: &ResponsivenessReport) -> Vec<String> {
     let interval = Span::from(method.interval);
     let method = format!(
         "By draft-ietf-ippm-responsiveness-09 with intervals of {interval} (the draft has 5 s), {} of them at most in each direction.",

@@ -5,7 +5,9 @@ mod outcome;
 
 use std::process::ExitCode;
 
-use btu_stamp::{MOST_PACKETS, PORT, Progress, Reflector, Settings, measure as measured};
+use btu_stamp::{
+    MOST_PACKETS, PORT, Reflector, SenderProgress, SenderSettings, measure as measured,
+};
 use btu_units::{Span, three_digits};
 
 use super::{Speed, resolved, serve_until_signal, usage, with_other_program};
@@ -41,7 +43,7 @@ pub(super) fn measure(reflector: &str, speed: &Speed, common: &Common) -> anyhow
     })
 }
 
-fn settings(reflector: &str, speed: &Speed) -> anyhow::Result<Settings> {
+fn settings(reflector: &str, speed: &Speed) -> anyhow::Result<SenderSettings> {
     let usual = match speed.study.profile {
         ProfileName::Quick => Span::from_seconds(10),
         ProfileName::Standard => Span::from_seconds(60),
@@ -63,12 +65,12 @@ fn settings(reflector: &str, speed: &Speed) -> anyhow::Result<Settings> {
     let reflector = resolved("--stamp", reflector, PORT, speed.ipv6)?;
     // Without a seed no two processes begin in step.
     let chosen = speed.study.seed.unwrap_or_else(|| u64::from(std::process::id()));
-    Ok(Settings { reflector, interval, time, seed: chosen })
+    Ok(SenderSettings { reflector, interval, time, seed: chosen })
 }
 
 /// The line about the last second.
-fn line(progress: &Progress) -> String {
-    let Progress { sent, answered, round_trip } = progress;
+fn line(progress: &SenderProgress) -> String {
+    let SenderProgress { sent, answered, round_trip } = progress;
     let last = round_trip.map_or_else(String::new, |time| {
         format!("  round trip {} ms", three_digits(time.milliseconds()))
     });

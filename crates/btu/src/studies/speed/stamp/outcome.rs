@@ -1,6 +1,6 @@
 //! What a measurement to a STAMP reflector found, as a run.
 
-use btu_stamp::{ErrorEstimate, Losses, Report, Settings};
+use btu_stamp::{ErrorEstimate, Losses, SenderSettings, StampReport};
 use btu_stats::{Level, Proportion, median, quantile, wilson};
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::three_digits;
@@ -12,7 +12,7 @@ const HIGH: f64 = 0.95;
 const DRIFT: f64 = 100e-6;
 
 /// The result in the form of runs with other programs.
-pub(super) fn run(reflector: &str, settings: &Settings, report: &Report) -> ForeignRun {
+pub(super) fn run(reflector: &str, settings: &SenderSettings, report: &StampReport) -> ForeignRun {
     let mut quantities = vec![round_trip(report)];
     quantities.extend(losses(report));
     quantities.extend(times(settings, report));
@@ -29,7 +29,7 @@ pub(super) fn run(reflector: &str, settings: &Settings, report: &Report) -> Fore
     }
 }
 
-fn seconds_of(report: &Report) -> Vec<f64> {
+fn seconds_of(report: &StampReport) -> Vec<f64> {
     report.round_trips.iter().map(|one| one.seconds).collect()
 }
 
@@ -37,7 +37,7 @@ fn high(values: &[f64]) -> Option<f64> {
     quantile(values, HIGH, Level::P95).map(|found| found.value)
 }
 
-fn round_trip(report: &Report) -> Option<ForeignQuantity> {
+fn round_trip(report: &StampReport) -> Option<ForeignQuantity> {
     let all = seconds_of(report);
     let note = format!(
         "the median of {}, without the reflector's own time; 95 of 100 below {}",
@@ -48,7 +48,7 @@ fn round_trip(report: &Report) -> Option<ForeignQuantity> {
 }
 
 /// The share of packets that were lost on each way, of those that went it.
-fn shares(report: &Report) -> Vec<(&'static str, Option<Proportion>)> {
+fn shares(report: &StampReport) -> Vec<(&'static str, Option<Proportion>)> {
     let share = |lost, of| wilson(lost, of, Level::P95);
     match report.losses {
         Losses::ByDirection { there, back, .. } => {
@@ -61,7 +61,7 @@ fn shares(report: &Report) -> Vec<(&'static str, Option<Proportion>)> {
     }
 }
 
-fn losses(report: &Report) -> Vec<Option<ForeignQuantity>> {
+fn losses(report: &StampReport) -> Vec<Option<ForeignQuantity>> {
     let one = |(name, found): (&str, Option<Proportion>)| {
         let Proportion { events, trials, share, interval } = found?;
         let [low, high] = [interval.low, interval.high].map(|share| three_digits(share * 100.0));
@@ -71,7 +71,7 @@ fn losses(report: &Report) -> Vec<Option<ForeignQuantity>> {
     shares(report).into_iter().map(one).collect()
 }
 
-fn times(settings: &Settings, report: &Report) -> [Option<ForeignQuantity>; 3] {
+fn times(settings: &SenderSettings, report: &StampReport) -> [Option<ForeignQuantity>; 3] {
     let drift = ForeignUnit::Seconds.write(settings.time.seconds() * 2.0 * DRIFT);
     let above = |name: &str, values: &[f64]| {
         let note = format!(
@@ -90,7 +90,7 @@ fn times(settings: &Settings, report: &Report) -> [Option<ForeignQuantity>; 3] {
     ]
 }
 
-fn numbers(report: &Report) -> [Option<ForeignQuantity>; 3] {
+fn numbers(report: &StampReport) -> [Option<ForeignQuantity>; 3] {
     let count = |name: &str, number: u64, note: &str| {
         Some(ForeignQuantity::once(name, ForeignUnit::Count, number as f64).noted(note))
     };
@@ -108,7 +108,7 @@ fn numbers(report: &Report) -> [Option<ForeignQuantity>; 3] {
     ]
 }
 
-fn answer(report: &Report) -> String {
+fn answer(report: &StampReport) -> String {
     let round_trip = median(&seconds_of(report)).map_or_else(
         || "No round trip is known".to_owned(),
         |seconds| format!("Round trip {}", ForeignUnit::Seconds.write(seconds)),
@@ -124,7 +124,7 @@ fn answer(report: &Report) -> String {
     format!("{round_trip}, {}", lost.join(", "))
 }
 
-fn course(report: &Report) -> ForeignCourse {
+fn course(report: &StampReport) -> ForeignCourse {
     let points = report.round_trips.iter().map(|one| [one.at_seconds, one.seconds]);
     ForeignCourse {
         name: "round trip".to_owned(),
@@ -133,7 +133,7 @@ fn course(report: &Report) -> ForeignCourse {
     }
 }
 
-fn remarks(settings: &Settings, report: &Report) -> Vec<String> {
+fn remarks(settings: &SenderSettings, report: &StampReport) -> Vec<String> {
     let method = format!(
         "By RFC 8762 without authentication: a packet of 44 octets every {} from a random moment on.",
         settings.interval
@@ -158,7 +158,7 @@ fn remarks(settings: &Settings, report: &Report) -> Vec<String> {
     all.into_iter().flatten().chain(unusual(report)).collect()
 }
 
-fn accounts(report: &Report) -> String {
+fn accounts(report: &StampReport) -> String {
     let counts = report.counts;
     let lost = match report.losses {
         Losses::ByDirection { there, back, unknown } => {
@@ -170,7 +170,7 @@ fn accounts(report: &Report) -> String {
 }
 
 /// Delays of one direction need synchronised clocks; without them only their bounds are known.
-fn one_way(report: &Report) -> String {
+fn one_way(report: &StampReport) -> String {
     let [near, far] = report.clocks;
     let medians = report.one_way_seconds.as_ref();
     let medians = medians.and_then(|[there, back]| Some([median(there)?, median(back)?]));
@@ -197,7 +197,7 @@ fn one_way(report: &Report) -> String {
     )
 }
 
-fn unusual(report: &Report) -> impl Iterator<Item = String> {
+fn unusual(report: &StampReport) -> impl Iterator<Item = String> {
     let counts = report.counts;
     let said = [
         (counts.not_sent, "packets were not sent, since this host had no room for them"),
@@ -209,7 +209,7 @@ fn unusual(report: &Report) -> impl Iterator<Item = String> {
         .map(|(number, what)| format!("{number} {what}."))
 }
 
-fn faults(report: &Report) -> Vec<String> {
+fn faults(report: &StampReport) -> Vec<String> {
     let is_none = report.round_trips.is_empty();
     let why =
         "no answer has times that can be: the reflector's clock is wrong, or it is no reflector";
