@@ -37,7 +37,7 @@ pub(crate) struct Locks {
 #[derive(Debug)]
 pub struct RunLock {
     run: RunId,
-    slot: Slot,
+    slot: LockSlot,
     /// The time up to which this session's time is stored.
     counted: Mutex<Instant>,
 }
@@ -58,7 +58,7 @@ impl RunLock {
 
 /// A locked slot. The file is this slot's own, since the lock belongs to the open file.
 #[derive(Debug)]
-struct Slot {
+struct LockSlot {
     file: File,
     number: i64,
 }
@@ -66,7 +66,7 @@ struct Slot {
 /// The right to change the schema, while this value exists.
 #[derive(Debug)]
 pub(crate) struct SchemaLock {
-    _slot: Slot,
+    _slot: LockSlot,
 }
 
 impl Locks {
@@ -79,7 +79,7 @@ impl Locks {
 
     /// Takes the lock of `run`.
     pub(crate) fn take(&self, run: RunId) -> Result<RunLock, StoreError> {
-        let slot = Slot { file: self.create()?, number: run.number() };
+        let slot = LockSlot { file: self.create()?, number: run.number() };
         match fcntl(&slot.file, FcntlArg::F_OFD_SETLK(&range(slot.number, libc::F_WRLCK))) {
             Ok(_) => {
                 let pid = format!("{:<15}\n", std::process::id());
@@ -97,7 +97,7 @@ impl Locks {
 
     /// Waits for the right to change the schema.
     pub(crate) fn take_schema(&self) -> Result<SchemaLock, StoreError> {
-        let slot = Slot { file: self.create()?, number: SCHEMA_SLOT };
+        let slot = LockSlot { file: self.create()?, number: SCHEMA_SLOT };
         loop {
             match fcntl(&slot.file, FcntlArg::F_OFD_SETLKW(&range(SCHEMA_SLOT, libc::F_WRLCK))) {
                 Ok(_) => return Ok(SchemaLock { _slot: slot }),
@@ -137,7 +137,7 @@ impl Locks {
     }
 }
 
-impl Slot {
+impl LockSlot {
     fn offset(&self) -> u64 {
         self.number.unsigned_abs() * u64::from(SLOT_BYTES)
     }
@@ -150,7 +150,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for LockSlot {
     fn drop(&mut self) {
         // It would be enough to close the file, if forked children did not still hold it. Unlocking
         // a range that this file has locked cannot fail, and no caller could act on an error here.

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::import::run_fault;
-use super::line::{CellLine, End, EnvironmentLine, EventLine, Head, Line, RunLine};
+use super::line::{ArchiveLine, CellLine, EndLine, EnvironmentLine, EventLine, HeadLine, RunLine};
 use super::readable::Readable;
 use super::reader::LONGEST_LINE;
 use super::rewrite::{AsStored, Rewrite};
@@ -52,7 +52,8 @@ impl Store {
             .map_err(self.explain(OPERATION))?;
         let mut writer =
             Writer { hash: Sha256::new(), gzip: GzEncoder::new(file, Compression::default()) };
-        writer.line(&Line::Archive(Head { version: ARCHIVE_VERSION, runs: runs.len() }))?;
+        writer
+            .line(&ArchiveLine::Archive(HeadLine { version: ARCHIVE_VERSION, runs: runs.len() }))?;
         for &run in runs {
             self.export_run(run, form, &mut writer)?;
         }
@@ -77,17 +78,17 @@ impl Store {
             if let Some(what) = run_fault(&line) {
                 return Err(ArchiveError::Unexportable { run, what });
             }
-            Ok(writer.line(&Line::Run(Box::new(form.run(line).map_err(refused)?)))?)
+            Ok(writer.line(&ArchiveLine::Run(Box::new(form.run(line).map_err(refused)?)))?)
         })?;
         self.each(ENVIRONMENTS, run, environment_line, |line| {
-            Ok(writer.line(&Line::Environment(form.environment(line).map_err(refused)?))?)
+            Ok(writer.line(&ArchiveLine::Environment(form.environment(line).map_err(refused)?))?)
         })?;
         self.each(EVENTS, run, event_line, |line| match form.event(line).map_err(refused)? {
-            Some(line) => Ok(writer.line(&Line::Event(line))?),
+            Some(line) => Ok(writer.line(&ArchiveLine::Event(line))?),
             None => Ok(()),
         })?;
         self.each(CELLS, run, cell_line, |line| {
-            Ok(writer.line(&Line::Cell(Box::new(form.cell(line).map_err(refused)?)))?)
+            Ok(writer.line(&ArchiveLine::Cell(Box::new(form.cell(line).map_err(refused)?)))?)
         })
     }
 
@@ -192,7 +193,7 @@ struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    fn line(&mut self, line: &Line) -> io::Result<()> {
+    fn line(&mut self, line: &ArchiveLine) -> io::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
         if text.len() as u64 >= LONGEST_LINE || hides_controls(&text) {
@@ -211,7 +212,7 @@ impl<W: Write> Writer<W> {
 
     fn finish(mut self) -> io::Result<W> {
         let sha256 = hexadecimal(&self.hash.finalize_reset());
-        self.line(&Line::End(End { sha256 }))?;
+        self.line(&ArchiveLine::End(EndLine { sha256 }))?;
         self.gzip.finish()
     }
 }
@@ -222,7 +223,7 @@ impl<W: Write> Writer<W> {
 pub fn fuzz_sealed(lines: &str, runs: usize, study: FindStudy) -> io::Result<Vec<u8>> {
     let mut writer =
         Writer { hash: Sha256::new(), gzip: GzEncoder::new(Vec::new(), Compression::fast()) };
-    writer.line(&Line::Archive(Head { version: ARCHIVE_VERSION, runs }))?;
+    writer.line(&ArchiveLine::Archive(HeadLine { version: ARCHIVE_VERSION, runs }))?;
     for line in lines.lines() {
         let line = resealed(line, study).unwrap_or_else(|| line.to_owned());
         writer.text(format!("{line}\n").as_bytes())?;
@@ -232,7 +233,7 @@ pub fn fuzz_sealed(lines: &str, runs: usize, study: FindStudy) -> io::Result<Vec
 
 /// A run's line with the correct name of its plan; `None` for every other line.
 fn resealed(line: &str, study: FindStudy) -> Option<String> {
-    let Ok(Line::Run(mut run)) = serde_json::from_str(line) else { return None };
+    let Ok(ArchiveLine::Run(mut run)) = serde_json::from_str(line) else { return None };
     run.plan_hash = Readable::name_of(&run.suite, run.plan.get(), study)?;
-    serde_json::to_string(&Line::Run(run)).ok()
+    serde_json::to_string(&ArchiveLine::Run(run)).ok()
 }

@@ -8,7 +8,7 @@ use btu_suite::experiment::{FindStudy, Head};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::value::RawValue;
 
-use super::line::{CellLine, EnvironmentLine, EventLine, Line, RunLine};
+use super::line::{ArchiveLine, CellLine, EnvironmentLine, EventLine, RunLine};
 use super::readable::Readable;
 use super::reader::{parse, read};
 use super::{ArchiveError, document};
@@ -94,7 +94,7 @@ impl Check {
         let line = check_line(number, text, self.study)?;
         self.measure(&line, text)?;
         match line {
-            Line::Run(run) => {
+            ArchiveLine::Run(run) => {
                 // The check of the single line has read it already.
                 self.run = Some(
                     Readable::of(&run.suite, run.plan.get(), &run.plan_hash, self.study)
@@ -105,7 +105,7 @@ impl Check {
                     return Err(damaged(number, "the run is in it twice"));
                 }
             }
-            Line::Cell(cell) => match &self.run {
+            ArchiveLine::Cell(cell) => match &self.run {
                 Some(run) => {
                     run.check(&cell).map_err(|what| damaged(number, &what))?;
                     let CellLine { block, component, message_bytes, load, .. } = *cell;
@@ -122,8 +122,8 @@ impl Check {
     }
 
     /// A run is read whole when it is shown.
-    fn measure(&mut self, line: &Line, text: &str) -> Result<(), ArchiveError> {
-        let before = if matches!(line, Line::Run(_)) { 0 } else { self.bytes };
+    fn measure(&mut self, line: &ArchiveLine, text: &str) -> Result<(), ArchiveError> {
+        let before = if matches!(line, ArchiveLine::Run(_)) { 0 } else { self.bytes };
         self.bytes = before + text.len() as u64;
         if self.bytes <= self.most_bytes {
             return Ok(());
@@ -148,20 +148,20 @@ fn damaged(line: u64, what: &str) -> ArchiveError {
 }
 
 /// A line that passed the checks of a single line.
-fn check_line(number: u64, text: &str, study: FindStudy) -> Result<Line, ArchiveError> {
+fn check_line(number: u64, text: &str, study: FindStudy) -> Result<ArchiveLine, ArchiveError> {
     let line = parse(number, text)?;
     let problem = match &line {
-        Line::Archive(_) | Line::End(_) => Some("it does not belong here".to_owned()),
-        Line::Run(run) => run_problem(run, study),
-        Line::Environment(environment) => match Moment::from_name(&environment.moment) {
+        ArchiveLine::Archive(_) | ArchiveLine::End(_) => Some("it does not belong here".to_owned()),
+        ArchiveLine::Run(run) => run_problem(run, study),
+        ArchiveLine::Environment(environment) => match Moment::from_name(&environment.moment) {
             Some(_) => document::check("environment", environment.document.get()).err(),
             None => Some(format!("`{}` is no moment", environment.moment)),
         },
-        Line::Event(event) => {
+        ArchiveLine::Event(event) => {
             let known = Level::from_name(&event.level).is_some() && is_time(&event.at);
             (!known).then(|| "an event is not one".to_owned())
         }
-        Line::Cell(cell) => (!(is_word(&cell.load) && is_short(&cell.component)))
+        ArchiveLine::Cell(cell) => (!(is_word(&cell.load) && is_short(&cell.component)))
             .then(|| "a cell has an impossible name".to_owned()),
     };
     problem.map_or(Ok(line), |what| Err(ArchiveError::Damaged { line: number, what }))
@@ -301,12 +301,14 @@ struct Insert<'a> {
 }
 
 impl Insert<'_> {
-    fn line(&mut self, line: Line) -> rusqlite::Result<()> {
+    fn line(&mut self, line: ArchiveLine) -> rusqlite::Result<()> {
         match (line, self.run) {
-            (Line::Run(run), _) => self.run(*run),
-            (Line::Environment(environment), Some(run)) => self.environment(run, &environment),
-            (Line::Event(event), Some(run)) => self.event(run, &event),
-            (Line::Cell(cell), Some(run)) => self.cell(run, &cell),
+            (ArchiveLine::Run(run), _) => self.run(*run),
+            (ArchiveLine::Environment(environment), Some(run)) => {
+                self.environment(run, &environment)
+            }
+            (ArchiveLine::Event(event), Some(run)) => self.event(run, &event),
+            (ArchiveLine::Cell(cell), Some(run)) => self.cell(run, &cell),
             _ => Ok(()),
         }
     }

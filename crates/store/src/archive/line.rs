@@ -6,18 +6,18 @@ use serde_json::value::RawValue;
 /// A line of an archive.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Line {
-    Archive(Head),
+pub(super) enum ArchiveLine {
+    Archive(HeadLine),
     Run(Box<RunLine>),
     Environment(EnvironmentLine),
     Event(EventLine),
     Cell(Box<CellLine>),
-    End(End),
+    End(EndLine),
 }
 
 /// The head of the file: format and version.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct HeadLine {
     pub(super) version: u32,
     pub(super) runs: usize,
 }
@@ -112,6 +112,6 @@ pub struct CellLine {
 /// The SHA-256 of all lines before it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct End {
+pub(super) struct EndLine {
     pub(super) sha256: String,
 }

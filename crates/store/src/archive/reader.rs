@@ -6,7 +6,7 @@ use btu_units::hexadecimal;
 use flate2::bufread::GzDecoder;
 use sha2::{Digest, Sha256};
 
-use super::line::{Head, Line};
+use super::line::{ArchiveLine, HeadLine};
 use super::{ARCHIVE_VERSION, ArchiveError};
 use crate::plain::hides_controls;
 
@@ -28,8 +28,8 @@ const HARMLESS: u64 = 64 << 20;
 pub(super) fn read(
     file: impl Read,
     mut take: impl FnMut(u64, &str) -> Result<(), ArchiveError>,
-) -> Result<Head, ArchiveError> {
-    let mut lines = Lines::new(file);
+) -> Result<HeadLine, ArchiveError> {
+    let mut lines = ArchiveLines::new(file);
     let head = head(&mut lines)?;
     loop {
         let before = hexadecimal(&lines.hash.clone().finalize());
@@ -41,7 +41,7 @@ pub(super) fn read(
             continue;
         }
         match parse(lines.number, &text)? {
-            Line::End(end) if end.sha256 == before => {}
+            ArchiveLine::End(end) if end.sha256 == before => {}
             _ => return Err(lines.damaged("its checksum is not that of the lines before it")),
         }
         lines.expect_end()?;
@@ -50,19 +50,21 @@ pub(super) fn read(
 }
 
 /// A parsed line.
-pub(super) fn parse(number: u64, text: &str) -> Result<Line, ArchiveError> {
+pub(super) fn parse(number: u64, text: &str) -> Result<ArchiveLine, ArchiveError> {
     serde_json::from_str(text)
         .map_err(|error| ArchiveError::Damaged { line: number, what: error.to_string() })
 }
 
-fn head<R: Read>(lines: &mut Lines<R>) -> Result<Head, ArchiveError> {
+fn head<R: Read>(lines: &mut ArchiveLines<R>) -> Result<HeadLine, ArchiveError> {
     let first = match lines.next() {
         Ok(Some(first)) if first.starts_with(r#"{"archive":"#) => first,
         Err(ArchiveError::Io(error)) => return Err(error.into()),
         _ => return Err(ArchiveError::NotAnArchive),
     };
     // A newer version may have fields that this program does not know.
-    let Line::Archive(head) = parse(1, &first)? else { return Err(ArchiveError::NotAnArchive) };
+    let ArchiveLine::Archive(head) = parse(1, &first)? else {
+        return Err(ArchiveError::NotAnArchive);
+    };
     if head.version > ARCHIVE_VERSION {
         return Err(ArchiveError::Newer { found: head.version, known: ARCHIVE_VERSION });
     }
@@ -70,7 +72,7 @@ fn head<R: Read>(lines: &mut Lines<R>) -> Result<Head, ArchiveError> {
 }
 
 /// Lines out of a gzip stream.
-struct Lines<R: Read> {
+struct ArchiveLines<R: Read> {
     text: BufReader<GzDecoder<BufReader<Counted<R>>>>,
     hash: Sha256,
     /// The number of the last line that was read, from 1.
@@ -78,7 +80,7 @@ struct Lines<R: Read> {
     bytes: u64,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> ArchiveLines<R> {
     fn new(file: R) -> Self {
         let file = BufReader::new(Counted { file, bytes: 0 });
         Self {
