@@ -190,7 +190,7 @@ impl Pipe for UdpPipe {
                     }
                     match self.stream.seen.note(number - begin) {
                         DatagramArrival::Duplicate | DatagramArrival::Impossible => {
-                            self.accounts.duplicates += 1
+                            self.accounts.duplicates += 1;
                         }
                         DatagramArrival::InOrder | DatagramArrival::Reordered => {
                             return Ok(Some(number - begin));

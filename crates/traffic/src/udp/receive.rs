@@ -222,7 +222,7 @@ impl Inflow<'_> {
     fn take(&mut self, datagram: &[u8], now: Time) -> Result<(), TrafficError> {
         match self.exchange.header(datagram) {
             Some((header, body)) if header.kind == DatagramKind::Data => {
-                self.count(header, body, now)
+                self.count(header, body, now);
             }
             Some((Header { kind: DatagramKind::Farewell, number, .. }, [])) => {
                 self.farewell.get_or_insert(Farewell { at: now, sent: number });
