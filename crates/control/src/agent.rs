@@ -43,6 +43,7 @@ use btu_testbed::privilege::{Capabilities, confine_to};
 use thiserror::Error;
 use tokio::net::UnixListener;
 
+use crate::protocol::Status;
 use crate::trust::TrustError;
 pub use caller::Connection;
 use host::HostAgent;
@@ -133,4 +134,9 @@ async fn speak(settings: AgentSettings) -> Result<(), AgentError> {
         .map_err(AgentError::Random)?;
     serve::to_this_machine(&host, &listener).await;
     Ok(())
+}
+
+/// An internal error, named by the operation.
+fn internal<E: std::fmt::Display>(operation: &'static str) -> impl Fn(E) -> Status {
+    move |error| Status::internal(format!("{operation}: {error}"))
 }

@@ -9,7 +9,10 @@ use btu_suite::needs::{Rate, VolumeLimit};
 use btu_units::Bytes;
 use tokio::sync::Notify;
 
-use super::host::WorkOwner;
+use super::sessions::SessionId;
+
+/// The owner of work: a session, or a user of this machine without a session.
+pub(super) type WorkOwner = Option<SessionId>;
 
 /// The agent's memory for workers' messages, until they are fetched or removed: a signature of many
 /// sizes with every exchange is about a megabyte.
@@ -128,6 +131,28 @@ impl Budget {
     fn in_hand(&self) -> MutexGuard<'_, BTreeMap<WorkOwner, Demand>> {
         // Sums are whole between any two calls.
         self.0.in_hand.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A worker's part of the host.
+#[derive(Debug)]
+pub(super) struct WorkClaim {
+    pub(super) process: ProcessClaim,
+    /// As long as its messages are kept.
+    pub(super) words: KeptWords,
+}
+
+/// The claim of a worker's process, until it has ended.
+#[derive(Debug)]
+pub(super) struct ProcessClaim {
+    _claim: Claim,
+    _source: Option<Arc<Claim>>,
+}
+
+impl ProcessClaim {
+    /// The claim of the process, and that of a source file that it reads.
+    pub(super) fn new(claim: Claim, source: Option<Arc<Claim>>) -> Self {
+        Self { _claim: claim, _source: source }
     }
 }
 

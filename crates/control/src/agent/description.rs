@@ -10,7 +10,7 @@ use btu_testbed::pages::give_back_code;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 
-use super::host::internal;
+use super::internal;
 use crate::doctor;
 use crate::protocol::{DescribeReply, Json, Status};
 

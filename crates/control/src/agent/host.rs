@@ -18,11 +18,14 @@ use nix::time::{ClockId, clock_gettime};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::budget::{Budget, Claim, Demand, KeptWords, WORKER_BYTES};
+use super::budget::{
+    Budget, Claim, Demand, KeptWords, ProcessClaim, WORKER_BYTES, WorkClaim, WorkOwner,
+};
 use super::caller::{Caller, Who};
 use super::cell::Cell;
 use super::description::Description;
 use super::impair::{ImpairError, Impaired, interface_of};
+use super::internal;
 use super::journal::Journal;
 use super::policy::{Forbidden, Policy};
 use super::session_work::SessionWork;
@@ -30,9 +33,6 @@ use super::sessions::{Asked, Due, ReservationResult, Rules, SessionId, Sessions,
 use super::tls_listener::ListenerHandle;
 use crate::protocol::{DescribeReply, HelloReply, PROTOCOL, Status};
 use crate::{clock, octets};
-
-/// The owner of work: a session, or a user of this machine without a session.
-pub(super) type WorkOwner = Option<SessionId>;
 
 /// The agent of a host.
 pub(super) struct HostAgent {
@@ -59,21 +59,6 @@ const ROOM_LIMIT: Duration = Duration::from_secs(1);
 
 /// The activity that a source file is made for.
 const DISK: &str = "disk";
-
-/// A worker's part of the host.
-#[derive(Debug)]
-pub(super) struct WorkClaim {
-    pub(super) process: ProcessClaim,
-    /// As long as its messages are kept.
-    pub(super) words: KeptWords,
-}
-
-/// The claim of a worker's process, until it has ended.
-#[derive(Debug)]
-pub(super) struct ProcessClaim {
-    _claim: Claim,
-    _source: Option<Arc<Claim>>,
-}
 
 /// A source file that may be made.
 pub(super) struct PreparingDiskFile {
@@ -122,11 +107,6 @@ impl HostState {
             }
         }
     }
-}
-
-/// An internal error, named by the operation.
-pub(super) fn internal<E: std::fmt::Display>(operation: &'static str) -> impl Fn(E) -> Status {
-    move |error| Status::internal(format!("{operation}: {error}"))
 }
 
 fn rules(policy: Option<&Policy>) -> Rules {
@@ -235,7 +215,7 @@ impl HostAgent {
         let words = KeptWords::new(words, state.sessions.rules.most);
         // The file that it reads takes its room as long as it has it open.
         let source = kept.map(|kept| Arc::clone(&kept.claim));
-        Ok((bounded, WorkClaim { process: ProcessClaim { _claim: claim, _source: source }, words }))
+        Ok((bounded, WorkClaim { process: ProcessClaim::new(claim, source), words }))
     }
 
     fn claim(

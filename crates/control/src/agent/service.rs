@@ -14,7 +14,8 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use super::caller::Caller;
-use super::host::{HostAgent, PreparingDiskFile, internal};
+use super::host::{HostAgent, PreparingDiskFile};
+use super::internal;
 use super::session_work::{Kept, SessionWork};
 use super::sessions::{Asked, ReservationResult};
 use super::worker::Worker;

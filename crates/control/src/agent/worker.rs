@@ -21,8 +21,8 @@ use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use super::budget::KeptWords;
-use super::host::{WorkClaim, internal};
+use super::budget::{KeptWords, WorkClaim};
+use super::internal;
 use crate::clock;
 use crate::protocol::{MESSAGE_LIMIT_BYTES, Status};
 use monitor::{Due, Monitor, account, final_message};

@@ -10,7 +10,7 @@ use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::super::host::ProcessClaim;
+use super::super::budget::ProcessClaim;
 use super::process::{EXIT_LIMIT, Words, exit_reason};
 use super::{Command, WorkerOutput};
 
