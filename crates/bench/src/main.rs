@@ -13,6 +13,7 @@ mod case;
 mod compare;
 mod lab;
 mod order;
+mod outcome;
 mod pinning;
 mod quiet;
 mod report;

@@ -15,9 +15,10 @@ use crate::case::{Case, Tool};
 use crate::compare::BoundVerdict;
 use crate::lab::{self, Lab};
 use crate::order::{self, ToolTurn};
+use crate::outcome::ToolOutcome;
 use crate::report::{Circumstances, Comparison};
 use crate::signature::Repetitions;
-use crate::tools::{self, Bench, ToolOutcome};
+use crate::tools::{self, Bench};
 use crate::{quiet, report, signature, wire};
 
 /// One run of one tool.
@@ -154,7 +155,7 @@ fn keep(samples: &mut Vec<Sample>, sample: Sample) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::SizeTime;
+    use crate::outcome::SizeTime;
 
     #[test]
     fn parts_of_a_signature_become_one_sample_of_their_block_and_tool() {

@@ -7,7 +7,7 @@ use btu_suite::pipe::{Kind, PipePlan, Place, Precision, Sequence, Sizes};
 use btu_units::{Bytes, Span};
 
 use crate::case::{Bound, Case, Measure};
-use crate::tools::SizeTime;
+use crate::outcome::SizeTime;
 
 /// The size of the message for the latency; sockperf sends none below 14 bytes.
 pub(crate) const SMALL: u64 = 16;

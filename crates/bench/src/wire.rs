@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 use btu_testbed::port::Carriage;
 
 use crate::case::{Case, Tool};
-use crate::tools::ToolOutcome;
+use crate::outcome::ToolOutcome;
 use forwarder::Forwarder;
 pub(crate) use middle::Middle;
 

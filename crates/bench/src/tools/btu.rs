@@ -14,9 +14,10 @@ use btu_suite::pipe::{End, PipePlan, Point};
 use btu_suite::record;
 use btu_units::{Bytes, Span};
 
-use super::{Bench, Ends, SizeTime, ToolOutcome};
+use super::{Bench, Ends};
 use crate::case::Case;
 use crate::lab::FAR;
+use crate::outcome::{SizeTime, ToolOutcome};
 use crate::pinning;
 
 const TOKEN: [u8; 16] = *b"btu side by side";

@@ -4,8 +4,9 @@
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::{Bench, Ends, ToolOutcome, wait_until_listening};
+use super::{Bench, Ends, wait_until_listening};
 use crate::case::Case;
+use crate::outcome::ToolOutcome;
 use crate::pinning;
 
 const PORT: u16 = 5201;

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{Ends, SizeTime, ToolOutcome, wait_until_listening};
+use super::{Ends, wait_until_listening};
+use crate::outcome::{SizeTime, ToolOutcome};
 use crate::{lab, pinning};
 
 const PORT: u16 = 5002;

@@ -3,8 +3,9 @@
 
 use anyhow::{Context, Result};
 
-use super::{Bench, Ends, SizeTime, ToolOutcome, wait_until_listening};
+use super::{Bench, Ends, wait_until_listening};
 use crate::case::Case;
+use crate::outcome::{SizeTime, ToolOutcome};
 use crate::{pinning, signature};
 
 const PORT: u16 = 11_111;

@@ -14,7 +14,7 @@ use btu_units::{Span, Time};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 
 use super::middle::{FAR, FAR_END, FAR_MAC, Middle, NEAR_END, inside};
-use crate::tools::ToolOutcome;
+use crate::outcome::ToolOutcome;
 
 const STREAM_PORT: u16 = 5001;
 const PROBE_PORT: u16 = 9000;
