@@ -99,7 +99,7 @@ fn the_least_round_trip_is_that_of_the_shortest_links_at_their_shortest() {
         let stations = "[stations.a]\n[stations.b]\n[stations.c]\n[bridges.hub]\n";
         let link = |name: &str, delay: &str| {
             format!(
-                "[links.{name}]\nbetween = [\"{name}\", \"hub\"]\nrate = \"1 Mb/s\"\ndelay = \"{delay}\"\n"
+                "[links.to-{name}]\nbetween = [\"{name}\", \"hub\"]\nrate = \"1 Mb/s\"\ndelay = \"{delay}\"\n"
             )
         };
         let links =
@@ -107,7 +107,7 @@ fn the_least_round_trip_is_that_of_the_shortest_links_at_their_shortest() {
         read(&(stations.to_owned() + &links.concat() + more)).least_round_trip()
     };
     assert_eq!(least(""), Span::from_milliseconds(6));
-    let shorter = "[[links.c.changes]]\nat = \"2 s\"\nway = \"back\"\ndelay = \"1 ms\"\n";
+    let shorter = "[[links.to-c.changes]]\nat = \"2 s\"\nway = \"back\"\ndelay = \"1 ms\"\n";
     assert_eq!(least(shorter), Span::from_milliseconds(5));
     let on_a_segment =
         read("[segments.x]\nmedium = \"shared-ethernet\"\n[stations.a]\nsegment = \"x\"\n");
