@@ -19,6 +19,7 @@
 //! [`WireAccount::lateness`]: btu_suite::record::WireAccount::lateness
 
 mod accounts;
+mod busy_polling;
 mod client;
 mod control;
 mod describe;
@@ -27,7 +28,6 @@ mod emulated;
 mod epoll;
 mod error;
 mod forwarder;
-mod lingering;
 mod plan;
 mod port_queue;
 mod protocol;

@@ -10,10 +10,10 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::WireError;
 use super::accounts::{self, Lateness, PortView};
+use super::busy_polling::BusyPolling;
 use super::describe::describe;
 use super::emulated::EmulatedNetwork;
 use super::epoll::EpollSet;
-use super::lingering::Lingering;
 use super::plan::{Layout, WirePlan};
 use super::port_queue::{PortQueue, SharedQueueState};
 use super::protocol::{EmulatorRequest, Reply, VERSION};
@@ -38,7 +38,7 @@ pub(super) struct Forwarder {
     loaded: Vec<u32>,
     inputs: Vec<(HostName, Place)>,
     carriage: Carriage,
-    lingering: Lingering,
+    busy_polling: BusyPolling,
     round_trip: Span,
     /// The time of the last poll of the network: frames count as no older.
     asked: Time,
@@ -98,7 +98,7 @@ impl Forwarder {
             loaded: Vec::new(),
             inputs,
             carriage: plan.carriage,
-            lingering: Lingering::new(),
+            busy_polling: BusyPolling::new(),
             round_trip: plan.drawing.least_round_trip(),
             asked: Time::ZERO,
             opened: now(),
@@ -146,7 +146,7 @@ impl Forwarder {
         for port_queue in self.loaded.drain(..) {
             self.port_queues[port_queue as usize].send(&mut self.shared)?;
         }
-        let goes_on = self.lingering.goes_on(received, self.asked);
+        let goes_on = self.busy_polling.goes_on(received, self.asked);
         if goes_on {
             // Then the wire reads the ports directly, without asking first whether they have
             // frames.
@@ -305,7 +305,7 @@ impl Forwarder {
         self.port_queues.iter_mut().try_for_each(PortQueue::reset)?;
         self.inside.reset();
         self.shared.lateness.reset();
-        self.lingering.reset();
+        self.busy_polling.reset();
         self.opened = now();
         Ok(())
     }
@@ -324,7 +324,7 @@ impl Forwarder {
         );
         let superframes = self.carriage == Carriage::Superframes;
         let capture = self.shared.capture.as_ref().map(Capture::account);
-        let (polled, round_trip) = (self.lingering.polled(), self.round_trip);
+        let (polled, round_trip) = (self.busy_polling.polled(), self.round_trip);
         Ok(Box::new(WireAccount { superframes, capture, polled, round_trip, ..account }))
     }
 

@@ -1,4 +1,4 @@
-//! Polling on after frames, for as long as nothing else wants a processor.
+//! Busy polling after frames, for as long as nothing else wants a processor.
 //!
 //! Waking a sleeper costs more than carrying a frame: some microseconds, on virtual machines tens of
 //! them. So after a frame the wire goes on reading its ports for a while instead of sleeping. It
@@ -23,7 +23,7 @@ const LOOK_AGAIN_AFTER: Span = Span::from_milliseconds(1);
 
 /// Decides whether to poll on.
 #[derive(Debug)]
-pub(super) struct Lingering {
+pub(super) struct BusyPolling {
     /// `None` where the wire never polls on: on a single processor, or without this file.
     threads: Option<File>,
     /// When a frame arrived last.
@@ -36,7 +36,7 @@ pub(super) struct Lingering {
     polled: Span,
 }
 
-impl Lingering {
+impl BusyPolling {
     pub(super) fn new() -> Self {
         let processors = available_parallelism().map_or(1, usize::from);
         Self {
@@ -76,7 +76,8 @@ impl Lingering {
         let pause = if self.crowded < LOOKS { LOOK_EVERY } else { LOOK_AGAIN_AFTER };
         if at.since(self.looked) >= pause {
             self.looked = at;
-            self.crowded = if runnable(threads) == Some(1) { 0 } else { self.crowded + 1 };
+            let is_alone = runnable(threads) == Some(1);
+            self.crowded = if is_alone { 0 } else { self.crowded.saturating_add(1) };
         }
         self.crowded < LOOKS
     }
@@ -93,48 +94,47 @@ fn runnable(loadavg: &File) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     fn at(microseconds: u64) -> Time {
         Time::from_nanoseconds(1_000_000_000 + microseconds * 1000)
     }
 
-    fn alone(text: &str) -> Lingering {
-        let path = std::env::temp_dir().join(format!("btu-lingering-{}", text.len()));
-        std::fs::write(&path, text).unwrap();
-        let threads = File::open(&path).ok();
-        std::fs::remove_file(path).unwrap();
-        Lingering { threads, ..Lingering::new() }
+    fn seeing(loadavg: &str) -> BusyPolling {
+        let mut threads = tempfile::tempfile().unwrap();
+        threads.write_all(loadavg.as_bytes()).unwrap();
+        BusyPolling { threads: Some(threads), ..BusyPolling::new() }
     }
 
     #[test]
     fn it_polls_on_for_a_while_after_a_frame() {
-        let mut lingering = alone("0.00 0.01 0.05 1/123 4567\n");
-        assert!(lingering.goes_on(true, at(0)));
-        assert!(lingering.goes_on(false, at(10)) && lingering.goes_on(false, at(900)));
-        assert_eq!(lingering.polled(), Span::from_microseconds(890));
-        assert!(!lingering.goes_on(false, at(1000)));
-        assert!(!lingering.goes_on(false, at(5000)), "it slept meanwhile");
-        assert_eq!(lingering.polled(), Span::from_microseconds(990));
+        let mut polling = seeing("0.00 0.01 0.05 1/123 4567\n");
+        assert!(polling.goes_on(true, at(0)));
+        assert!(polling.goes_on(false, at(10)) && polling.goes_on(false, at(900)));
+        assert_eq!(polling.polled(), Span::from_microseconds(890));
+        assert!(!polling.goes_on(false, at(1000)));
+        assert!(!polling.goes_on(false, at(5000)), "it slept meanwhile");
+        assert_eq!(polling.polled(), Span::from_microseconds(990));
     }
 
     #[test]
     fn it_gives_way_to_other_threads_and_looks_again_later() {
-        let mut lingering = alone("9.00 9.01 9.05 12/1234 4567\n");
-        assert!(lingering.goes_on(true, at(0)));
-        assert!(lingering.goes_on(false, at(5)), "one look is not enough");
-        assert!(lingering.goes_on(false, at(30)));
-        assert!(!lingering.goes_on(false, at(60)));
-        let looked = lingering.looked;
-        assert!(lingering.goes_on(true, at(90)) && !lingering.goes_on(false, at(100)));
-        assert_eq!(lingering.looked, looked);
-        assert!(!lingering.goes_on(true, at(1100)) || !lingering.goes_on(false, at(1110)));
-        assert_eq!(lingering.looked, at(1110));
+        let mut polling = seeing("9.00 9.01 9.05 12/1234 4567\n");
+        assert!(polling.goes_on(true, at(0)));
+        assert!(polling.goes_on(false, at(5)), "one look is not enough");
+        assert!(polling.goes_on(false, at(30)));
+        assert!(!polling.goes_on(false, at(60)));
+        let looked = polling.looked;
+        assert!(polling.goes_on(true, at(90)) && !polling.goes_on(false, at(100)));
+        assert_eq!(polling.looked, looked);
+        assert!(polling.goes_on(true, at(1100)) && !polling.goes_on(false, at(1110)));
+        assert_eq!(polling.looked, at(1110));
     }
 
     #[test]
     fn without_the_kernels_answer_it_sleeps() {
-        let mut lingering = Lingering { threads: None, ..Lingering::new() };
-        assert!(lingering.goes_on(true, at(0)) && !lingering.goes_on(false, at(1)));
+        let mut polling = BusyPolling { threads: None, ..BusyPolling::new() };
+        assert!(polling.goes_on(true, at(0)) && !polling.goes_on(false, at(1)));
         let threads = File::open("/proc/loadavg").unwrap();
         assert!(runnable(&threads).unwrap() >= 1);
     }
