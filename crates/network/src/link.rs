@@ -30,9 +30,9 @@ impl Link {
         let least = |way: Way, direction: &Direction| {
             let changes =
                 self.changes.iter().filter(|change| [way, Way::Both].contains(&change.way));
-            changes.filter_map(|change| change.delay).chain([direction.delay]).min()
+            changes.filter_map(|change| change.delay).fold(direction.delay, Ord::min)
         };
-        [least(Way::Forth, &self.forth), least(Way::Back, &self.back)].into_iter().flatten().sum()
+        least(Way::Forth, &self.forth) + least(Way::Back, &self.back)
     }
 }
 

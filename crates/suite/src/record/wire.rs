@@ -56,9 +56,9 @@ impl WireAccount {
         self.elements.iter().filter_map(ElementAccount::fault)
     }
 
-    /// The lateness that does not matter on this network.
-    pub fn harmless_lateness(&self) -> Span {
-        let share = self.round_trip.nanoseconds() / Self::OF_A_ROUND_TRIP;
+    /// The lateness that does not matter on a network with this round trip.
+    pub fn harmless_lateness(round_trip: Span) -> Span {
+        let share = round_trip.nanoseconds() / Self::OF_A_ROUND_TRIP;
         Self::MOST_LATENESS.max(Span::from_nanoseconds(share))
     }
 
@@ -68,7 +68,7 @@ impl WireAccount {
         let (mut lateness, mut harmless) = (Histogram::new(), Self::MOST_LATENESS);
         for account in accounts {
             lateness.merge(&account.lateness);
-            harmless = harmless.max(account.harmless_lateness());
+            harmless = harmless.max(Self::harmless_lateness(account.round_trip));
         }
         (lateness.quantile(0.99)? > harmless.nanoseconds()).then_some(lateness)
     }

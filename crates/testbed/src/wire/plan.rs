@@ -52,9 +52,8 @@ impl WirePlan {
     /// A plan with the default bound, for plain frames, without inputs and capture.
     pub fn new(seed: u64, drawing: Drawing, interfaces: Vec<String>) -> Self {
         let carriage = Carriage::Frames;
-        let harmless =
-            WireAccount { round_trip: drawing.least_round_trip(), ..WireAccount::default() };
-        let mark_late_after = Self::USUAL_BOUND.max(harmless.harmless_lateness());
+        let harmless = WireAccount::harmless_lateness(drawing.least_round_trip());
+        let mark_late_after = Self::USUAL_BOUND.max(harmless);
         Self {
             seed,
             drawing,

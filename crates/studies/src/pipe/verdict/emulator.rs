@@ -37,7 +37,7 @@ fn lateness(point: &Point) -> Option<(f64, Bytes, u64)> {
     let (p99_ns, max_ns) = (network.lateness.quantile(0.99)?, network.lateness.max()?);
     let share = max_ns as f64 * 1e-9 / trial;
     let is_always_late = network.lateness.count() >= FRAMES_FOR_P99
-        && p99_ns > network.harmless_lateness().nanoseconds();
+        && p99_ns > WireAccount::harmless_lateness(network.round_trip).nanoseconds();
     (is_always_late || share > LATE_SHARE).then_some((share, point.size, max_ns))
 }
 
