@@ -245,6 +245,15 @@ mod tests {
     }
 
     #[test]
+    fn an_account_that_does_not_balance_is_warned_of() {
+        let mut account = account();
+        account.elements[1].delivered -= 1;
+        let said =
+            "the accounts of the emulated trunk/forth/queue do not balance: 10 in, 9 out or held";
+        assert_eq!(warnings(&account), [said]);
+    }
+
+    #[test]
     fn lateness_is_shown_to_three_digits() {
         assert_eq!(round(Span::from_nanoseconds(123_456)), Span::from_nanoseconds(123_000));
         assert_eq!(round(Span::ZERO), Span::ZERO);
