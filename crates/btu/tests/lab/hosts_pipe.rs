@@ -166,9 +166,9 @@ fn bad_days(hosts: &mut Hosts) {
     // The agent ends its part with the lease and still can say so, unless TCP, which hears no
     // acknowledgement, sends it too late; then its silence is noticed.
     let (output, took) = in_the_middle(hosts, partition);
-    let silent = text(&output.stderr).contains("it gave no sign of life");
-    let told = ["killed: its controller was not heard any more", "it gave no sign of life"];
-    interrupted(hosts, &output, told[usize::from(silent)]);
+    let reasons = ["killed: its controller was not heard any more", "it gave no sign of life"];
+    let reason = reasons.into_iter().find(|reason| text(&output.stderr).contains(reason));
+    interrupted(hosts, &output, reason.unwrap_or(reasons[0]));
     judge!(hosts.lab, took < Duration::from_secs(15), "{took:?}");
     hosts.shell("alpha", "nft delete table ip drill");
     let (output, took) = in_the_middle(hosts, |hosts| send(controller(hosts), Signal::SIGINT));
