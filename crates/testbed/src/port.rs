@@ -1,20 +1,24 @@
 //! Raw ports: frames in and out of a network interface, many at a time.
 //!
-//! `AF_PACKET` sockets with `recvmmsg` and `sendmmsg` (packet(7)), which need no more privilege
-//! than a user namespace gives. Frames live in [`Buffers`]; a port fills them and sends from them
-//! without copying in user space.
+//! `AF_PACKET` sockets (packet(7)), which need no more privilege than a user namespace gives: the
+//! kernel puts arriving frames into a ring that this process maps, and takes others by `sendmmsg`.
+//! Frames live in [`Buffers`].
 
 mod batch;
 mod buffers;
 mod clock;
+mod ring;
 mod socket;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use btu_units::Time;
+use nix::sys::socket::{getsockopt, sockopt};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use ring::Ring;
 
 pub use batch::Batch;
 pub use buffers::Buffers;
@@ -22,9 +26,6 @@ pub use clock::{Instants, now};
 
 /// Frames moved by one system call.
 pub const BATCH: usize = 64;
-
-/// The fewest frames that a receive makes room for.
-const FEWEST: usize = 4;
 
 /// Octets of `struct virtio_net_hdr` before each frame of a port that carries superframes.
 const OFFLOAD_HEADER: usize = 10;
@@ -87,7 +88,9 @@ pub struct Took {
     /// Whether there may be more: the batch was full, or no buffer was free.
     pub more: bool,
     /// Frames that were longer than a buffer, or shorter than an Ethernet header.
-    misfits: usize,
+    misfits: u64,
+    /// Superframes for which the kernel had no memory.
+    dropped: u64,
 }
 
 /// One end of the wire on a network interface.
@@ -96,27 +99,27 @@ pub struct Port {
     socket: OwnedFd,
     interface: String,
     carriage: Carriage,
+    ring: Ring,
     mtu: usize,
-    /// Frames that the next receive makes room for: to prepare a place costs time, used or not.
-    room: usize,
     kernel_drops: u64,
     misfits: u64,
 }
 
 impl Port {
     /// Opens the interface of that name in the calling thread's network namespace, in promiscuous
-    /// mode. Frames that the host itself sends through it are not seen.
+    /// mode, with about so much memory for frames that wait to be taken. Frames that the host itself
+    /// sends through it are not seen.
     ///
     /// # Errors
     /// No such interface, or no `CAP_NET_RAW` over the namespace.
-    pub fn open(interface: &str, carriage: Carriage) -> Result<Self, PortError> {
-        let (socket, mtu) = socket::open(interface, carriage)?;
+    pub fn open(interface: &str, carriage: Carriage, ring_bytes: usize) -> Result<Self, PortError> {
+        let (socket, ring, mtu) = socket::open(interface, carriage, ring_bytes)?;
         Ok(Self {
             socket,
+            ring,
             mtu,
             interface: interface.to_owned(),
             carriage,
-            room: FEWEST,
             kernel_drops: 0,
             misfits: 0,
         })
@@ -133,19 +136,27 @@ impl Port {
     }
 
     /// Takes at most [`BATCH`] frames without waiting, into free buffers; they are then in
-    /// [`Batch::received`]. None when there is none, or no free buffer: then the kernel queues
-    /// frames, and drops and counts those without room.
+    /// [`Batch::received`]. None when there is none, or no free buffer: then frames stay in the ring,
+    /// and the kernel drops and counts those without room.
+    pub fn receive(&mut self, batch: &mut Batch, buffers: &mut Buffers) -> Took {
+        let took =
+            batch.receive(&mut self.ring, self.socket.as_fd(), self.carriage.header(), buffers);
+        self.misfits += took.misfits;
+        self.kernel_drops += took.dropped;
+        took
+    }
+
+    /// What may be wrong with a port that is ready and has no frame.
     ///
     /// # Errors
-    /// The interface is down or gone.
-    pub fn receive(&mut self, batch: &mut Batch, buffers: &mut Buffers) -> Result<Took, PortError> {
-        let header = self.carriage.header();
-        let took = batch.receive(self.socket.as_fd(), header, self.room, buffers);
-        let took = took.map_err(|error| self.error("receiving", error))?;
-        let wanted = if took.more { self.room * 2 } else { batch.received().len() };
-        self.room = wanted.clamp(FEWEST, BATCH);
-        self.misfits += took.misfits as u64;
-        Ok(took)
+    /// The interface was set down, or is gone.
+    pub(crate) fn check(&self) -> Result<(), PortError> {
+        let state = getsockopt(&self.socket, sockopt::SocketError).map_err(io::Error::from);
+        let state = state.and_then(|error| match error {
+            0 => Ok(()),
+            number => Err(io::Error::from_raw_os_error(number)),
+        });
+        state.map_err(|error| self.error("receiving", error))
     }
 
     /// Sends frames, in order, and returns the number that the kernel took; the others are lost.

@@ -21,6 +21,8 @@ const PROBE_PORT: u16 = 9000;
 /// How many datagrams per second measure the delay: they are less traffic than any load, and enough
 /// for a 99.9th percentile.
 const PROBES_PER_SECOND: u64 = 2000;
+/// Memory for what a sender of frames receives, and does not read.
+const RING_BYTES: usize = 64 << 10;
 /// A full frame with check sequence.
 const FRAME_BITS: u64 = 1518 * 8;
 
@@ -67,7 +69,7 @@ struct FrameSource {
 
 impl FrameSource {
     fn open(to: [u8; 6]) -> Result<Self> {
-        let port = Port::open(NEAR_END, Carriage::Frames)?;
+        let port = Port::open(NEAR_END, Carriage::Frames, RING_BYTES)?;
         let mut buffers = Buffers::new(2048);
         let mut frame = [to, [2, 0, 0, 0, 0, 1]].concat();
         frame.extend([0x88, 0xb5]);

@@ -6,13 +6,18 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use nix::net::if_::if_nametoindex;
 
+use super::ring::Ring;
 use super::{Carriage, PortError};
 
-/// The kernel's buffer while the wire is busy: about 20 000 full frames.
+/// The kernel's memory for frames on their way out, and for superframes that wait to be taken.
 const BUFFER_BYTES: libc::c_int = 32 << 20;
 
-/// Opens a raw socket on an interface, and reads the interface's MTU.
-pub(super) fn open(interface: &str, carriage: Carriage) -> Result<(OwnedFd, usize), PortError> {
+/// Opens a raw socket on an interface, with a ring, and reads the interface's MTU.
+pub(super) fn open(
+    interface: &str,
+    carriage: Carriage,
+    ring_bytes: usize,
+) -> Result<(OwnedFd, Ring, usize), PortError> {
     let failed = |operation, remedy| {
         move |source: io::Error| PortError {
             operation,
@@ -34,10 +39,15 @@ pub(super) fn open(interface: &str, carriage: Carriage) -> Result<(OwnedFd, usiz
     ))?;
     configure(&socket, index, carriage)
         .map_err(failed("configuring a packet socket", "the kernel may be too old"))?;
-    bind(&socket, index).map_err(failed("binding a packet socket", "the interface may be down"))?;
     let mtu = mtu(&socket, interface)
         .map_err(failed("reading the MTU", "it may just have been removed"))?;
-    Ok((socket, mtu))
+    let content = carriage.header() + Carriage::Frames.buffer_bytes(mtu);
+    let ring = Ring::new(&socket, carriage.header(), content, ring_bytes).map_err(failed(
+        "giving a packet socket memory",
+        "the machine may have too little of it",
+    ))?;
+    bind(&socket, index).map_err(failed("binding a packet socket", "the interface may be down"))?;
+    Ok((socket, ring, mtu))
 }
 
 /// A socket that receives nothing until it is bound: protocol 0.
@@ -67,6 +77,8 @@ fn configure(socket: &OwnedFd, index: libc::c_int, carriage: Carriage) -> io::Re
     }
     if carriage == Carriage::Superframes {
         set(socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
+        // Superframes that do not fit into a slot of the ring wait in the socket's queue.
+        set(socket, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, &on)?;
     }
     let promiscuous = libc::packet_mreq {
         mr_ifindex: index,
@@ -88,7 +100,12 @@ fn bind(socket: &OwnedFd, index: libc::c_int) -> io::Result<()> {
     check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })
 }
 
-fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+pub(super) fn set<T>(
+    socket: &OwnedFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: &T,
+) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: `value` is `length` bytes of plain C data that the kernel only reads.
     check(unsafe {

@@ -1,5 +1,6 @@
 //! One turn of the wire: takes frames from the ports into the network, and sends the due ones.
 
+use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use btu_medium::{Event, Frame, Port as Place, Probability};
@@ -24,6 +25,12 @@ use crate::port::{Batch, Buffers, Carriage, Port, now};
 /// watched by epoll.
 const FEW: usize = 6;
 
+/// Memory for frames that wait to be taken, at all ports together.
+const RINGS_BYTES: usize = 256 << 20;
+
+/// The part of a port: from some 300 full frames to some 5,000.
+const RING_BYTES: RangeInclusive<usize> = (512 << 10)..=(8 << 20);
+
 /// The network with its ports and the frames inside.
 pub(super) struct Forwarder {
     inside: EmulatedNetwork,
@@ -32,6 +39,8 @@ pub(super) struct Forwarder {
     epoll: Option<EpollSet>,
     /// Port queues to read in the next turn.
     ready: Vec<u32>,
+    /// Whether the kernel named these: then one without frames may be broken.
+    are_named: bool,
     /// The frames of this turn, of all port queues.
     arrivals: Vec<ArrivedFrame>,
     /// Port queues with frames to send.
@@ -67,8 +76,10 @@ impl Forwarder {
     pub(super) fn new(plan: &WirePlan) -> Result<Self, WireError> {
         let Layout { inside, inputs } = plan.layout()?;
         make_room_for(plan.interfaces.len());
+        let ring_bytes = (RINGS_BYTES / plan.interfaces.len().max(1))
+            .clamp(*RING_BYTES.start(), *RING_BYTES.end());
         let ports = (0..).zip(&plan.interfaces).map(|(number, interface)| {
-            let port = Port::open(interface, plan.carriage)?;
+            let port = Port::open(interface, plan.carriage, ring_bytes)?;
             Ok(PortQueue::new(number, port))
         });
         let port_queues = ports.collect::<Result<Vec<_>, WireError>>()?;
@@ -93,6 +104,7 @@ impl Forwarder {
             shared,
             epoll,
             ready: (0..port_queues.len() as u32).collect(),
+            are_named: true,
             port_queues,
             arrivals: Vec::new(),
             loaded: Vec::new(),
@@ -124,6 +136,7 @@ impl Forwarder {
         if self.epoll.is_some() {
             return if is_readable(0) { self.ask_epoll() } else { Ok(()) };
         }
+        self.are_named = true;
         self.ready.clear();
         self.ready.extend(
             (0..self.port_queues.len())
@@ -166,6 +179,7 @@ impl Forwarder {
         if self.epoll.is_some() {
             return self.ask_epoll();
         }
+        self.are_named = false;
         self.ready.clear();
         self.ready.extend(0..self.port_queues.len() as u32);
         Ok(())
@@ -215,7 +229,10 @@ impl Forwarder {
 
     fn take_from(&mut self, place: u32) -> Result<(), WireError> {
         let port_queue = &mut self.port_queues[place as usize];
-        port_queue.is_listed = port_queue.receive(&mut self.shared)?;
+        port_queue.is_listed = port_queue.receive(&mut self.shared);
+        if self.are_named && self.shared.batch.received().is_empty() {
+            port_queue.port.check()?;
+        }
         for received in self.shared.batch.received() {
             // Stamps of two processors may be slightly out of order.
             port_queue.latest = port_queue.latest.max(received.at).max(self.asked);

@@ -24,15 +24,16 @@ use scenarios::Scenario;
 /// The argument by which this program becomes a wire.
 const WIRE: &str = "--become-the-wire";
 
-/// The scenarios that always run: one for each way in which interfaces are made and removed. The
-/// others are left out when scripts/test reports that all passed as an ordinary user
-/// (`BTU_TESTED_AS`), because the treatment of frames on a line does not depend on the user, or
-/// with these files (`BTU_UNCHANGED`).
-const ALWAYS: [&str; 7] = [
+/// The scenarios that always run: one for each way in which interfaces are made and removed, and in
+/// which frames are carried. The others are left out when scripts/test reports that all passed as
+/// an ordinary user (`BTU_TESTED_AS`), because the treatment of frames on a line does not depend on
+/// the user, or with these files (`BTU_UNCHANGED`).
+const ALWAYS: [&str; 8] = [
     "path_delay",
     "path_black_box_input",
     "wire_ends",
     "veth_loss",
+    "veth_superframes",
     "drawn_link_10",
     "drawn_capture_killed",
     "line_queue_of_frames",

@@ -9,6 +9,9 @@ use btu_units::{Span, Time};
 /// An Ethernet type for experiments (IEEE 802, clause 9.2.4).
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
+/// Memory for some 2,000 full frames that wait to be received.
+const RING_BYTES: usize = 4 << 20;
+
 /// Much longer than any frame of these tests is under way on any machine.
 const LONG: Span = Span::from_seconds(10);
 
@@ -22,7 +25,7 @@ pub(crate) struct Raw {
 impl Raw {
     /// The interface of that name in the calling thread's namespace.
     pub(crate) fn open(interface: &str) -> Self {
-        let port = Port::open(interface, Carriage::Frames).unwrap();
+        let port = Port::open(interface, Carriage::Frames, RING_BYTES).unwrap();
         Self { port, batch: Batch::new(), buffers: Buffers::new(2048) }
     }
 
@@ -58,7 +61,7 @@ impl Raw {
     fn receive_while(&mut self, goes_on: impl Fn(usize) -> bool) -> Vec<(Time, Vec<u8>)> {
         let mut frames = Vec::new();
         while goes_on(frames.len()) {
-            self.port.receive(&mut self.batch, &mut self.buffers).unwrap();
+            self.port.receive(&mut self.batch, &mut self.buffers);
             for received in self.batch.received() {
                 frames.push((received.at, self.buffers.frame(received.buffer).to_vec()));
                 self.buffers.release(received.buffer);

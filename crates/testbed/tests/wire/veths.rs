@@ -1,8 +1,15 @@
-//! A piece of wire before a peer: only impairments that change during a run.
+//! A piece of wire before a peer: impairments that change during a run, and superframes.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
 
 use btu_conditions::judge;
 use btu_medium::conformance::SHORTEST_FRAME;
 use btu_suite::network::{HostRole, Impairment, Impairments};
+use btu_testbed::offload::set_offloads;
+use btu_testbed::port::Carriage;
+use btu_testbed::wire::WirePlan;
 use btu_units::Span;
 
 use crate::Scenario;
@@ -12,8 +19,11 @@ use crate::bench::{
 use crate::lab::{Room, Wire, cable};
 use crate::scenarios::Machine;
 
-pub(crate) const SCENARIOS: &[Scenario] =
-    &[("veth_delay", delay_is_added_and_taken_away), ("veth_loss", loss_spares_address_resolution)];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    ("veth_delay", delay_is_added_and_taken_away),
+    ("veth_loss", loss_spares_address_resolution),
+    ("veth_superframes", superframes_and_short_frames_keep_their_order_and_content),
+];
 
 /// The test station on one side of the wire, active on the other.
 fn rooms() -> (Room, Room, Wire) {
@@ -54,6 +64,46 @@ fn delay_is_added_and_taken_away() {
         judge!(Machine, longest < Span::from_microseconds(500), "without DL {longest}");
         check_accounts(&wire.client.account().unwrap());
     });
+}
+
+/// A stream that is read at once, and one that fills every queue before it is read.
+fn superframes_and_short_frames_keep_their_order_and_content() {
+    const OCTETS: usize = 16 << 20;
+    const PORT: u16 = 9001;
+    let sent: Vec<u8> = (0..OCTETS).map(|place| (place / 7 * 31 + place) as u8).collect();
+    for pause in [Span::ZERO, Span::from_milliseconds(200)] {
+        in_fresh_namespace(|| {
+            let (test, active) = (Room::new(), Room::new());
+            cable("in-active", &test, TEST);
+            cable("out-active", &active, ACTIVE);
+            let offload = |interface| set_offloads(interface, true).unwrap();
+            offload("in-active");
+            offload("out-active");
+            test.inside(|| offload("eth0"));
+            active.inside(|| offload("eth0"));
+            let plan = WirePlan { carriage: Carriage::Superframes, ..input_plan(SEED) };
+            let mut wire = Wire::start(&plan);
+            let listener = active.inside(|| TcpListener::bind((ACTIVE.address(), PORT))).unwrap();
+            let received = thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut stream =
+                        test.inside(|| TcpStream::connect((ACTIVE.address(), PORT))).unwrap();
+                    stream.write_all(&sent).unwrap();
+                });
+                let (mut stream, _) = listener.accept().unwrap();
+                thread::sleep(pause.into());
+                let mut received = Vec::with_capacity(OCTETS);
+                stream.read_to_end(&mut received).unwrap();
+                received
+            });
+            assert!(received == sent, "what arrived is not what was sent");
+            let account = wire.client.account().unwrap();
+            check_accounts(&account);
+            let frames = element(&account, "input/forth/line").received;
+            println!("  {OCTETS} octets in {frames} frames");
+            assert!(frames < (OCTETS / 1500) as u64, "{frames} frames are not super");
+        });
+    }
 }
 
 /// With every packet lost, stations still resolve each other's Ethernet address.
