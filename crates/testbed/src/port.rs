@@ -18,7 +18,7 @@ use nix::sys::socket::{getsockopt, sockopt};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use ring::Ring;
+use ring::FrameRing;
 
 pub use batch::Batch;
 pub use buffers::Buffers;
@@ -99,7 +99,7 @@ pub struct Port {
     socket: OwnedFd,
     interface: String,
     carriage: Carriage,
-    ring: Ring,
+    ring: FrameRing,
     mtu: usize,
     kernel_drops: u64,
     misfits: u64,

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use nix::sys::socket::{MsgFlags, recv};
 
 use super::clock::Instants;
-use super::ring::{Ring, RingFrame};
+use super::ring::{FrameRing, RingFrame};
 use super::{BATCH, Buffers, Received, Took};
 
 /// The length of an Ethernet header.
@@ -54,7 +54,7 @@ impl Batch {
     /// most [`BATCH`]. They begin after `header` octets of the kernel's.
     pub(super) fn receive(
         &mut self,
-        ring: &mut Ring,
+        ring: &mut FrameRing,
         socket: BorrowedFd<'_>,
         header: usize,
         buffers: &mut Buffers,

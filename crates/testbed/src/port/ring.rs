@@ -24,9 +24,9 @@ const BEFORE_FRAME: usize = libc::TPACKET2_HDRLEN + 32;
 /// Slots for frames that have arrived and were not taken yet; the kernel drops and counts frames
 /// for which none is free.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct FrameRing {
     memory: NonNull<c_void>,
-    layout: Layout,
+    layout: RingLayout,
     /// Octets of the kernel's header before each frame.
     header: usize,
     /// The slot of the oldest frame, or of the next one.
@@ -34,17 +34,17 @@ pub(super) struct Ring {
 }
 
 // SAFETY: the mapping belongs to this value alone; the kernel's side of it is safe for any thread.
-unsafe impl Send for Ring {}
+unsafe impl Send for FrameRing {}
 
 /// Equal slots in equal blocks; no slot reaches over the end of its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
+struct RingLayout {
     slot_bytes: usize,
     block_bytes: usize,
     blocks: usize,
 }
 
-impl Layout {
+impl RingLayout {
     /// Slots for contents of this size, in about so much memory, but for at least one block.
     fn of(content_bytes: usize, memory_bytes: usize) -> Self {
         let slot_bytes = (BEFORE_FRAME + content_bytes).next_multiple_of(libc::TPACKET_ALIGNMENT);
@@ -92,7 +92,7 @@ pub(super) struct RingFrame<'a> {
     pub(super) is_queued: bool,
 }
 
-impl Ring {
+impl FrameRing {
     /// Gives an unbound packet socket a ring for contents of this size: the socket's header, and a
     /// frame.
     pub(super) fn new(
@@ -101,7 +101,7 @@ impl Ring {
         content_bytes: usize,
         memory_bytes: usize,
     ) -> io::Result<Self> {
-        let layout = Layout::of(content_bytes, memory_bytes);
+        let layout = RingLayout::of(content_bytes, memory_bytes);
         let version = tpacket_versions::TPACKET_V2 as c_int;
         socket::set(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
         socket::set(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &layout.request()?)?;
@@ -155,7 +155,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for FrameRing {
     fn drop(&mut self) {
         // SAFETY: the mapping was made with this length, and nothing refers to it any more.
         let _ = unsafe { munmap(self.memory, self.layout.bytes()) };
@@ -171,7 +171,7 @@ mod tests {
     fn slots_are_aligned_and_never_reach_over_their_block() {
         for content in [1, 1536, 9216, 66_560] {
             for memory in [0, 1 << 20, 8 << 20] {
-                let layout = Layout::of(content, memory);
+                let layout = RingLayout::of(content, memory);
                 assert_eq!(layout.block_bytes % BLOCK_BYTES, 0);
                 assert!(layout.bytes() <= memory.max(layout.block_bytes), "{layout:?}");
                 for slot in 0..layout.slots() {

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use nix::net::if_::if_nametoindex;
 
-use super::ring::Ring;
+use super::ring::FrameRing;
 use super::{Carriage, PortError};
 
 /// The kernel's memory for frames on their way out, and for superframes that wait to be taken.
@@ -17,7 +17,7 @@ pub(super) fn open(
     interface: &str,
     carriage: Carriage,
     ring_bytes: usize,
-) -> Result<(OwnedFd, Ring, usize), PortError> {
+) -> Result<(OwnedFd, FrameRing, usize), PortError> {
     let failed = |operation, remedy| {
         move |source: io::Error| PortError {
             operation,
@@ -42,7 +42,7 @@ pub(super) fn open(
     let mtu = mtu(&socket, interface)
         .map_err(failed("reading the MTU", "it may just have been removed"))?;
     let content = carriage.header() + Carriage::Frames.buffer_bytes(mtu);
-    let ring = Ring::new(&socket, carriage.header(), content, ring_bytes).map_err(failed(
+    let ring = FrameRing::new(&socket, carriage.header(), content, ring_bytes).map_err(failed(
         "giving a packet socket memory",
         "the machine may have too little of it",
     ))?;
