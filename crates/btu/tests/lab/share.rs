@@ -70,9 +70,18 @@ impl Share {
     }
 
     /// Half of the shares: another test of half of them may run meanwhile, and no other. `None` if
-    /// scripts/test reports that the part has not changed, or that it ran as an ordinary user already.
+    /// scripts/test reports that the part has not changed, that it ran as an ordinary user already, or that it is late.
     pub(crate) fn half_if_changed() -> Option<Self> {
-        if once::is_unchanged() || once::tested_already() { None } else { Some(Self::take(HALF)) }
+        if once::is_unchanged() || once::tested_already() {
+            None
+        } else {
+            Self::take(HALF).in_time()
+        }
+    }
+
+    /// `None` if scripts/test begins no long test any more.
+    pub(crate) fn in_time(self) -> Option<Self> {
+        if once::is_late() { None } else { Some(self) }
     }
 
     /// Every share: no other test of this program runs.

@@ -23,3 +23,17 @@ pub(crate) fn is_unchanged() -> bool {
     }
     is_unchanged
 }
+
+/// Whether the time is over in which scripts/test begins long tests. The test of this thread is then named at the
+/// end of its output.
+pub(crate) fn is_late() -> bool {
+    let until =
+        std::env::var("BTU_LONG_TESTS_UNTIL").ok().and_then(|seconds| seconds.parse::<f64>().ok());
+    let up = std::fs::read_to_string("/proc/uptime").expect("the kernel says how long it has run");
+    let up: f64 = up.split(' ').next().and_then(|seconds| seconds.parse().ok()).expect("seconds");
+    let is_late = until.is_some_and(|until| up > until);
+    if is_late {
+        eprintln!("NO TIME LEFT: {}", std::thread::current().name().unwrap_or_default());
+    }
+    is_late
+}
