@@ -138,12 +138,16 @@ impl Port {
     /// Takes at most [`BATCH`] frames without waiting, into free buffers; they are then in
     /// [`Batch::received`]. None when there is none, or no free buffer: then frames stay in the ring,
     /// and the kernel drops and counts those without room.
-    pub fn receive(&mut self, batch: &mut Batch, buffers: &mut Buffers) -> Took {
-        let took =
-            batch.receive(&mut self.ring, self.socket.as_fd(), self.carriage.header(), buffers);
+    ///
+    /// # Errors
+    /// The interface was set down, or is gone.
+    pub fn receive(&mut self, batch: &mut Batch, buffers: &mut Buffers) -> Result<Took, PortError> {
+        let (socket, header) = (self.socket.as_fd(), self.carriage.header());
+        let took = batch.receive(&mut self.ring, socket, header, buffers);
+        let took = took.map_err(|error| self.error("receiving", error))?;
         self.misfits += took.misfits;
         self.kernel_drops += took.dropped;
-        took
+        Ok(took)
     }
 
     /// What may be wrong with a port that is ready and has no frame.

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
 use super::clock::Instants;
@@ -52,18 +53,21 @@ impl Batch {
 
     /// Copies frames from the ring, and long ones from the queue of its socket, into free buffers, at
     /// most [`BATCH`]. They begin after `header` octets of the kernel's.
+    ///
+    /// # Errors
+    /// The interface was set down, or is gone.
     pub(super) fn receive(
         &mut self,
         ring: &mut FrameRing,
         socket: BorrowedFd<'_>,
         header: usize,
         buffers: &mut Buffers,
-    ) -> Took {
+    ) -> io::Result<Took> {
         self.received.clear();
         let (mut instants, mut took) = (None, Took { more: true, misfits: 0, dropped: 0 });
         for _ in 0..BATCH {
-            let Some(arrived) = ring.oldest() else { return Took { more: false, ..took } };
-            let Some(buffer) = buffers.take() else { return took };
+            let Some(arrived) = ring.oldest() else { return Ok(Took { more: false, ..took }) };
+            let Some(buffer) = buffers.take() else { return Ok(took) };
             let bytes = fetch(&arrived, socket, header, buffers.space(buffer));
             let at = instants.get_or_insert_with(Instants::now).at(arrived.stamp);
             ring.free_oldest();
@@ -76,12 +80,13 @@ impl Batch {
                     match untaken {
                         Untaken::Misfit => took.misfits += 1,
                         Untaken::Dropped => took.dropped += 1,
+                        Untaken::Failed(error) => return Err(error.into()),
                     }
                     buffers.release(buffer);
                 }
             }
         }
-        took
+        Ok(took)
     }
 
     /// Sends the content of `frames`, in order; returns the number that the kernel took; the others
@@ -141,6 +146,8 @@ enum Untaken {
     Misfit,
     /// It is longer than a slot, and the socket's queue had no room for it.
     Dropped,
+    /// The interface was set down, or is gone, which the socket says before it gives a frame.
+    Failed(Errno),
 }
 
 /// Copies a frame, after the `header` octets before it, to `space`, from its slot or from the queue;
@@ -154,7 +161,10 @@ fn fetch(
     let octets = if arrived.is_queued {
         // It was queued before its slot was passed on; the length is that of the whole frame.
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
-        recv(socket.as_raw_fd(), space, flags).map_err(|_| Untaken::Dropped)?
+        recv(socket.as_raw_fd(), space, flags).map_err(|error| match error {
+            Errno::EAGAIN => Untaken::Dropped,
+            other => Untaken::Failed(other),
+        })?
     } else if arrived.is_cut {
         return Err(if header > 0 { Untaken::Dropped } else { Untaken::Misfit });
     } else {

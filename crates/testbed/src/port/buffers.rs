@@ -56,6 +56,11 @@ impl Buffers {
         Some(buffer)
     }
 
+    /// Whether [`Self::take`] has a buffer.
+    pub fn has_room(&self) -> bool {
+        !self.free.is_empty() || self.may_grow()
+    }
+
     /// A copy of a given frame, in a free buffer; `None` when memory is used up.
     ///
     /// # Panics
@@ -139,11 +144,16 @@ impl Buffers {
         (piece, within * self.buffer_bytes..(within + 1) * self.buffer_bytes)
     }
 
-    fn grow(&mut self) {
+    fn may_grow(&self) -> bool {
         let piece_bytes = self.per_piece * self.buffer_bytes;
-        if (self.pieces.len() + 1) * piece_bytes > MOST_BYTES.max(piece_bytes) {
+        (self.pieces.len() + 1) * piece_bytes <= MOST_BYTES.max(piece_bytes)
+    }
+
+    fn grow(&mut self) {
+        if !self.may_grow() {
             return;
         }
+        let piece_bytes = self.per_piece * self.buffer_bytes;
         self.pieces.push(vec![0; piece_bytes].into_boxed_slice());
         let first = self.slots.len();
         self.slots.resize(first + self.per_piece, BufferSlot::default());
@@ -182,8 +192,9 @@ mod tests {
     #[test]
     fn buffers_do_not_overlap_and_memory_has_a_limit() {
         let mut buffers = Buffers::new(1 << 20);
+        assert!(buffers.has_room());
         let taken: Vec<u32> = std::iter::from_fn(|| buffers.take()).collect();
-        assert_eq!(taken.len(), 256);
+        assert_eq!((taken.len(), buffers.has_room()), (256, false));
         for &buffer in &taken {
             buffers.space(buffer)[0] = buffer as u8;
             buffers.space(buffer)[(1 << 20) - 1] = !buffer as u8;

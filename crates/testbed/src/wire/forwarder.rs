@@ -118,12 +118,18 @@ impl Forwarder {
         })
     }
 
+    /// Whether there is a buffer for another frame. While there is none, frames wait in the rings: a wire
+    /// that watched them would not sleep until a frame leaves.
+    fn has_room(&self) -> bool {
+        self.shared.buffers.has_room()
+    }
+
     /// The descriptors that become readable when frames arrive.
     pub(super) fn watched(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let ports = self
             .port_queues
             .iter()
-            .filter(|_| self.epoll.is_none())
+            .filter(|_| self.epoll.is_none() && self.has_room())
             .map(|port_queue| port_queue.port.as_fd());
         self.epoll.iter().map(AsFd::as_fd).chain(ports)
     }
@@ -135,6 +141,9 @@ impl Forwarder {
     ) -> Result<(), WireError> {
         if self.epoll.is_some() {
             return if is_readable(0) { self.ask_epoll() } else { Ok(()) };
+        }
+        if !self.has_room() {
+            return self.stay_ready();
         }
         self.are_named = true;
         self.ready.clear();
@@ -229,7 +238,7 @@ impl Forwarder {
 
     fn take_from(&mut self, place: u32) -> Result<(), WireError> {
         let port_queue = &mut self.port_queues[place as usize];
-        port_queue.is_listed = port_queue.receive(&mut self.shared);
+        port_queue.is_listed = port_queue.receive(&mut self.shared)?;
         if self.are_named && self.shared.batch.received().is_empty() {
             port_queue.port.check()?;
         }

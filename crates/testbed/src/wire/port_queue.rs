@@ -43,10 +43,10 @@ impl PortQueue {
     }
 
     /// Takes a batch of frames; returns whether there may be more.
-    pub(super) fn receive(&mut self, shared: &mut SharedQueueState) -> bool {
-        let took = self.port.receive(&mut shared.batch, &mut shared.buffers);
+    pub(super) fn receive(&mut self, shared: &mut SharedQueueState) -> Result<bool, PortError> {
+        let took = self.port.receive(&mut shared.batch, &mut shared.buffers)?;
         self.accounts.received += shared.batch.received().len() as u64;
-        took.more
+        Ok(took.more)
     }
 
     /// Queues a frame; returns the number of queued frames.

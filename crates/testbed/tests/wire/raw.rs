@@ -61,7 +61,7 @@ impl Raw {
     fn receive_while(&mut self, goes_on: impl Fn(usize) -> bool) -> Vec<(Time, Vec<u8>)> {
         let mut frames = Vec::new();
         while goes_on(frames.len()) {
-            self.port.receive(&mut self.batch, &mut self.buffers);
+            self.port.receive(&mut self.batch, &mut self.buffers).expect("the interface is up");
             for received in self.batch.received() {
                 frames.push((received.at, self.buffers.frame(received.buffer).to_vec()));
                 self.buffers.release(received.buffer);
