@@ -72,16 +72,26 @@ impl Share {
     /// Half of the shares: another test of half of them may run meanwhile, and no other. `None` if
     /// scripts/test reports that the part has not changed, that it ran as an ordinary user already, or that it is late.
     pub(crate) fn half_if_changed() -> Option<Self> {
-        if once::is_unchanged() || once::tested_already() {
-            None
-        } else {
-            Self::take(HALF).in_time()
-        }
+        Self::take_if_changed(HALF)
     }
 
-    /// `None` if scripts/test begins no long test any more.
-    pub(crate) fn in_time(self) -> Option<Self> {
-        if once::is_late() { None } else { Some(self) }
+    /// Like `half_if_changed`, one share.
+    pub(crate) fn one_if_changed() -> Option<Self> {
+        Self::take_if_changed(ONE)
+    }
+
+    /// Like `half_if_changed`, every share.
+    pub(crate) fn all_if_changed() -> Option<Self> {
+        Self::take_if_changed(SHARES)
+    }
+
+    fn take_if_changed(count: usize) -> Option<Self> {
+        if once::is_unchanged() || once::tested_already() {
+            return None;
+        }
+        // Others ran while it waited.
+        let share = Self::take(count);
+        if once::is_late() { None } else { Some(share) }
     }
 
     /// Every share: no other test of this program runs.

@@ -47,7 +47,7 @@ impl Laboratory {
     /// Like `open_once`, for a long test of a part that other tests look at each time: `None` if
     /// scripts/test reports that the part has not changed.
     pub(crate) fn open_once_if_changed() -> Option<Self> {
-        if once::is_unchanged() { None } else { Self::open_with(Share::one_once()?.in_time()?) }
+        Self::open_with(Share::one_if_changed()?)
     }
 
     /// Like `open_once`, for a test that holds measured numbers against bounds: no other test of
@@ -64,10 +64,7 @@ impl Laboratory {
 
     /// Like `open_alone`, for a part that has another such test that runs each time.
     pub(crate) fn open_alone_if_changed() -> Option<Self> {
-        if once::is_unchanged() || once::tested_already() {
-            return None;
-        }
-        Self::open_with(Share::all().in_time()?)
+        Self::open_with(Share::all_if_changed()?)
     }
 
     /// Like `open_alone`, for a test of features that the kernel gives to root only.

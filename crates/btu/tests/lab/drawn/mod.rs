@@ -57,7 +57,7 @@ impl Lab {
     /// Like `open_once`, for a part that other tests look at each time: `None` if scripts/test reports
     /// that the part has not changed.
     pub(crate) fn open_once_if_changed() -> Option<Self> {
-        if once::is_unchanged() { None } else { Self::open_once() }
+        Self::open_with(Share::one_if_changed()?)
     }
 
     /// Like `open_once`, for a test that holds measured numbers against bounds: no other test of
@@ -74,7 +74,7 @@ impl Lab {
 
     /// Like `open_alone`, for a part that has another such test that runs each time.
     pub(crate) fn open_alone_if_changed() -> Option<Self> {
-        if once::is_unchanged() { None } else { Self::open_alone() }
+        Self::open_with(Share::all_if_changed()?)
     }
 
     fn open_with(share: Share) -> Option<Self> {
