@@ -18,6 +18,10 @@ use nix::unistd::{Pid, geteuid};
 /// A rating small enough for a test.
 const SMALL: [&str; 6] = ["--component", "SEND", "--message", "65536", "--load", "idle"];
 
+/// A rating with cells enough to be struck in its middle, on a slow machine also.
+const STRUCK: [&str; 6] =
+    ["--component", "SEND,SEND_RECV", "--message", "65536", "--load", "idle,cpu"];
+
 /// The place of the OpenSSH server, which is not in the path of every user.
 const SSHD: &str = "/usr/sbin/sshd";
 
@@ -162,7 +166,7 @@ impl Servers {
     }
 
     /// Hosts by ssh, with the measured network apart.
-    fn rate(&self, arguments: &[&str]) -> Command {
+    fn rate(&self, what: &[&str], arguments: &[&str]) -> Command {
         let mut written = String::new();
         for (number, (name, role)) in RATED.iter().zip(["test", "active", "passive"]).enumerate() {
             let measured = 10 + number;
@@ -173,7 +177,7 @@ impl Servers {
         fs::write(&inventory, written).unwrap();
         let program = self.hosts.path("ssh");
         let all = ["rate", "--hosts", &inventory, "--ssh-program", &program, "--quiet"];
-        self.hosts.desk(&[&all[..], &SMALL, arguments].concat())
+        self.hosts.desk(&[&all[..], what, arguments].concat())
     }
 
     /// This program without debug information: a smaller copy.
@@ -203,14 +207,14 @@ impl Drop for Servers {
 
 fn deaths_leave_nothing(servers: &Servers, binary: &str) {
     // The controller is killed: its ssh clients end, and so do the agents.
-    let mut child = servers.hosts.begin(servers.rate(&["--ssh-binary", binary]), 1);
+    let mut child = servers.hosts.begin(servers.rate(&STRUCK, &["--ssh-binary", binary]), 1);
     let controller = servers.hosts.controller();
     kill(Pid::from_raw(controller), Signal::SIGKILL).unwrap();
     child.wait().unwrap();
     servers.assert_nothing_left();
 
     // An agent is killed: it is copied again.
-    let child = servers.hosts.begin(servers.rate(&["--ssh-binary", binary]), 1);
+    let child = servers.hosts.begin(servers.rate(&STRUCK, &["--ssh-binary", binary]), 1);
     let agent = *servers.agents().first().expect("a run has agents");
     kill(Pid::from_raw(agent), Signal::SIGKILL).unwrap();
     let output = ended(child);
@@ -223,7 +227,7 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     let Some(servers) = Servers::start() else { return };
     let binary = servers.stripped();
     let began = Instant::now();
-    let result = Hosts::json(servers.rate(&["--ssh-binary", &binary]));
+    let result = Hosts::json(servers.rate(&SMALL, &["--ssh-binary", &binary]));
     println!("rated by ssh in {:?}", began.elapsed());
     assert_eq!(result["run"]["state"], "complete");
     assert_eq!(result["result"]["invalid_cells"], 0);
@@ -271,7 +275,7 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     // A program of another kind is refused with advice.
     let foreign = servers.hosts.path("foreign");
     fs::write(&foreign, b"\x7fELF\x02\x01\x01 of another machine").unwrap();
-    let output = servers.rate(&["--ssh-binary", &foreign]).output().unwrap();
+    let output = servers.rate(&SMALL, &["--ssh-binary", &foreign]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("cannot run it") && said.contains("scripts/static"), "{said}");
