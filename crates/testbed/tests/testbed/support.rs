@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,8 +42,6 @@ pub(crate) fn users() -> &'static [User] {
 pub(crate) struct Lab {
     home: TempDir,
     user: User,
-    // One testbed at a time: these tests measure time on a machine that others use too.
-    _alone: MutexGuard<'static, ()>,
 }
 
 impl Lab {
@@ -61,8 +58,6 @@ impl Lab {
     }
 
     fn unchecked(user: User) -> Self {
-        static ALONE: Mutex<()> = Mutex::new(());
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let home = tempfile::tempdir().expect("a temporary directory");
         fs::set_permissions(home.path(), Permissions::from_mode(0o755)).unwrap();
         copy(env!("CARGO_BIN_EXE_testbed-fault-test"), &home.path().join("drill"));
@@ -71,7 +66,7 @@ impl Lab {
         if user == User::Nobody {
             chown(&testbeds, Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        Self { home, user, _alone: alone }
+        Self { home, user }
     }
 
     pub(crate) fn home(&self) -> &Path {
