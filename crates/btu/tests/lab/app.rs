@@ -150,7 +150,7 @@ fn every_protocol_takes_what_its_closed_form_says() {
 /// 9600 b/s of Table 8-2, over TCP/IP: what is 60 items a second there is 53 with its headers.
 #[test]
 fn a_line_of_the_study_carries_what_it_can() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines() else { return };
     let line = ["--network", "telephone", "--application", "host", "--display", "terminal-9600"];
     let what = ["--workload", "structured-rectangles", "--protocol", "pipelined"];
     holds(&laboratory, "2 s", &[&line[..], &what].concat());

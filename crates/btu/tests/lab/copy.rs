@@ -89,7 +89,7 @@ fn number(value: &Value) -> f64 {
 /// exactly.
 #[test]
 fn a_bare_copy_takes_what_the_line_takes() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines() else { return };
     let what = ["--program", "local,bare", "--storage", "memory", "--size", "400 kB,700 kB,1 MB"];
     let result =
         copy(&laboratory, &[&what[..], &["--network", "10 Mb/s", "--contention", "0"]].concat());
@@ -277,7 +277,7 @@ fn programs_of_the_system_copy_between_stations() {
 /// line the background does not give way.
 #[test]
 fn with_a_background_a_copy_gets_the_rest() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines() else { return };
     let row = with_background(&laboratory, TRUNK, 600, 1_000_000);
     is_what_was_left(&laboratory, &row, 1_000_000);
 }

@@ -15,7 +15,7 @@ const SMALL: [&str; 6] =
 
 #[test]
 fn three_hosts_are_rated() {
-    let Some(hosts) = Hosts::raise(3) else { return };
+    let Some(hosts) = Hosts::raise_once(3) else { return };
     hosts.start_agents();
     rated_end_to_end(&hosts);
     rated_over_ipv6(&hosts);

@@ -42,7 +42,7 @@ fn client(lab: &Lab) -> Value {
 
 #[test]
 fn both_ends_say_what_was_lost() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
+    let Some(lab) = Lab::open_slow_lines().filter(|_| is_there("iperf3")) else { return };
     lab.up(NETWORK);
     let btu = env!("CARGO_BIN_EXE_btu");
     let command =

@@ -159,7 +159,7 @@ fn assert_balanced(accounts: &Value) {
 /// additions.
 #[test]
 fn real_packets_on_a_known_line_take_as_long_as_on_paper() {
-    let Some(lab) = Lab::open_alone() else { return };
+    let Some(lab) = Lab::open_slow_lines() else { return };
     let line = lab.file(LINE).display().to_string();
     let common = [
         "model",

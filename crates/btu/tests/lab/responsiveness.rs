@@ -51,7 +51,7 @@ fn result(said: &Value, name: &str) -> f64 {
 
 #[test]
 fn an_idle_line_has_the_round_trips_of_its_delay() {
-    let Some(lab) = Lab::open_alone() else { return };
+    let Some(lab) = Lab::open_slow_lines() else { return };
     lab.up(LINE);
     let said = measured(&lab, ["client", "server"], &["-R", "-t", "300 ms"]);
     let idle = result(&said, "responsiveness idle");

@@ -1,6 +1,6 @@
 //! How the tests of this program share the machine.
 //!
-//! A test that only waits for processes takes one share of four, and other tests run at the same
+//! A test that only waits for processes takes one share of six, and other tests run at the same
 //! time. A test that holds a measured number against a bound takes all shares, so that no other
 //! test of this program runs meanwhile; or half of them, if its lines are so slow that the
 //! processors are idle for most of the time: two such tests do not disturb each other.
@@ -19,7 +19,7 @@ use btu_conditions::Conditions;
 use crate::common::once;
 
 /// How many shares there are. A raised network keeps up to one processor busy for part of its time.
-const SHARES: usize = 4;
+const SHARES: usize = 6;
 
 /// The share of a test that runs with others.
 const ONE: usize = 1;
@@ -69,8 +69,13 @@ impl Share {
         if once::tested_already() { None } else { Some(Self::one()) }
     }
 
-    /// Half of the shares: another test of half of them may run meanwhile, and no other. `None` if
-    /// scripts/test reports that the part has not changed, that it ran as an ordinary user already, or that it is late.
+    /// Half of the shares: another test of half of them may run meanwhile, and no other.
+    pub(crate) fn half() -> Self {
+        Self::take(HALF)
+    }
+
+    /// Like `half`. `None` if scripts/test reports that the part has not changed, that it ran as an ordinary user
+    /// already, or that it is late.
     pub(crate) fn half_if_changed() -> Option<Self> {
         Self::take_if_changed(HALF)
     }

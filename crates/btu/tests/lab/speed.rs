@@ -42,7 +42,7 @@ fn median(row: &Value) -> f64 {
 
 #[test]
 fn a_line_gives_what_its_closed_form_says() {
-    let Some(laboratory) = Laboratory::open_alone() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines() else { return };
     let line = [
         "--network",
         "10 Mb/s",

@@ -61,7 +61,9 @@ fn check(lab: &Lab, run: &Value) {
 
 #[test]
 fn rates_are_those_of_the_line_with_either_server() {
-    let Some(lab) = Lab::open_alone().filter(|_| is_there("iperf3")) else { return };
+    let Some(lab) = Lab::open_slow_lines_if_changed().filter(|_| is_there("iperf3")) else {
+        return;
+    };
     lab.up(NETWORK);
     {
         let _server = lab.iperf3_server("server");

@@ -56,8 +56,13 @@ impl Laboratory {
         if once::tested_already() { None } else { Self::open_with(Share::all()) }
     }
 
-    /// Like `open_alone_if_changed`, for a test of lines so slow that the processors are idle for most of
-    /// the time: one other such test may run meanwhile.
+    /// Like `open_alone`, for a test of lines so slow that the processors are idle for most of the time: one
+    /// other such test may run meanwhile.
+    pub(crate) fn open_slow_lines() -> Option<Self> {
+        if once::tested_already() { None } else { Self::open_with(Share::half()) }
+    }
+
+    /// Like `open_slow_lines`, for a part that has another test that runs each time.
     pub(crate) fn open_slow_lines_if_changed() -> Option<Self> {
         Self::open_with(Share::half_if_changed()?)
     }

@@ -42,8 +42,12 @@ impl Hosts {
         Self::raise_in(Lab::open(), count, RATED.len())
     }
 
-    /// Like `raise`, for a long test with a result that does not depend on root: see
-    /// [`Lab::open_once_if_changed`].
+    /// Like `raise`, for a long test with a result that does not depend on root.
+    pub(crate) fn raise_once(count: usize) -> Option<Self> {
+        Self::raise_in(Lab::open_once(), count, RATED.len())
+    }
+
+    /// Like `raise_once`, for a part that other tests look at each time: see [`Lab::open_once_if_changed`].
     pub(crate) fn raise_once_if_changed(count: usize) -> Option<Self> {
         Self::raise_in(Lab::open_once_if_changed(), count, RATED.len())
     }
