@@ -150,3 +150,18 @@ fn a_receiver_whose_sender_falls_silent_says_so() {
     let received = outcome!(thread.join().unwrap(), DatagramsReceived);
     assert_eq!((received.datagrams, received.farewell, received.span), (0, false, Span::ZERO));
 }
+
+/// A busy sender, or a path that stands still, is quiet for a second.
+#[test]
+fn a_second_without_a_datagram_ends_no_stream() {
+    let conditions = Conditions::begin();
+    let listener = prepare(&order(receiver(Rendezvous::Listen(HERE), 100, 10)));
+    let endpoint = listener.endpoint().unwrap();
+    let receiving = thread::spawn(move || listener.perform(&super::NEVER));
+    let peer = super::bad_peers::udp_caller(endpoint);
+    thread::sleep(std::time::Duration::from_secs(1));
+    let farewell = Header { kind: DatagramKind::Farewell, token: TOKEN, number: 0 }.encode();
+    let sent = peer.send(&farewell);
+    let received = outcome!(receiving.join().unwrap(), DatagramsReceived);
+    judge!(conditions, sent.is_ok() && received.farewell, "{sent:?} {received:?}");
+}

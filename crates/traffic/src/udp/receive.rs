@@ -31,8 +31,12 @@ const DOING: &str = "receive the datagrams";
 /// Most datagrams with recorded arrivals: 2^31 bits are 256 MiB.
 const MOST: u64 = 1 << 31;
 
-/// The silence after which the stream is over.
-const SILENCE: Span = Span::from_milliseconds(500);
+/// The silence after which the stream is over, although no farewell has come: longer than a busy sender or a path
+/// that stands still for a moment is quiet. What is sent after that is refused.
+const SILENCE: Span = Span::from_seconds(2);
+
+/// The time that the sender has for its farewell when both were told to stop.
+const STOPPING: Span = Span::from_milliseconds(500);
 
 /// After the farewell: the silence after which no late datagram is expected any more, and the
 /// longest wait in all.
@@ -279,7 +283,7 @@ impl Inflow<'_> {
             return false;
         }
         let told = *self.told_to_stop.get_or_insert(now);
-        self.farewell.is_none() && now.since(told) >= SILENCE
+        self.farewell.is_none() && now.since(told) >= STOPPING
     }
 
     /// Everything has come, or nothing has for a while.

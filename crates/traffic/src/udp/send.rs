@@ -27,7 +27,7 @@ const DOING: &str = "send the datagrams";
 /// Header and eight bytes of payload.
 pub(crate) const LEAST: usize = HEADER + 8;
 
-/// Widest gap between two datagrams: half of the silence after which the receiver considers the
+/// Widest gap between two datagrams: far shorter than the silence after which the receiver considers the
 /// stream over.
 pub(super) const WIDEST_GAP: Span = Span::from_milliseconds(250);
 
