@@ -51,7 +51,7 @@ fn found(laboratory: &Laboratory, network: &str) -> [String; 3] {
 /// Four equal hosts, and one of them with a slow line.
 #[test]
 fn a_slow_host_of_four_is_named() {
-    let Some(laboratory) = Laboratory::open_once() else { return };
+    let Some(laboratory) = Laboratory::open_slow_lines() else { return };
     for (slow, named) in [(None, "[]"), (Some(3), "[3]")] {
         let [hosts, links, pairs] = found(&laboratory, &drawing(4, slow, 2 * USUAL));
         judge!(
