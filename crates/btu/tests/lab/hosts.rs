@@ -3,15 +3,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::hosts_lab::{Hosts, RATED, ended, events};
+use crate::hosts_lab::{Hosts, RATED, SMALL_RATING, ended, events};
 use crate::support::text;
 use btu_conditions::judge;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-
-/// A rating small enough for a test: 3 blocks of 6 rows.
-const SMALL: [&str; 6] =
-    ["--component", "SEND,SEND_RECV", "--message", "65536", "--load", "idle,cpu"];
 
 #[test]
 fn three_hosts_are_rated() {
@@ -167,7 +163,7 @@ fn can_impair_or_says_why(hosts: &Hosts, result: &serde_json::Value) {
 
 fn refused(hosts: &Hosts, change: impl FnOnce(String) -> String, arguments: &[&str]) -> String {
     let inventory = hosts.inventory(change);
-    let all = [&["rate", "--hosts", &inventory, "--quiet"], &SMALL[..], arguments].concat();
+    let all = [&["rate", "--hosts", &inventory, "--quiet"], &SMALL_RATING[..], arguments].concat();
     let began = Instant::now();
     let output = hosts.desk(&all).output().unwrap();
     let said = text(&output.stderr);
@@ -199,7 +195,7 @@ fn without_a_certificate_that_counts(hosts: &Hosts) {
 }
 
 fn busy(hosts: &Hosts) {
-    let first = hosts.begin(hosts.rate(&[&SMALL[..], &["--label", "first"]].concat()), 1);
+    let first = hosts.begin(hosts.rate(&[&SMALL_RATING[..], &["--label", "first"]].concat()), 1);
     let said = refused(hosts, |text| text, &[]);
     assert!(said.contains("busy with run r"), "{said}");
     assert!(ended(first).status.success());
@@ -211,7 +207,7 @@ fn in_the_middle(
     arguments: &[&str],
     happen: impl FnOnce(&Hosts),
 ) -> std::process::Output {
-    let all = [&SMALL[..], &["--profile", "quick"], arguments].concat();
+    let all = [&SMALL_RATING[..], &["--profile", "quick"], arguments].concat();
     let child = hosts.begin(hosts.rate(&all), 3);
     happen(hosts);
     ended(child)
@@ -255,7 +251,7 @@ fn an_agent_that_never_comes_back(hosts: &Hosts) {
 }
 
 fn a_stopped_agent(hosts: &Hosts) {
-    let child = hosts.begin(hosts.rate(&SMALL), 3);
+    let child = hosts.begin(hosts.rate(&SMALL_RATING), 3);
     hosts.signal_agent("gamma", Signal::SIGSTOP);
     hosts.signal_agent("beta", Signal::SIGSTOP);
     thread::sleep(Duration::from_secs(6));
@@ -270,7 +266,7 @@ fn a_stopped_agent(hosts: &Hosts) {
 
 /// Control packets of one host are dropped for a while, as behind a switch that reboots.
 fn a_partition(hosts: &Hosts, lasting: Duration) {
-    let child = hosts.begin(hosts.rate(&SMALL), 3);
+    let child = hosts.begin(hosts.rate(&SMALL_RATING), 3);
     hosts.shell(
         "beta",
         "nft add table ip drill && nft add chain ip drill in { type filter hook input priority 0 \\; } && \
@@ -283,7 +279,7 @@ fn a_partition(hosts: &Hosts, lasting: Duration) {
 }
 
 fn losses_on_the_control_network(hosts: &Hosts) {
-    let child = hosts.begin(hosts.rate(&SMALL), 3);
+    let child = hosts.begin(hosts.rate(&SMALL_RATING), 3);
     let rule = "nft add table ip drill && nft add chain ip drill in { type filter hook input priority 0 \\; } && \
                 nft add rule ip drill in iifname eth0 numgen random mod 100 \\< 30 drop";
     for name in RATED {
@@ -299,7 +295,7 @@ fn losses_on_the_control_network(hosts: &Hosts) {
 }
 
 fn a_killed_controller(hosts: &Hosts) {
-    let mut child = hosts.begin(hosts.rate(&SMALL), 3);
+    let mut child = hosts.begin(hosts.rate(&SMALL_RATING), 3);
     let controller = hosts.controller();
     kill(Pid::from_raw(controller), Signal::SIGKILL).unwrap();
     child.wait().unwrap();

@@ -10,17 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::drawn::is_there;
-use crate::hosts_lab::{Hosts, RATED, ended};
+use crate::hosts_lab::{Hosts, RATED, SMALL_RATING, ended};
 use crate::support::{LONG, text};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
-/// A rating small enough for a test.
-const SMALL: [&str; 6] = ["--component", "SEND", "--message", "65536", "--load", "idle"];
-
-/// A rating with cells enough to be struck in its middle, on a slow machine also.
-const STRUCK: [&str; 6] =
-    ["--component", "SEND,SEND_RECV", "--message", "65536", "--load", "idle,cpu"];
+/// A rating of one cell.
+const ONE_CELL: [&str; 6] = ["--component", "SEND", "--message", "65536", "--load", "idle"];
 
 /// The place of the OpenSSH server, which is not in the path of every user.
 const SSHD: &str = "/usr/sbin/sshd";
@@ -207,14 +203,14 @@ impl Drop for Servers {
 
 fn deaths_leave_nothing(servers: &Servers, binary: &str) {
     // The controller is killed: its ssh clients end, and so do the agents.
-    let mut child = servers.hosts.begin(servers.rate(&STRUCK, &["--ssh-binary", binary]), 1);
+    let mut child = servers.hosts.begin(servers.rate(&SMALL_RATING, &["--ssh-binary", binary]), 1);
     let controller = servers.hosts.controller();
     kill(Pid::from_raw(controller), Signal::SIGKILL).unwrap();
     child.wait().unwrap();
     servers.assert_nothing_left();
 
     // An agent is killed: it is copied again.
-    let child = servers.hosts.begin(servers.rate(&STRUCK, &["--ssh-binary", binary]), 1);
+    let child = servers.hosts.begin(servers.rate(&SMALL_RATING, &["--ssh-binary", binary]), 1);
     let agent = *servers.agents().first().expect("a run has agents");
     kill(Pid::from_raw(agent), Signal::SIGKILL).unwrap();
     let output = ended(child);
@@ -227,7 +223,7 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     let Some(servers) = Servers::start() else { return };
     let binary = servers.stripped();
     let began = Instant::now();
-    let result = Hosts::json(servers.rate(&SMALL, &["--ssh-binary", &binary]));
+    let result = Hosts::json(servers.rate(&ONE_CELL, &["--ssh-binary", &binary]));
     println!("rated by ssh in {:?}", began.elapsed());
     assert_eq!(result["run"]["state"], "complete");
     assert_eq!(result["result"]["invalid_cells"], 0);
@@ -244,8 +240,9 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
         &servers.hosts.path("ssh"),
         "--quiet",
     ];
-    let result =
-        Hosts::json(servers.hosts.desk(&[&all[..], &SMALL, &["--ssh-binary", &binary]].concat()));
+    let result = Hosts::json(
+        servers.hosts.desk(&[&all[..], &ONE_CELL, &["--ssh-binary", &binary]].concat()),
+    );
     assert_eq!(
         (&result["run"]["state"], &result["result"]["invalid_cells"]),
         (&"complete".into(), &0.into())
@@ -275,7 +272,7 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     // A program of another kind is refused with advice.
     let foreign = servers.hosts.path("foreign");
     fs::write(&foreign, b"\x7fELF\x02\x01\x01 of another machine").unwrap();
-    let output = servers.rate(&SMALL, &["--ssh-binary", &foreign]).output().unwrap();
+    let output = servers.rate(&ONE_CELL, &["--ssh-binary", &foreign]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("cannot run it") && said.contains("scripts/static"), "{said}");

@@ -28,6 +28,10 @@ pub(crate) use trio::Trio;
 /// The hosts of `btu rate`, in the order of their roles.
 pub(crate) const RATED: [&str; 3] = ["alpha", "beta", "gamma"];
 
+/// A rating small enough for a test, and long enough to be struck in its middle: 3 blocks of 6 rows.
+pub(crate) const SMALL_RATING: [&str; 6] =
+    ["--component", "SEND,SEND_RECV", "--message", "65536", "--load", "idle,cpu"];
+
 /// A raised network of hosts.
 pub(crate) struct Hosts {
     pub(crate) lab: Lab,
