@@ -21,14 +21,14 @@ const ONE_CELL: [&str; 6] = ["--component", "SEND", "--message", "65536", "--loa
 /// The place of the OpenSSH server, which is not in the path of every user.
 const SSHD: &str = "/usr/sbin/sshd";
 
-/// The files that the server needs.
-const PRIVILEGE_SEPARATION: &str = "/run/sshd";
+/// Gives the server a directory that it needs, which no other user of this machine sees.
+const WITH_PRIVILEGE_SEPARATION: &str =
+    "mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/sshd && exec \"$@\"";
 
 /// An OpenSSH server in each station.
 struct Servers {
     hosts: Hosts,
     daemons: Vec<Child>,
-    made: bool,
 }
 
 impl Servers {
@@ -46,8 +46,7 @@ impl Servers {
             return None;
         }
         let hosts = Hosts::raise(RATED.len())?;
-        let made = fs::create_dir(PRIVILEGE_SEPARATION).is_ok();
-        let mut servers = Self { hosts, daemons: Vec::new(), made };
+        let mut servers = Self { hosts, daemons: Vec::new() };
         for key in ["host_key", "user_key"] {
             let file = servers.hosts.path(key);
             let output = Command::new("ssh-keygen")
@@ -88,7 +87,9 @@ impl Servers {
         let file = path(&format!("{name}.sshd"));
         fs::write(&file, written + noise).unwrap();
         let log = fs::File::create(path(&format!("{name}.sshd.log"))).unwrap();
-        let mut command = self.hosts.lab.exec(name, &[SSHD, "-D", "-e", "-f", &file]);
+        let private = ["unshare", "--mount", "sh", "-c", WITH_PRIVILEGE_SEPARATION, "sh"];
+        let server = [SSHD, "-D", "-e", "-f", &file];
+        let mut command = self.hosts.lab.exec(name, &[&private[..], &server].concat());
         command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
@@ -194,9 +195,6 @@ impl Drop for Servers {
         for server in &mut self.daemons {
             let _ = server.kill();
             let _ = server.wait();
-        }
-        if self.made {
-            let _ = fs::remove_dir(PRIVILEGE_SEPARATION);
         }
     }
 }
