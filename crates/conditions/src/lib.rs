@@ -40,6 +40,9 @@ const LEAST_PROCESSORS: usize = 2;
 /// which two programs are woken.
 const LONGEST_WAKE: Duration = Duration::from_micros(100);
 
+/// How much of a message is printed when nothing failed: characters.
+const MOST_SAID: usize = 200;
+
 /// The state of the machine since a test began to measure.
 #[derive(Debug)]
 pub struct Conditions {
@@ -87,6 +90,7 @@ pub fn report(reason: Option<String>, message: &str) {
     let Some(reason) = reason.filter(|_| !is_required) else { panic!("{message}") };
     let (thread, place) = (thread::current(), Location::caller());
     let test = thread.name().unwrap_or("test");
+    let message = message.chars().take(MOST_SAID).collect::<String>();
     println!("NOT JUDGED: {test} ({}:{}): {reason}: {message}", place.file(), place.line());
 }
 
