@@ -16,7 +16,7 @@ const PROGRAMS: [(&str, &str); 7] = [
     ("trap '' TERM INT HUP; while :; do sleep 1; done", "had not ended after"),
     ("head -c 200000000 /dev/zero > file", "its directory was full: give it more with `room`"),
     (
-        "head -c 1000000000 /dev/zero; echo the end >&2; exit 3",
+        "head -c 100000000 /dev/zero; echo the end >&2; exit 3",
         "ended with exit code 3; it said last: the end",
     ),
     ("exec < /dev/tty", "programs have no terminal here"),
