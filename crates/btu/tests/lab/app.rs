@@ -13,7 +13,7 @@ use nix::sys::termios::tcgetattr;
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
-use crate::support::{LONG, send, text};
+use crate::support::{send, text};
 
 /// The tolerance, as a share of the closed form. The emulator is held to 0.1 % of a frame's time,
 /// each end to some 0.1 ms a message.
@@ -258,13 +258,9 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let factors = "protocol=stop-and-wait..batched,delay=5 ms..10 ms";
     let child =
         laboratory.command(&["app", "--quiet", "--factors", factors]).spawn().expect("btu starts");
-    let deadline = Instant::now() + LONG;
-    while laboratory.stored_cells() < 1 {
-        assert!(Instant::now() < deadline, "no cell after {LONG:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    laboratory.wait_for_cells(1);
     send(laboratory.process("internal worker"), Signal::SIGKILL);
-    std::thread::sleep(Duration::from_millis(500));
+    laboratory.wait_for_cells(laboratory.stored_cells() + 1);
     send(child.id().cast_signed(), Signal::SIGINT);
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));

@@ -6,7 +6,7 @@ mod libssh2;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use btu_conditions::judge;
 use nix::sys::signal::Signal;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
 use crate::group::Group;
-use crate::support::{LONG, send, text};
+use crate::support::{send, text};
 
 /// A full-duplex line of 10 Mb/s between two switches: files and background enter it by one queue.
 const TRUNK: &str = r#"
@@ -605,14 +605,10 @@ fn a_killed_receiver_is_a_cell_that_does_not_count_and_the_run_is_resumed() {
     ];
     let long = [&["copy", "--quiet", "--contention", "0"], &what[..]].concat();
     let child = laboratory.command(&long).spawn().expect("btu starts");
-    let deadline = Instant::now() + LONG;
-    while laboratory.stored_cells() < 1 {
-        assert!(Instant::now() < deadline, "no cell after {LONG:?}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    laboratory.wait_for_cells(1);
     std::thread::sleep(Duration::from_millis(200));
     send(laboratory.process("internal worker"), Signal::SIGKILL);
-    std::thread::sleep(Duration::from_millis(500));
+    laboratory.wait_for_cells(laboratory.stored_cells() + 1);
     send(child.id().cast_signed(), Signal::SIGINT);
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));

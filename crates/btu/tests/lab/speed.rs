@@ -1,14 +1,12 @@
 //! `btu speed` on drawn networks: known rates, round trips and queues, and fault drills.
 
-use std::time::{Duration, Instant};
-
 use btu_conditions::judge;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
 use crate::group::Group;
-use crate::support::{LONG, send, text};
+use crate::support::{send, text};
 
 /// The tolerances of a rate, relative to the closed form, and of a round trip.
 const RATE: f64 = 0.02;
@@ -301,11 +299,7 @@ fn a_killed_run_is_resumed_and_a_killed_worker_is_told() {
     let always = ["speed", "--quiet"];
     let start = |arguments: &[&str], cells: u64| {
         let child = laboratory.command(arguments).spawn().expect("btu starts");
-        let deadline = Instant::now() + LONG;
-        while laboratory.stored_cells() < cells {
-            assert!(Instant::now() < deadline, "no {cells} cells after {LONG:?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        laboratory.wait_for_cells(cells);
         child
     };
     let mut child = start(&[&always[..], &line].concat(), 2);

@@ -182,6 +182,15 @@ impl Laboratory {
         child
     }
 
+    /// Waits until so many cells of the newest run are stored.
+    pub(crate) fn wait_for_cells(&self, cells: u64) {
+        let deadline = Instant::now() + LONG;
+        while self.stored_cells() < cells {
+            assert!(Instant::now() < deadline, "no {cells} cells after {LONG:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Cells in the newest run; zero while there is none.
     pub(crate) fn stored_cells(&self) -> u64 {
         if !self.database().exists() {
