@@ -607,7 +607,7 @@ fn a_killed_receiver_is_a_cell_that_does_not_count_and_the_run_is_resumed() {
     let child = laboratory.command(&long).spawn().expect("btu starts");
     laboratory.wait_for_cells(1);
     std::thread::sleep(Duration::from_millis(200));
-    send(laboratory.process("internal worker"), Signal::SIGKILL);
+    laboratory.kill("internal worker");
     laboratory.wait_for_cells(laboratory.stored_cells() + 1);
     send(child.id().cast_signed(), Signal::SIGINT);
     let output = finish(child);

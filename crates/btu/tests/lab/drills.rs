@@ -151,7 +151,7 @@ fn kill_part(laboratory: Option<Laboratory>, part: &str, word: &str) {
     let Some(laboratory) = laboratory else { return };
     let child = laboratory.begin(&RUN, 4);
     let began = Instant::now();
-    send(laboratory.process(part), Signal::SIGKILL);
+    laboratory.kill(part);
     let output = finish(child);
     laboratory.assert_within(DOWN_WITHIN, began);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));

@@ -308,7 +308,7 @@ fn a_killed_run_is_resumed_and_a_killed_worker_is_told() {
     laboratory.assert_swept();
     let before = laboratory.stored_cells();
     let child = start(&["speed", "--resume", "latest", "--quiet"], before + 1);
-    send(laboratory.process("internal worker"), Signal::SIGKILL);
+    laboratory.kill("internal worker");
     let output = finish(child);
     assert!(output.status.success(), "{}", text(&output.stderr));
     laboratory.assert_down();

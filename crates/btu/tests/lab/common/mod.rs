@@ -232,6 +232,14 @@ impl Laboratory {
         }
     }
 
+    /// Kills a process with `part` in its command line; another one, if that ended meanwhile.
+    pub(crate) fn kill(&self, part: &str) {
+        let deadline = Instant::now() + LONG;
+        while kill(Pid::from_raw(self.process(part)), Signal::SIGKILL).is_err() {
+            assert!(Instant::now() < deadline, "every `{part}` ends before it can be killed");
+        }
+    }
+
     /// Waits until nothing of the run is left, and lists the remains if something stays.
     #[track_caller]
     pub(crate) fn assert_down(&self) {

@@ -78,7 +78,7 @@ fn long_a_killed_server_of_the_system_is_a_cell_that_does_not_count() {
             let child = begin(&laboratory, program, "1 MB");
             laboratory.process(part);
             std::thread::sleep(Duration::from_millis(300));
-            send(laboratory.process(victim), Signal::SIGKILL);
+            laboratory.kill(victim);
             is_told(&laboratory, child, wanted);
         }
     }

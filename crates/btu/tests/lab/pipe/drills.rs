@@ -74,7 +74,7 @@ pub(crate) const KILLED: &str = "end was killed by signal 9, so the other was en
 fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     let kill = |end: &str| send(worker(&laboratory, end), Signal::SIGKILL);
-    let part = |part: &str| send(laboratory.process(part), Signal::SIGKILL);
+    let part = |part: &str| laboratory.kill(part);
     let (veth, ethernet, local) = (["tcp", "veth"], ["tcp", "10 Mb/s"], ["tcp", "local"]);
     drill(&laboratory, veth, |_| kill("near"), Some(1), KILLED);
     drill(&laboratory, veth, |_| kill("far"), Some(1), KILLED);
