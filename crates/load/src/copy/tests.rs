@@ -39,7 +39,7 @@ fn local(file: FilePlace) -> FileCopy {
 }
 
 fn order(activity: Activity) -> Order {
-    Order::new(7, Span::from_seconds(10), activity)
+    Order::new(7, Span::from_seconds(180), activity)
 }
 
 fn prepared(activity: Activity) -> Box<dyn Performance> {

@@ -101,7 +101,7 @@ mod tests {
         let file = FilePlace { size, storage, cache: Cache::Warm, directory: place };
         let on = "127.0.0.1".parse().expect("an address");
         let server = FileServer { program: Program::Sftp, on, token: TOKEN, file };
-        let order = Order::new(7, Span::from_seconds(20), Activity::FileOffer(server));
+        let order = Order::new(7, Span::from_seconds(180), Activity::FileOffer(server));
         let peers = Peers::within(vec!["127.0.0.0/8".parse().expect("a network")]);
         let server = match crate::prepare(&order, &Callers::only(peers, |_, _| ())) {
             Err(error) if nix::unistd::geteuid().is_root() => {
