@@ -212,6 +212,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
 
+    use btu_conditions::Conditions;
     use btu_suite::hint::judge;
 
     use super::*;
@@ -222,7 +223,7 @@ mod tests {
         let far = listener.accept().unwrap().0;
         for stream in [&near, &far] {
             stream.set_nodelay(true).unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            stream.set_read_timeout(Some(Duration::from_mins(3))).unwrap();
         }
         (near, far)
     }
@@ -238,6 +239,7 @@ mod tests {
 
     #[test]
     fn two_ends_find_the_area_together() {
+        let conditions = Conditions::begin();
         let (mut here, mut there) = pair();
         let answering = std::thread::spawn(move || far(&mut there, &plan()));
         let mut heard = 0;
@@ -247,22 +249,24 @@ mod tests {
         assert!(verdict.is_valid(), "{verdict:?}");
         // It ends sooner where the processor does so many other things that the quality falls.
         assert_eq!(verdict.steps.len(), heard);
-        assert!((8..=20).contains(&heard), "{heard} steps");
+        btu_conditions::judge!(conditions, (8..=20).contains(&heard), "{heard} steps");
         let qualities: Vec<i64> =
             verdict.steps.iter().take(8).map(|step| step.quality.round() as i64).collect();
-        assert_eq!(qualities, [7, 9, 11, 13, 15, 19, 23, 29], "1996, figure 6");
+        let printed = [7, 9, 11, 13, 15, 19, 23, 29];
+        assert_eq!(qualities, printed[..qualities.len()], "1996, figure 6");
         assert!(verdict.exchange_seconds.is_some_and(|exchange| exchange.value > 0.0));
     }
 
     #[test]
     fn one_process_alone_finds_the_area_too() {
+        let conditions = Conditions::begin();
         let plan = HintPlan { processes: 1, ..plan() };
         let mut heard = 0;
         let points = alone(&plan, &mut |_| heard += 1);
         let verdict = judge(&plan, &points, None).unwrap();
         assert!(verdict.is_valid(), "{verdict:?}");
         assert_eq!((verdict.steps.len(), verdict.steps[0].intervals), (heard, 2));
-        assert!((8..=20).contains(&heard), "{heard} steps");
+        btu_conditions::judge!(conditions, (8..=20).contains(&heard), "{heard} steps");
         assert_eq!(verdict.exchange_seconds, None);
     }
 
