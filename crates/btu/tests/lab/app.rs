@@ -258,9 +258,9 @@ fn a_killed_worker_is_a_cell_that_does_not_count_and_a_killed_run_is_resumed() {
     let factors = "protocol=stop-and-wait..batched,delay=5 ms..10 ms";
     let child =
         laboratory.command(&["app", "--quiet", "--factors", factors]).spawn().expect("btu starts");
-    laboratory.wait_for_cells(1);
+    let child = laboratory.wait_for_cells(child, 1);
     laboratory.kill("internal worker");
-    laboratory.wait_for_cells(laboratory.stored_cells() + 1);
+    let child = laboratory.wait_for_cells(child, laboratory.stored_cells() + 1);
     send(child.id().cast_signed(), Signal::SIGINT);
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));

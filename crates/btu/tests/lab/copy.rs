@@ -605,10 +605,10 @@ fn a_killed_receiver_is_a_cell_that_does_not_count_and_the_run_is_resumed() {
     ];
     let long = [&["copy", "--quiet", "--contention", "0"], &what[..]].concat();
     let child = laboratory.command(&long).spawn().expect("btu starts");
-    laboratory.wait_for_cells(1);
+    let child = laboratory.wait_for_cells(child, 1);
     std::thread::sleep(Duration::from_millis(200));
     laboratory.kill("internal worker");
-    laboratory.wait_for_cells(laboratory.stored_cells() + 1);
+    let child = laboratory.wait_for_cells(child, laboratory.stored_cells() + 1);
     send(child.id().cast_signed(), Signal::SIGINT);
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));

@@ -353,8 +353,7 @@ fn a_killed_file_server_is_a_cell_that_does_not_count_and_a_killed_run_is_resume
         assert!(Instant::now() < deadline, "no file server after {LONG:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let before = laboratory.stored_cells();
-    laboratory.wait_for_cells(before + 1);
+    let child = laboratory.wait_for_cells(child, laboratory.stored_cells() + 1);
     send(child.id().cast_signed(), Signal::SIGINT);
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));

@@ -299,8 +299,7 @@ fn a_killed_run_is_resumed_and_a_killed_worker_is_told() {
     let always = ["speed", "--quiet"];
     let start = |arguments: &[&str], cells: u64| {
         let child = laboratory.command(arguments).spawn().expect("btu starts");
-        laboratory.wait_for_cells(cells);
-        child
+        laboratory.wait_for_cells(child, cells)
     };
     let mut child = start(&[&always[..], &line].concat(), 2);
     send(child.id().cast_signed(), Signal::SIGKILL);

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use btu_conditions::judge;
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -167,7 +168,11 @@ impl Laboratory {
     /// Begins `btu rate ARGUMENTS` and waits until `cells` cells are stored.
     pub(crate) fn begin(&self, arguments: &[&str], cells: u64) -> Child {
         let all: Vec<&str> = ["rate"].iter().chain(arguments).copied().collect();
-        let mut child = self.command(&all).spawn().expect("btu starts");
+        self.wait_for_cells(self.command(&all).spawn().expect("btu starts"), cells)
+    }
+
+    /// Waits until the newest run, which `child` measures, has so many cells.
+    pub(crate) fn wait_for_cells(&self, mut child: Child, cells: u64) -> Child {
         let deadline = Instant::now() + LONG;
         while self.stored_cells() < cells {
             if let Some(status) = child.try_wait().expect("a child can be asked") {
@@ -177,18 +182,9 @@ impl Laboratory {
                 );
             }
             assert!(Instant::now() < deadline, "no {cells} cells after {LONG:?}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        child
-    }
-
-    /// Waits until so many cells of the newest run are stored.
-    pub(crate) fn wait_for_cells(&self, cells: u64) {
-        let deadline = Instant::now() + LONG;
-        while self.stored_cells() < cells {
-            assert!(Instant::now() < deadline, "no {cells} cells after {LONG:?}");
             std::thread::sleep(Duration::from_millis(20));
         }
+        child
     }
 
     /// Cells in the newest run; zero while there is none.
@@ -235,8 +231,9 @@ impl Laboratory {
     /// Kills a process with `part` in its command line; another one, if that ended meanwhile.
     pub(crate) fn kill(&self, part: &str) {
         let deadline = Instant::now() + LONG;
-        while kill(Pid::from_raw(self.process(part)), Signal::SIGKILL).is_err() {
-            assert!(Instant::now() < deadline, "every `{part}` ends before it can be killed");
+        while let Err(error) = kill(Pid::from_raw(self.process(part)), Signal::SIGKILL) {
+            let has_ended = error == Errno::ESRCH;
+            assert!(has_ended && Instant::now() < deadline, "SIGKILL to `{part}`: {error}");
         }
     }
 
