@@ -11,7 +11,9 @@ use btu_control::environment::{self, Environment, differences, settings};
 use btu_report::{Origin, RunHead, StoredRun};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
 use btu_studies::compare::RunReadings;
-use btu_studies::rate::{Context, HostClocks, Obstacle, Rating, Verdict, judge, rating_of};
+use btu_studies::rate::{
+    Context, HostClocks, LoadBefore, Obstacle, Rating, Verdict, judge, rating_of,
+};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Load, Row};
@@ -135,7 +137,9 @@ impl Surroundings {
     /// The data of this run with a readable plan.
     pub(crate) fn of(store: &Store, row: &RunRow) -> Self {
         let settings = before(row).as_ref().map(settings).unwrap_or_default();
-        Self { head: head(store, row), origin: origin(row, true), settings, changes: changes(row) }
+        let busy = load_before(row).map(|load| load.warning());
+        let head = RunHead { busy, ..head(store, row) };
+        Self { head, origin: origin(row, true), settings, changes: changes(row) }
     }
 
     /// The form for reports.
@@ -219,6 +223,7 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         duration: duration(run).unwrap_or_default(),
         own_cost: row.calibration.as_ref().and_then(own_cost),
         notes: provenance::changes(row).into_iter().chain(noted).collect(),
+        busy: None,
     }
 }
 
@@ -234,20 +239,22 @@ pub(crate) fn duration(run: &RunSummary) -> Option<Span> {
 }
 
 fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
-    let environment = before(row);
     Context {
         plan,
         plan_is_known,
         complete: row.summary.state == State::Complete,
         resumed_elsewhere: !provenance::changes(row).is_empty(),
-        cpus: environment.as_ref().map_or(1, |environment| environment.processor.online),
-        busy_before: environment.as_ref().and_then(|environment| environment.busy),
-        busy_after: after(row).and_then(|environment| environment.busy),
-        load_before: environment
-            .as_ref()
-            .and_then(|environment| Some(environment.load.as_ref()?.one_minute)),
+        cpus: before(row).map_or(1, |before| before.processor.online),
+        load_before: load_before(row),
         clocks: clocks(row),
     }
+}
+
+/// Other programs that used the machine before or after the run.
+fn load_before(row: &RunRow) -> Option<LoadBefore> {
+    let before = before(row)?;
+    let busy = [before.busy, after(row).and_then(|after| after.busy)];
+    LoadBefore::of(before.load?.one_minute, before.processor.online, busy)
 }
 
 /// A run of the BTU benchmark for a comparison.

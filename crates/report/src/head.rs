@@ -1,5 +1,6 @@
 //! The data of a report in addition to the verdict.
 
+use btu_suite::experiment::Warning;
 use btu_units::Span;
 
 use crate::number::duration;
@@ -35,6 +36,9 @@ pub struct RunHead {
     pub own_cost: Option<Span>,
     /// Warnings that were stored during the run: about the network, about a machine that changed.
     pub notes: Vec<String>,
+    /// Other programs used the machine before or after the run; `None` of a rating, whose verdict
+    /// says so.
+    pub busy: Option<Warning>,
 }
 
 impl RunHead {

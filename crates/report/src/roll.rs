@@ -200,6 +200,7 @@ mod tests {
             duration: Span::ZERO,
             own_cost: None,
             notes: Vec::new(),
+            busy: None,
         }
     }
 

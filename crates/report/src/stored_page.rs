@@ -45,13 +45,13 @@ impl StoredRun<'_> {
         format!("btu run {}{label}", self.run.id)
     }
 
-    /// The notes during the run, and the changes on the machine.
+    /// The notes during the run, the changes on the machine, and other programs there.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = PageWarning> {
         let advice = "keep the machine's settings as they are while it measures, and measure again";
         let noted = self.run.notes.iter().map(|note| page_warning("seen during the run", note, ""));
-        noted.chain(
-            self.changes.iter().map(move |change| page_warning("setting changed", change, advice)),
-        )
+        let changed =
+            self.changes.iter().map(move |change| page_warning("setting changed", change, advice));
+        noted.chain(changed).chain(warned(self.run.busy.as_slice()))
     }
 
     /// Every recorded setting, and the changes.
@@ -133,7 +133,7 @@ impl StoredRun<'_> {
     }
 }
 
-/// the warnings about a study of scripted cells.
+/// The warnings about a study of scripted cells.
 pub(crate) fn warned(warnings: &[Warning]) -> Vec<PageWarning> {
     warnings
         .iter()

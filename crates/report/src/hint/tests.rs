@@ -51,6 +51,7 @@ fn head() -> RunHead {
         duration: Span::from_seconds(61),
         own_cost: None,
         notes: vec!["the governor changed".to_owned()],
+        busy: None,
     }
 }
 

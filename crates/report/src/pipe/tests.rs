@@ -56,6 +56,7 @@ fn head() -> RunHead {
         duration: Span::from_seconds(45),
         own_cost: None,
         notes: Vec::new(),
+        busy: None,
     }
 }
 

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
 use btu_stats::Interval;
+use btu_studies::rate::LoadBefore;
 use btu_studies::speed::{Bloat, RoundTrip, SpeedCell, Wait};
 use btu_suite::activity::Receiving;
-use btu_suite::experiment::{Experiment, Field, Frame, Raised};
+use btu_suite::experiment::{Experiment, Field, Frame, Raised, Warning};
 use btu_suite::network::HostName;
 use btu_suite::sample::{FlowInterval, Interval as Second};
 use btu_units::Span;
@@ -128,6 +129,11 @@ fn told(verdict: &SpeedVerdict, width: usize) -> String {
 }
 
 fn paged(verdict: &SpeedVerdict) -> Page {
+    paged_on(None, verdict)
+}
+
+/// On a machine that other programs used.
+fn paged_on(busy: Option<Warning>, verdict: &SpeedVerdict) -> Page {
     let origin = Origin {
         uuid: "u".to_owned(),
         label: None,
@@ -141,6 +147,7 @@ fn paged(verdict: &SpeedVerdict) -> Page {
         network: "home-bloated".to_owned(),
         profile: "standard".to_owned(),
         machine: "2 x a processor".to_owned(),
+        busy,
         ..RunHead::default()
     };
     let settings = BTreeMap::new();
@@ -159,6 +166,17 @@ fn the_first_screen() {
         format!("{width} columns\n{text}")
     });
     insta::assert_snapshot!(screens.join("\n"));
+}
+
+/// A user who measures while a compiler runs reads so on the first screen.
+#[test]
+fn other_programs_are_told_on_the_first_screen() {
+    let busy = LoadBefore::of(0.5, 2, [Some(0.97), Some(0.02)]).map(|load| load.warning());
+    let text = first_screen(&paged_on(busy, &verdict()), &TextOptions { colour: false, width: 80 });
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("busy machine"), "{text}");
+    assert!(words.contains("others used 97 % of 2 processors just before the run"), "{text}");
+    assert!(text.lines().count() <= FIRST_SCREEN_LINES, "{text}");
 }
 
 /// The answer with its intervals is on the first lines, and no line is wider than the limit.

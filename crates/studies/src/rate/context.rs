@@ -6,6 +6,8 @@ use btu_suite::cell::{Component, Load, Row};
 use btu_suite::plan::Plan;
 use btu_suite::record::HostClock;
 
+use super::warning::LoadBefore;
+
 /// The plan, and the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
@@ -19,14 +21,8 @@ pub struct Context {
     pub resumed_elsewhere: bool,
     /// Processors that the stations shared.
     pub cpus: usize,
-    /// The share of the processors' time that other programs used just before the run, if it was
-    /// measured: 0 to 1.
-    pub busy_before: Option<f64>,
-    /// The same just after the run.
-    pub busy_after: Option<f64>,
-    /// The machine's load average over one minute before the run, if it is known; it includes btu's
-    /// own load in that minute.
-    pub load_before: Option<f64>,
+    /// Other programs that used the machine before or after the run.
+    pub load_before: Option<LoadBefore>,
     /// The hosts' clock offsets; `None` if all stations share one clock.
     pub clocks: Vec<HostClocks>,
 }
@@ -51,8 +47,6 @@ impl Context {
             complete: true,
             resumed_elsewhere: false,
             cpus,
-            busy_before: None,
-            busy_after: None,
             load_before: None,
             clocks: Vec::new(),
         }

@@ -26,7 +26,7 @@ fn context() -> Context {
         components: Component::RATED.to_vec(),
         ..Plan::whole(7, Profile::quick(), Network::Veth)
     };
-    Context { load_before: Some(0.1), ..Context::complete(plan, 4) }
+    Context::complete(plan, 4)
 }
 
 /// A valid cell on a machine with something to do.

@@ -85,7 +85,7 @@ impl Cause {
             Self::Steal(_) => "stolen processor time",
             Self::ProcessorsApart(_) => "long core-to-core latency",
             Self::ProcessorsSlowed(_) => "slow arithmetic",
-            Self::LoadBefore(_) => "busy machine",
+            Self::LoadBefore(_) => machine::BUSY_MACHINE,
             Self::OverCommitted(_) => "few processors",
             Self::WireLate(_) => "late frames",
             Self::WireDrops(_) => "emulator drops",
@@ -150,7 +150,7 @@ pub(super) fn warnings(
     let causes = [
         InvalidCells::check(cells, context).map(Cause::InvalidCells),
         NotMeasured::check(cells, context).map(Cause::NotMeasured),
-        LoadBefore::check(context).map(Cause::LoadBefore),
+        context.load_before.clone().map(Cause::LoadBefore),
         Steal::check(cells).map(Cause::Steal),
         ProcessorsApart::check(cells).map(Cause::ProcessorsApart),
         ProcessorsSlowed::check(cells).map(Cause::ProcessorsSlowed),

@@ -15,7 +15,7 @@ use btu_units::{Bytes, Span, Time};
 /// The quick profile on two processors.
 pub(crate) fn context() -> Context {
     let plan = Plan::whole(42, Profile::quick(), Network::Veth);
-    Context { load_before: Some(0.12), ..Context::complete(plan, 2) }
+    Context::complete(plan, 2)
 }
 
 pub(crate) fn head() -> RunHead {
@@ -32,6 +32,7 @@ pub(crate) fn head() -> RunHead {
         duration: Span::from_seconds(128),
         own_cost: Some(Span::from_microseconds(6030)),
         notes: Vec::new(),
+        busy: None,
     }
 }
 

@@ -98,7 +98,10 @@ fn a_wall_clock_that_was_stepped() {
 
 #[test]
 fn a_machine_that_was_busy_or_is_small() {
-    let causes = after(|_, context| (context.load_before, context.cpus) = (Some(1.5), 2));
+    let causes = after(|_, context| {
+        context.load_before = LoadBefore::of(1.5, 2, [None, None]);
+        context.cpus = 2;
+    });
     let [Cause::LoadBefore(before), Cause::OverCommitted(small)] = &causes[..] else {
         panic!("{causes:?}")
     };
@@ -110,7 +113,8 @@ fn a_machine_that_was_busy_or_is_small() {
 #[test]
 fn other_programs_are_told_before_the_hypervisor() {
     let causes = after(|records, context| {
-        (context.load_before, context.busy_before, context.cpus) = (Some(0.5), Some(1.0), 2);
+        context.load_before = LoadBefore::of(0.5, 2, [Some(1.0), None]);
+        context.cpus = 2;
         for record in records {
             record.machine.steal_ns = record.machine.user_ns;
         }
@@ -122,12 +126,7 @@ fn other_programs_are_told_before_the_hypervisor() {
 /// programs is, whatever the load of that minute.
 #[test]
 fn b13_a_machine_is_busy_with_what_others_do_and_not_with_what_was() {
-    let found = |busy| {
-        let causes = after(|_, context| {
-            (context.load_before, context.busy_before, context.cpus) = (Some(1.9), busy, 2);
-        });
-        causes.into_iter().any(|cause| matches!(cause, Cause::LoadBefore(_)))
-    };
+    let found = |busy| LoadBefore::of(1.9, 2, [busy, None]).is_some();
     assert!(!found(Some(0.02)), "an idle machine after a run");
     assert!(found(Some(0.5)), "one of two processors is taken");
     assert!(found(None), "runs that did not watch have the load average alone");
@@ -138,8 +137,7 @@ fn b13_a_machine_is_busy_with_what_others_do_and_not_with_what_was() {
 fn a_machine_that_was_busy_after_the_run() {
     let told = |before, after_it| {
         let mut context = context();
-        (context.load_before, context.cpus) = (Some(0.5), 2);
-        (context.busy_before, context.busy_after) = (Some(before), Some(after_it));
+        context.load_before = LoadBefore::of(0.5, 2, [Some(before), Some(after_it)]);
         let records = run(&context, 3, |_, _| 1.0, 1.0);
         let mut warnings = judge(&records, &context).warnings.into_iter();
         let found = warnings.find(|warning| matches!(warning.cause, Cause::LoadBefore(_)));
@@ -336,7 +334,8 @@ fn outliers_are_flagged_and_kept() {
 #[test]
 fn every_warning_says_what_was_seen_and_what_to_try() {
     let mut context = context();
-    (context.load_before, context.cpus) = (Some(3.0), 1);
+    context.load_before = LoadBefore::of(3.0, 1, [None, None]);
+    context.cpus = 1;
     let mut records = run(&context, 1, |_, _| 0.01, 0.1);
     records[0].faults.push("the peer died".to_owned());
     records.pop();

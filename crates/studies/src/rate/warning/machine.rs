@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::{Explanation, count, percent};
+use btu_suite::experiment;
 use btu_suite::network::HostRole;
 use btu_suite::plan::Plan;
 use btu_suite::record::{Apart, CellRecord, Outcome, PlacedReport, Shares, Slowed};
@@ -153,23 +154,37 @@ pub struct LoadBefore {
     pub busy_after: Option<f64>,
 }
 
+/// The title of the warning, and its advice.
+pub(super) const BUSY_MACHINE: &str = "busy machine";
+const WAIT: &str =
+    "wait until other programs have finished (after a build: one minute) and measure again";
+
 /// Above this share of the processors other programs are running: a quarter, which ten ticks of
 /// each processor distinguish from an idle machine's background work.
 const MOST_LOAD: f64 = 0.25;
 
 impl LoadBefore {
-    /// By the measurements before and after the run, which an earlier run does not affect; else by the load
-    /// average.
-    pub(super) fn check(context: &Context) -> Option<Self> {
-        let load_average = context.load_before?;
-        let share = context.busy_before.unwrap_or(load_average / context.cpus as f64);
-        let busy_after = context.busy_after.filter(|busy| *busy > MOST_LOAD);
+    /// By the measurements just before and after the run, as shares of the processors' time, which an
+    /// earlier run does not affect; of runs without them by the load average, which includes btu's
+    /// own load in that minute. `None` if others used little.
+    pub fn of(
+        load_average: f64,
+        cpus: usize,
+        [busy, busy_after]: [Option<f64>; 2],
+    ) -> Option<Self> {
+        let share = busy.unwrap_or(load_average / cpus as f64);
+        let busy_after = busy_after.filter(|busy| *busy > MOST_LOAD);
         (share > MOST_LOAD || busy_after.is_some()).then_some(Self {
             load_average,
-            cpus: context.cpus as u64,
-            busy: context.busy_before,
+            cpus: cpus as u64,
+            busy,
             busy_after,
         })
+    }
+
+    /// The warning of every study but the rating, which has more to say.
+    pub fn warning(&self) -> experiment::Warning {
+        experiment::Warning { cause: BUSY_MACHINE, observed: self.observed(), advice: WAIT }
     }
 }
 
@@ -192,8 +207,7 @@ impl Explanation for LoadBefore {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "wait until other programs have finished (after a build: one minute) and measure again"
-            .to_owned()
+        WAIT.to_owned()
     }
 }
 
