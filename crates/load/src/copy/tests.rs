@@ -38,7 +38,7 @@ fn local(file: FilePlace) -> FileCopy {
     FileCopy { file, share: None, direction: Direction::Put }
 }
 
-fn order(activity: Activity) -> Order {
+pub(super) fn order(activity: Activity) -> Order {
     Order::new(7, Span::from_seconds(180), activity)
 }
 

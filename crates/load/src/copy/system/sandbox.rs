@@ -76,12 +76,13 @@ mod tests {
     use std::process::Stdio;
     use std::sync::atomic::AtomicBool;
 
-    use btu_suite::activity::{Activity, FileServer, Order};
+    use btu_suite::activity::{Activity, FileServer};
     use btu_suite::copy::{Cache, Direction, FilePlace, Program, Storage};
     use btu_suite::peers::{Callers, Peers};
-    use btu_units::{Bytes, Span};
+    use btu_units::Bytes;
 
     use super::super::{missing_for, openssh};
+    use crate::copy::tests::order;
 
     const TOKEN: [u8; 16] = *b"sixteen byte key";
     const SIZE: u64 = 300_000;
@@ -101,7 +102,7 @@ mod tests {
         let file = FilePlace { size, storage, cache: Cache::Warm, directory: place };
         let on = "127.0.0.1".parse().expect("an address");
         let server = FileServer { program: Program::Sftp, on, token: TOKEN, file };
-        let order = Order::new(7, Span::from_seconds(180), Activity::FileOffer(server));
+        let order = order(Activity::FileOffer(server));
         let peers = Peers::within(vec!["127.0.0.0/8".parse().expect("a network")]);
         let server = match crate::prepare(&order, &Callers::only(peers, |_, _| ())) {
             Err(error) if nix::unistd::geteuid().is_root() => {
