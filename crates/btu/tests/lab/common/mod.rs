@@ -109,7 +109,7 @@ impl Laboratory {
                     std::env::var("BTU_LAB").as_deref() != Ok("required"),
                     "LAB REQUIRED but unusable: {reason}"
                 );
-                eprintln!("LAB SKIPPED: {reason}");
+                eprintln!("LAB SKIPPED: no network: {reason}");
                 None
             }
         }

@@ -87,7 +87,7 @@ impl Lab {
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let lab = Self { home, before: traces(), share };
         let Some(why) = lab.unusable() else { return Some(lab) };
-        eprintln!("LAB SKIPPED: {why}");
+        eprintln!("LAB SKIPPED: no network: {why}");
         assert!(std::env::var("BTU_LAB").as_deref() != Ok("required"), "a lab is required");
         None
     }
