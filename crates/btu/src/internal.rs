@@ -6,6 +6,7 @@ use btu_control::agent::{self, AgentSettings};
 use btu_control::coordinator;
 use btu_control::worker;
 use btu_testbed::note;
+use nix::sys::prctl;
 
 use crate::cli::Internal;
 use crate::commands::model_check;
@@ -14,6 +15,10 @@ use crate::net::exec;
 
 /// Runs one of the processes.
 pub(crate) fn run(part: Internal) -> ExitCode {
+    // Lists of processes show the last part of `/proc/self/exe` otherwise.
+    if let Err(error) = prctl::set_name(c"btu") {
+        note!("btu: this process has no name in lists of processes: {error}");
+    }
     match part {
         Internal::Worker => worker::run(),
         Internal::Agent { station, socket } => end(run_agent(station, socket)),

@@ -100,6 +100,22 @@ fn agents_and_the_emulator_keep_no_rights_that_they_have_no_use_for() {
     laboratory.assert_down();
 }
 
+/// They run `/proc/self/exe`, and `ps` and `top` would show `exe`.
+#[test]
+fn lists_of_processes_show_the_name_of_the_program() {
+    let Some(laboratory) = Laboratory::open_once() else { return };
+    let child = laboratory.begin(&RUN, 1);
+    let parts = ["testbed", "init", "wire", "agent --station test"];
+    let names = parts.map(|part| {
+        let process = laboratory.process(&format!("internal {part}"));
+        std::fs::read_to_string(format!("/proc/{process}/comm")).expect("it lives")
+    });
+    send(child.id().cast_signed(), Signal::SIGKILL);
+    finish(child);
+    assert_eq!(names, ["btu\n"; 4]);
+    laboratory.assert_down();
+}
+
 #[test]
 fn control_c() {
     interrupt(Laboratory::open(), Signal::SIGINT, 130);
