@@ -136,8 +136,10 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// The data of this run with a readable plan.
     pub(crate) fn of(store: &Store, row: &RunRow) -> Self {
-        let settings = before(row).as_ref().map(settings).unwrap_or_default();
-        let busy = load_before(row).map(|load| load.warning());
+        let before = before(row);
+        let settings = before.as_ref().map(settings).unwrap_or_default();
+        let load = before.and_then(|before| load_before(&before, row));
+        let busy = load.map(|load| load.warning());
         let head = RunHead { busy, ..head(store, row) };
         Self { head, origin: origin(row, true), settings, changes: changes(row) }
     }
@@ -239,22 +241,22 @@ pub(crate) fn duration(run: &RunSummary) -> Option<Span> {
 }
 
 fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
+    let before = before(row);
     Context {
         plan,
         plan_is_known,
         complete: row.summary.state == State::Complete,
         resumed_elsewhere: !provenance::changes(row).is_empty(),
-        cpus: before(row).map_or(1, |before| before.processor.online),
-        load_before: load_before(row),
+        cpus: before.as_ref().map_or(1, |before| before.processor.online),
+        load_before: before.and_then(|before| load_before(&before, row)),
         clocks: clocks(row),
     }
 }
 
 /// Other programs that used the machine before or after the run.
-fn load_before(row: &RunRow) -> Option<LoadBefore> {
-    let before = before(row)?;
+fn load_before(before: &Environment, row: &RunRow) -> Option<LoadBefore> {
     let busy = [before.busy, after(row).and_then(|after| after.busy)];
-    LoadBefore::of(before.load?.one_minute, before.processor.online, busy)
+    LoadBefore::of(before.load.as_ref()?.one_minute, before.processor.online, busy)
 }
 
 /// A run of the BTU benchmark for a comparison.
