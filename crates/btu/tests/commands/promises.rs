@@ -1,21 +1,15 @@
-//! Tests check the promises of the documents on security, agents and runs: each line of their
-//! tables names tests, and they are there. In addition to tests, a line may name a script that
-//! checks the promise, with its words.
+//! Every line of `docs/promises.md` names the page of its promise, the conditions under which it
+//! holds, and tests, which exist. In addition to tests, a line may name a script that checks the
+//! promise, with its words.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const HEADING: &str = "## What holds each promise";
-
-/// The documents, and how many lines their tables have at least.
-const DOCUMENTS: [(&str, usize); 5] = [
-    ("docs/security.md", 45),
-    ("docs/agent.md", 30),
-    ("docs/runs.md", 15),
-    ("docs/publish.md", 8),
-    ("docs/board.md", 8),
-];
+/// The tables of promises, and how many pages and lines they have at least.
+const DOCUMENT: &str = "docs/promises.md";
+const LEAST_PAGES: usize = 5;
+const LEAST_PROMISES: usize = 120;
 
 /// The names of all tests of the workspace: functions after an attribute with `test`, including
 /// those within `proptest!`.
@@ -43,34 +37,56 @@ fn tests_of(text: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The table's lines: a promise, and its tests.
-fn table(document: &str) -> Vec<(String, Vec<String>)> {
-    let section = document.split(HEADING).nth(1).expect("the table is there");
-    let section = section.split("\n## ").next().unwrap_or_default();
-    let lines =
-        section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| promise"));
-    let cells = lines.map(|line| line.trim_matches('|').split_once(" | ").expect("two columns"));
-    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();
-    cells.map(|(promise, held)| (promise.trim().to_owned(), names(held))).collect()
+/// A line of the tables: what is promised on which page, under which conditions, and its tests.
+#[derive(Debug, PartialEq)]
+struct Promise {
+    page: String,
+    text: String,
+    conditions: String,
+    held_by: Vec<String>,
+}
+
+/// The lines of all tables, each of which stands below a heading that links to its page.
+fn promises(document: &str) -> Vec<Promise> {
+    let mut page = String::new();
+    let mut found = Vec::new();
+    for line in document.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            page = heading.trim_start_matches('[').split(']').next().unwrap_or_default().to_owned();
+        } else if line.starts_with("| ") && !line.starts_with("| promise") {
+            let cells: Vec<&str> = line.trim_matches('|').splitn(3, " | ").map(str::trim).collect();
+            let [text, conditions, held_by] = cells[..] else {
+                panic!("{DOCUMENT}: three columns: {line}")
+            };
+            let held_by = held_by.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+            let (text, conditions) = (text.to_owned(), conditions.to_owned());
+            found.push(Promise { page: page.clone(), text, conditions, held_by });
+        }
+    }
+    found
 }
 
 #[test]
-fn every_promise_names_tests_that_are_there() {
+fn every_promise_names_its_page_its_conditions_and_tests_that_are_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut known = BTreeSet::new();
     tests(&root.join("crates"), &mut known);
-    for (document, least) in DOCUMENTS {
-        let promises = table(&fs::read_to_string(root.join(document)).unwrap());
-        assert!(promises.len() >= least, "{document}: {} promises", promises.len());
-        for (promise, named) in promises {
-            assert!(!named.is_empty(), "{document}: nothing holds: {promise}");
-            for name in named {
-                let script = name.split(' ').next().filter(|name| name.starts_with("scripts/"));
-                assert!(
-                    known.contains(&name) || script.is_some_and(|file| root.join(file).is_file()),
-                    "{document}: there is no test `{name}`, which is to hold: {promise}"
-                );
-            }
+    let all = promises(&fs::read_to_string(root.join(DOCUMENT)).unwrap());
+    let pages: BTreeSet<&str> = all.iter().map(|promise| promise.page.as_str()).collect();
+    assert!(pages.len() >= LEAST_PAGES && all.len() >= LEAST_PROMISES, "{pages:?}, {}", all.len());
+    for page in pages {
+        let is_there = root.join(page).is_file() || root.join("docs").join(page).is_file();
+        assert!(is_there, "{DOCUMENT}: there is no page {page}");
+    }
+    for Promise { page, text, conditions, held_by } in all {
+        assert!(!conditions.is_empty(), "{page}: when does it hold: {text}");
+        assert!(!held_by.is_empty(), "{page}: nothing holds: {text}");
+        for name in held_by {
+            let script = name.split(' ').next().filter(|name| name.starts_with("scripts/"));
+            assert!(
+                known.contains(&name) || script.is_some_and(|file| root.join(file).is_file()),
+                "{page}: there is no test `{name}`, which is to hold: {text}"
+            );
         }
     }
 }
@@ -81,14 +97,14 @@ fn only_tests_count() {
     let text = "#[test]\nfn a() {}\nfn b() {}\n#[tokio::test(flavor = \"x\")]\nasync fn c() {}\n #[test]\n #[ignore]\n fn d(x in 0..1) {}\n";
     tests_of(text, &mut found);
     assert_eq!(found.into_iter().collect::<Vec<_>>(), ["a", "c", "d"]);
-    let lines = table(&format!(
-        "{HEADING}\n\n| promise | held by |\n|---|---|\n| it holds | `a`, `c` |\n| not | by nothing |\n\n## Next\n| x | `y` |\n"
-    ));
-    assert_eq!(
-        lines,
-        [
-            ("it holds".to_owned(), vec!["a".to_owned(), "c".to_owned()]),
-            ("not".to_owned(), Vec::new())
-        ]
-    );
+    let text = "## [a.md](a.md)\n\n| promise | holds | held by |\n|---|---|---|\n| it holds | always | `a`, `c` |\n| not | as it stands | by nothing |\n";
+    let promise = |text: &str, conditions: &str, held_by: &[&str]| Promise {
+        page: "a.md".to_owned(),
+        text: text.to_owned(),
+        conditions: conditions.to_owned(),
+        held_by: held_by.iter().map(ToString::to_string).collect(),
+    };
+    let expected =
+        [promise("it holds", "always", &["a", "c"]), promise("not", "as it stands", &[])];
+    assert_eq!(promises(text), expected);
 }
