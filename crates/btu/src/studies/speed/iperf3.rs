@@ -18,9 +18,6 @@ use crate::cli::{Common, ProfileName};
 use crate::exit::Refusal;
 use crate::start::progress::Steps;
 
-/// The most streams of a test, as iperf3 allows.
-const MOST_STREAMS: u32 = 128;
-
 /// The times of a phase: iperf3's tests take whole seconds.
 const TIME: std::ops::RangeInclusive<Span> = Span::from_seconds(1)..=Span::from_seconds(3600);
 
@@ -86,10 +83,6 @@ fn extent(speed: &Speed) -> anyhow::Result<(u32, Duration)> {
     if !TIME.contains(&time) || !time.nanoseconds().is_multiple_of(1_000_000_000) {
         let (least, most) = (TIME.start(), TIME.end());
         let why = format!("--time {time}: iperf3 takes whole seconds, from {least} to {most}");
-        return Err(usage(why));
-    }
-    if speed.streams > MOST_STREAMS {
-        let why = format!("-P {}: iperf3 takes at most {MOST_STREAMS} streams", speed.streams);
         return Err(usage(why));
     }
     Ok((blocks, time.into()))

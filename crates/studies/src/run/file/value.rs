@@ -30,8 +30,10 @@ pub(super) fn read(entry: &GroupEntry<'_, '_>, is_program: bool) -> Vec<Value> {
         }
         (None, Some(several)) => {
             let Some(fields) = several.fields() else { return Vec::new() };
-            let members = fields.members().take(MOST);
-            let named = members.filter_map(|(name, _, item)| {
+            if fields.members().nth(MOST).is_some() {
+                several.problem(format!("an entry has {MOST} values at most"));
+            }
+            let named = fields.members().filter_map(|(name, _, item)| {
                 value(format!("{}.{name}", entry.name), entry.name, &item, is_program)
             });
             named.collect()
