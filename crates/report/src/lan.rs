@@ -448,7 +448,7 @@ fn spread(verdict: &LanVerdict) -> Option<Section> {
         return None;
     }
     let note = "Jain's index of what stations got; Kruskal and Wallis's test of their times; they differ where that says so at 1 % and \
-                the slowest takes 5 % longer than the fastest; busy: all processors, late: what 99 of 100 frames left the emulator late at most";
+                the slowest takes 5 % longer than the fastest; busy: all processors, late: 99 of 100 frames left the emulator no later than that";
     let text = users(verdict).map(Block::Text);
     Section::of(
         "Whether stations are served alike",

@@ -200,7 +200,7 @@ fn looking_back(rank: &RankPage) -> Option<String> {
     let fastest = list.places.first()?;
     Some(format!(
         "1995: corrected ratings (geometric means throughout, from the raw rows; the SPARC 10 was published as {:.2} and is \
-         {:.2}), between machines on 10 Mb/s Ethernet, never repeated: they have no rank. The first machine above gives {} \
+         {:.2}), between machines on 10 Mb/s Ethernet, not repeated: they have no rank. The first machine above gives {} \
          times a SPARC 10.",
         sparc.published_bits_per_second / 1e6,
         sparc.bits_per_second / 1e6,

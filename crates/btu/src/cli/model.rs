@@ -52,7 +52,7 @@ pub(crate) struct Model {
     /// The station that gets it [default: the receiver of that traffic]
     #[arg(long, value_name = "STATION", requires = "transfer")]
     pub(crate) to: Option<String>,
-    /// The window of the connection [default: it never limits]
+    /// The window of the connection [default: one that does not limit]
     #[arg(long, value_name = "SIZE", requires = "transfer", value_parser = quantity::<Bytes>)]
     pub(crate) window: Option<Bytes>,
     /// The traffic in whose place the transfer is, and whose packets/s are its software's; or whose

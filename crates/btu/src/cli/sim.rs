@@ -32,7 +32,7 @@ pub(crate) struct Sim {
     /// One-way delay of a line that is named by its rate
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) delay: Option<Span>,
-    /// Simulated time of each replication, warm-up included, whatever time the command takes
+    /// Simulated time of each replication, warm-up included; the command takes its own time
     /// [default: that of about 200,000 frames]
     // Once this had the name of the time that commands may take.
     #[arg(long, alias = "time", value_name = "TIME", value_parser = quantity::<Span>)]

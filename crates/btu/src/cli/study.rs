@@ -51,7 +51,7 @@ pub(crate) struct StudyOptions {
 #[derive(Debug, Args)]
 pub(crate) struct TimeLimit {
     /// How long to measure, instead of the profile's time; btu begins blocks while time is left,
-    /// and always completes the first one, without what takes longer by its closed form
+    /// and completes the first one in any case, without what takes longer by its closed form
     #[arg(long, value_name = "TIME", value_parser = measuring_time)]
     pub(crate) time: Option<Span>,
 }

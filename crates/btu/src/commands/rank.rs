@@ -42,7 +42,7 @@ fn page(store: &Store, asked: &Rank) -> anyhow::Result<RankPage> {
             let machine = machine::add(&mut cards, &environment, &notes);
             candidates.push(candidate(rated, machine));
         } else {
-            let reason = "its machine was never looked at".to_owned();
+            let reason = "its machine was not looked at".to_owned();
             nameless.push(LeftOut { run: run.id.to_string(), reason });
         }
     }

@@ -92,8 +92,8 @@ fn is_marked(written: &Written) -> bool {
         || words.first() == Some(&"speed") && words.get(1) == Some(&"alpha")
 }
 
-/// The commands in the help of every command.
-fn examples(shelf: &Shelf) -> Vec<Written> {
+/// The help of every command, by its name.
+pub(crate) fn helps(shelf: &Shelf) -> Vec<(String, String)> {
     let lines = |text: &str| -> Vec<String> {
         let names = text.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
         let is_name = |name: &&str| {
@@ -105,17 +105,22 @@ fn examples(shelf: &Shelf) -> Vec<Written> {
     let mut found = Vec::new();
     for name in lines(&all).into_iter().filter(|name| name != "btu") {
         let (_, help, _) = shelf.btu(&[&name, "--help"]);
-        found.extend(commands_of_help(&name, &help));
         if ["net", "runs", "hosts"].contains(&name.as_str()) {
             for below in
                 lines(&help).into_iter().filter(|below| !["btu", "help"].contains(&below.as_str()))
             {
                 let (_, help, _) = shelf.btu(&[&name, &below, "--help"]);
-                found.extend(commands_of_help(&format!("{name} {below}"), &help));
+                found.push((format!("{name} {below}"), help));
             }
         }
+        found.push((name, help));
     }
     found
+}
+
+/// The commands in the help of every command.
+fn examples(shelf: &Shelf) -> Vec<Written> {
+    helps(shelf).iter().flat_map(|(name, help)| commands_of_help(name, help)).collect()
 }
 
 /// A command that a reader types is run by a test, begun by one, or marked with the reason why not.

@@ -25,7 +25,7 @@ pub(super) fn answers(asked: &Questions, verdict: &AppVerdict) -> Vec<KeyFigure>
         name: format!("within {within}"),
         value: trips
             .most
-            .map_or_else(|| "never".to_owned(), |most| format!("{} round trips", most.round_trips)),
+            .map_or_else(|| "none".to_owned(), |most| format!("{} round trips", most.round_trips)),
         interval: String::new(),
         note: trips.most.map_or_else(
             || "not even all at once, by the closed form".to_owned(),
@@ -40,7 +40,7 @@ pub(super) fn answers(asked: &Questions, verdict: &AppVerdict) -> Vec<KeyFigure>
         .min_by(|a, b| a.1.total_cmp(&b.1));
     let bandwidth = asked.at_least.filter(|_| !own.is_empty()).map(|rate| KeyFigure {
         name: format!("{} items/s", three_digits(rate)),
-        value: least.map_or_else(|| "never".to_owned(), |(_, bits)| unit::rate(bits)),
+        value: least.map_or_else(|| "none".to_owned(), |(_, bits)| unit::rate(bits)),
         interval: String::new(),
         note: least.map_or_else(
             || "no bandwidth is enough, by the closed form".to_owned(),
@@ -55,7 +55,7 @@ fn trips(all: &[Trips], columns: Columns) -> Option<Section> {
     let mut table = columns.table("Round trips of a picture", &head);
     for trips in all {
         let most = trips.most;
-        let count = |count: Option<u64>| count.map_or_else(|| Cell::text("never"), Cell::count);
+        let count = |count: Option<u64>| count.map_or_else(|| Cell::text("none"), Cell::count);
         let answer = [
             Cell::count(trips.stop_and_wait),
             Cell::number(Some(trips.stop_and_wait_seconds * MILLI)),
@@ -67,7 +67,7 @@ fn trips(all: &[Trips], columns: Columns) -> Option<Section> {
         table.rows.push(columns.cells(&trips.cell).into_iter().chain(answer).collect());
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    let note = "by the closed form, with what both ends were measured to compute; never: not even all at once";
+    let note = "by the closed form, with what both ends were measured to compute; none: not even all at once";
     Section::of("How many round trips a picture may have", note, blocks)
 }
 
@@ -78,12 +78,12 @@ fn bandwidth(all: &[Bandwidth], columns: Columns) -> Option<Section> {
         let needed = answer.least_bits_per_second.map(|rate| rate / MEGA);
         let cells = [
             Cell::number(Some(answer.line_bits_per_second / MEGA)),
-            needed.map_or_else(|| Cell::text("never enough"), |needed| Cell::number(Some(needed))),
+            needed.map_or_else(|| Cell::text("none"), |needed| Cell::number(Some(needed))),
             Cell::number(Some(answer.most_items_per_second)),
         ];
         table.rows.push(columns.cells(&answer.cell).into_iter().chain(cells).collect());
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    let note = "of frames, on the slowest part of the way, by the closed form; never enough: delay and computing are too slow";
+    let note = "of frames, on the slowest part of the way, by the closed form; none is enough where delay and computing are too slow";
     Section::of("How much bandwidth it takes", note, blocks)
 }

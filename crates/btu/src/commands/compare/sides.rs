@@ -235,7 +235,7 @@ fn unlike<P: DeserializeOwned>(
     aspects.dedup();
     format!(
         "settings differ between {} and {}: {what}. If that is what you compare, add --across {}; --force \
-         compares whatever both have",
+         compares what both have",
         base.shown_name(),
         side.shown_name(),
         aspects.join(",")

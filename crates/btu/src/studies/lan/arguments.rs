@@ -110,7 +110,7 @@ pub(crate) enum BackgroundName {
     Exponential,
     /// Pauses between zero and twice the mean, all equally likely
     Uniform,
-    /// Always the same pause
+    /// The same pause each time
     Fixed,
 }
 

@@ -80,8 +80,8 @@ pub(crate) struct Pipe {
     /// Leave larger sizes out once a message takes this long
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) limit: Option<Span>,
-    /// Measure between two processes here instead of two stations; transports within one machine
-    /// always do
+    /// Measure between two processes here instead of two stations, as transports within one machine
+    /// do
     #[arg(long, conflicts_with_all = ["network", "from", "to", "settings"])]
     pub(crate) local: bool,
     /// The network between the stations: `veth`, the rate of an emulated Ethernet such as '10

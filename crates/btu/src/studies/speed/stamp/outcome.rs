@@ -75,7 +75,7 @@ fn times(settings: &SenderSettings, report: &StampReport) -> [Option<ForeignQuan
     let drift = ForeignUnit::Seconds.write(settings.time.seconds() * 2.0 * DRIFT);
     let above = |name: &str, values: &[f64]| {
         let note = format!(
-            "95 of 100 took at most so much longer than the shortest, drift of the clocks (up to {drift}) included"
+            "95 of 100 took no more than so much longer than the shortest, drift of the clocks (up to {drift}) included"
         );
         Some(ForeignQuantity::once(name, ForeignUnit::Seconds, high(values)?).noted(note))
     };
