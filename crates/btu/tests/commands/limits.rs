@@ -9,8 +9,14 @@ use crate::shelf::Shelf;
 /// A page, what it says, a source, and what that says of the same.
 type Limit = (&'static str, &'static str, &'static str, &'static str);
 
-const LIMITS: [Limit; 29] = [
+const LIMITS: [Limit; 30] = [
     ("agent.md", "at most 8 at the same time", "load/src/ftp/serve.rs", "SESSIONS: usize = 8;"),
+    (
+        "run.md",
+        "of at most 1 GiB (`room`)",
+        "studies/src/run/file/program.rs",
+        "ROOM: Bytes = Bytes::new(1 << 30);",
+    ),
     (
         "agent.md",
         "after the third wrong login or after 10 s without one",

@@ -31,7 +31,7 @@ const WORDS: [&str; 13] = [
 const SCREENS: [&str; 3] = ["report", "studies", "btu"];
 
 /// Pages that are not yet read through.
-const LEFT: [&str; 24] = [
+const LEFT: [&str; 16] = [
     "speed.md",
     "why-slow.md",
     "bloated-queue.md",
@@ -41,20 +41,12 @@ const LEFT: [&str; 24] = [
     "repeatability.md",
     "two-settings.md",
     "methods-rating.md",
-    "rate.md",
-    "rank.md",
     "watch.md",
     "fleet.md",
     "runs.md",
     "model.md",
     "transfer-time.md",
-    "lan.md",
     "iperf3.md",
-    "network-file.md",
-    "net.md",
-    "run.md",
-    "hosts.md",
-    "lab-bufferbloat.md",
     "screens",
 ];
 
