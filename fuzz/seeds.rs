@@ -61,7 +61,9 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "import_and_show" => lines_of_runs(),
         "import_flent" => vec![FLENT.as_bytes().to_vec()],
         "import_hyperfine" => vec![HYPERFINE.as_bytes().to_vec()],
-        "import_iperf3" => vec![IPERF3_TCP.as_bytes().to_vec(), IPERF3_UDP.as_bytes().to_vec()],
+        "import_iperf3" => {
+            [IPERF3_TCP, IPERF3_UDP, IPERF3_EVENTS].map(|text| text.as_bytes().to_vec()).to_vec()
+        }
         "inventory" => vec![INVENTORY.as_bytes().to_vec()],
         "iperf3_parameters" => vec![IPERF3_PARAMETERS.as_bytes().to_vec()],
         "iperf3_results" => vec![IPERF3_RESULTS.as_bytes().to_vec()],
@@ -151,7 +153,7 @@ const OPERATION_TRACE: &str = "# seconds operation file\n0 stat letter\n0.1 open
 const FLENT: &str = r#"{"metadata":{"NAME":"tcp_upload","TIME":"2026-11-28T00:14:20.913133Z","HOST":"server","TITLE":"",
     "TOTAL_LENGTH":7,"FLENT_VERSION":"2.3.0","FAILED_RUNNERS":0,"SERIES_META":{"TCP upload":{"UNITS":"Mbits/s",
     "MEAN_VALUE":18.72},"Ping (ms) ICMP":{"UNITS":"ms"}}},"x_values":[0.0,0.2],"results":{"TCP upload":[null,18.5],
-    "Ping (ms) ICMP":[10.1,13]},"raw_values":{"Ping (ms) ICMP":[{"t":1.5,"val":10.1},{"t":1.7,"val":"x"}]},"version":4}"#;
+    "Ping (ms) ICMP":[10.1,13]},"raw_values":{"Ping (ms) ICMP":[{"t":1.5,"val":10.1,"dur":0.2},{"t":1.7,"val":"x"}]},"version":4}"#;
 const HYPERFINE: &str = r#"{"results":[{"command":"sleep 0.1","mean":0.1,"stddev":0.01,"median":0.1,"user":0.001,
     "system":0.001,"min":0.1,"max":0.1,"times":[0.1,0.11],"exit_codes":[0,null],"parameters":{"seconds":"0.1"}}]}"#;
 const IPERF3_TCP: &str = r#"{"start":{"version":"iperf 3.12","timestamp":{"timesecs":1795824798},"connecting_to":
@@ -166,6 +168,12 @@ const IPERF3_UDP: &str = r#"{"start":{"accepted_connection":{"host":"client","po
     "num_streams":1,"reverse":0,"target_bitrate":25000000}},"intervals":[],"end":{"sum":{"seconds":3.1,"bits_per_second":0},
     "sum_received":{"seconds":3.1,"bits_per_second":19e6,"jitter_ms":0.4,"lost_packets":1356,"packets":6472,
     "lost_percent":20.95}},"error":"interrupt"}"#;
+
+/// A warning, and a test of 3.9 both ways as a stream of events.
+const IPERF3_EVENTS: &str = "warning: x\n{\"event\":\"start\",\"data\":{\"connecting_to\":{\"host\":\"a\",\"port\":1}}}\n\
+    {\"event\":\"interval\",\"data\":{\"sum\":{\"end\":1,\"bits_per_second\":2},\"sum\":{\"end\":1,\"bits_per_second\":null}}}\n\
+    {\"event\":\"end\",\"data\":{\"sum\":{\"bits_per_second\":2,\"jitter_ms\":1,\"lost_packets\":1,\"packets\":9,\
+    \"lost_percent\":-nan}}}\niperf3: error - y\n";
 
 /// A STAMP sender's packet: number 2, a time of NTP, an error of 1 s, and a session.
 const STAMP_PACKET: [u8; 44] = {

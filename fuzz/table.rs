@@ -114,8 +114,8 @@ fn app_requests(octets: &[u8]) {
 
 /// A file of another program: by its own reader, and by the one that recognises it.
 fn imported(octets: &[u8], read: fn(&str) -> Result<Imported, String>) {
-    let Ok(text) = str::from_utf8(octets) else { return };
-    for imported in [read(text), btu_studies::imports::read(text)].into_iter().flatten() {
+    let Some(text) = btu_studies::imports::text(octets.to_vec()) else { return };
+    for imported in [read(&text), btu_studies::imports::read(&text)].into_iter().flatten() {
         drop(imported.run.check());
     }
 }

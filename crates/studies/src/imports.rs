@@ -4,16 +4,20 @@
 //! line without characters that would control a terminal.
 
 pub mod flent;
+mod frame;
 pub mod hyperfine;
 pub mod iperf3;
 mod parse;
 #[cfg(test)]
 mod tests;
 
+pub use frame::text;
+
 use btu_suite::foreign::ForeignRun;
 use btu_units::Span;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+
+use self::parse::BoundedMap;
 
 /// What can be imported, in words.
 const KINDS: &str = "btu imports what `btu runs export`, `iperf3 -J`, Flent (.flent.gz) and \
@@ -35,12 +39,17 @@ pub struct Imported {
 }
 
 /// Wall time as a file says it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Began {
     /// Seconds since 1970.
     UnixSeconds(i64),
-    /// RFC 3339, or the same without a time zone, which is UTC then.
-    Written(String),
+    /// RFC 3339, or the same in the local time of where it was written.
+    Written {
+        /// The words.
+        text: String,
+        /// Seconds since 1970 of the first value: of local time they give the zone.
+        first: Option<f64>,
+    },
 }
 
 /// A program whose files can be imported.
@@ -51,45 +60,39 @@ enum ImportedProgram {
     Hyperfine,
 }
 
-/// The names by which a document is recognised.
-#[derive(Deserialize)]
-struct DocumentKeys {
-    start: Option<IgnoredAny>,
-    intervals: Option<IgnoredAny>,
-    end: Option<IgnoredAny>,
-    error: Option<IgnoredAny>,
-    metadata: Option<IgnoredAny>,
-    x_values: Option<IgnoredAny>,
-    results: Option<IgnoredAny>,
-}
-
 /// Reads a file of any known program, recognised by its content.
 ///
 /// # Errors
 /// A sentence that says what is wrong, and where.
 pub fn read(text: &str) -> Result<Imported, String> {
-    let (name, read) = match ImportedProgram::of(text)? {
-        ImportedProgram::Iperf3 => ("iperf3", iperf3::read(text)),
-        ImportedProgram::Flent => ("Flent", flent::read(text)),
-        ImportedProgram::Hyperfine => ("hyperfine", hyperfine::read(text)),
+    let (text, lines) = frame::framed(text)?;
+    let (name, read) = match ImportedProgram::of(&text)? {
+        ImportedProgram::Iperf3 => ("iperf3", iperf3::read(&text)),
+        ImportedProgram::Flent => ("Flent", flent::read(&text)),
+        ImportedProgram::Hyperfine => ("hyperfine", hyperfine::read(&text)),
     };
-    read.map_err(|why| format!("this is a file of {name}, but {why}"))
+    let mut imported = read.map_err(|why| format!("this is a file of {name}, but {why}"))?;
+    let run = &mut imported.run;
+    if run.faults.is_empty() {
+        run.faults.extend(lines.iter().find(|line| line.starts_with("iperf3: error")).cloned());
+    }
+    if !lines.is_empty() {
+        run.remarks
+            .push(format!("Around its JSON the file has: {}.", parse::shown(&lines.join("; "))));
+    }
+    Ok(imported)
 }
 
 impl ImportedProgram {
     fn of(text: &str) -> Result<Self, String> {
-        if !text.trim_start().starts_with('{') {
-            return Err(unknown());
-        }
-        let shape: DocumentKeys = parse::document(text)?;
-        if shape.start.is_some()
-            && (shape.end.is_some() || shape.intervals.is_some() || shape.error.is_some())
-        {
+        let names: BoundedMap<Option<IgnoredAny>> = parse::document(text)?;
+        let has = |name: &str| names.0.get(name).is_some_and(Option::is_some);
+        if has("start") && ["end", "intervals", "error"].into_iter().any(has) {
             return Ok(Self::Iperf3);
         }
-        match (&shape.results, &shape.metadata, &shape.x_values) {
-            (Some(_), Some(_), Some(_)) => Ok(Self::Flent),
-            (Some(_), None, None) => Ok(Self::Hyperfine),
+        match (has("results"), has("metadata"), has("x_values")) {
+            (true, true, true) => Ok(Self::Flent),
+            (true, false, false) => Ok(Self::Hyperfine),
             _ => Err(unknown()),
         }
     }

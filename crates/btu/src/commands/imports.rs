@@ -9,9 +9,9 @@ use btu_store::{Imported, RunId, Store};
 use btu_studies::imports::{self, Began, MOST_BYTES};
 use btu_suite::foreign::{ForeignRun, SUITE};
 use flate2::bufread::GzDecoder;
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::exit::Refusal;
 use crate::start::wall_clock;
@@ -57,8 +57,8 @@ pub(crate) fn content(path: &Path, file: &mut File) -> anyhow::Result<Content> {
         let most = MOST_BYTES >> 20;
         return Err(refused(&format!("it has more than {most} MiB of text")).into());
     }
-    let text = String::from_utf8(octets);
-    Ok(Content::Text(text.map_err(|_| refused(&imports::unknown()))?))
+    let text = imports::text(octets).ok_or_else(|| refused(&imports::unknown()))?;
+    Ok(Content::Text(text))
 }
 
 fn refusal(path: &Path, why: &str) -> Refusal {
@@ -87,9 +87,14 @@ pub(crate) fn store(store: &mut Store, path: &Path, text: &str) -> anyhow::Resul
 fn created(began: &Began) -> Result<String, String> {
     let at = match began {
         Began::UnixSeconds(seconds) => Timestamp::from_second(*seconds).ok(),
-        Began::Written(text) => text.parse().ok().or_else(|| {
+        Began::Written { text, first } => text.parse().ok().or_else(|| {
             let at: DateTime = text.parse().ok()?;
-            Some(at.to_zoned(TimeZone::UTC).ok()?.timestamp())
+            let local = at.to_zoned(TimeZone::UTC).ok()?.timestamp();
+            // The first value came within some seconds of the start, and zones differ by quarters of
+            // an hour.
+            let ahead = first.map_or(0.0, |first| local.as_second() as f64 - first);
+            let ahead = (ahead / 900.0).round() * 900.0;
+            local.checked_sub(SignedDuration::try_from_secs_f64(ahead).ok()?).ok()
         }),
     };
     // Before 1970 no program of today measured; later years would not fit the form.
@@ -101,7 +106,7 @@ fn created(began: &Began) -> Result<String, String> {
 fn said(began: &Began) -> String {
     match began {
         Began::UnixSeconds(seconds) => format!("{seconds} s after 1970"),
-        Began::Written(text) => format!("`{}`", btu_units::plain(text)),
+        Began::Written { text, .. } => format!("`{}`", btu_units::plain(text)),
     }
 }
 

@@ -120,6 +120,29 @@ fn impossible_times_are_kept_as_what_fits() {
     shown(&shelf, &["export", "r1", "-o", "one.btu"]);
 }
 
+/// Times of version 2 of Flent's format are local ones; the first value came 17 s after the start.
+#[test]
+fn local_times_of_flent_get_their_zone() {
+    for (first, created) in [
+        ("1436816328.06", "2015-07-13T19:38:31Z"),
+        ("1436843328.06", "2015-07-14T03:08:31Z"),
+        ("\"x\"", "2015-07-13T21:38:31Z"),
+    ] {
+        let shelf = Shelf::new();
+        let text = format!(
+            r#"{{"version": 2, "metadata": {{"NAME": "x", "TIME": "2015-07-13T21:38:31.530151"}},
+            "x_values": [0.0], "results": {{"TCP upload": [1.0]}}, "raw_values": {{"TCP upload": [{{"t": {first}}}]}}}}"#
+        );
+        // As PowerShell writes it.
+        let octets = format!("\u{feff}{text}");
+        let octets: Vec<u8> = octets.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        std::fs::write(shelf.path("old.flent"), octets).unwrap();
+        let (code, _, errors) = shelf.btu(&["runs", "import", "old.flent"]);
+        assert_eq!((code, errors.as_str()), (Some(0), ""));
+        assert_eq!(shelf.json(&["show", "r1"])["run"]["created"], created);
+    }
+}
+
 fn packed(text: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(text).unwrap();

@@ -37,7 +37,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
         remarks: remarks(&document, &series),
         faults: faults(metadata, &series),
     };
-    let began = metadata.time.clone().map(Began::Written);
+    let began = metadata.time.clone().map(|text| Began::Written { text, first: first(&document) });
     Ok(Imported { run, began, duration: metadata.total_length.map(Span::from_seconds_f64) })
 }
 
@@ -55,6 +55,12 @@ fn check(document: &FlentDocument) -> Result<(), String> {
     })
 }
 
+/// When the first value was printed, in seconds since 1970.
+fn first(document: &FlentDocument) -> Option<f64> {
+    let raw = document.raw_values.0.values().flat_map(|raw| &raw.0);
+    raw.filter_map(|one| one.t.as_ref()?.number()).reduce(f64::min)
+}
+
 fn program(metadata: &Metadata) -> String {
     shown(&format!("Flent {}", metadata.flent_version.as_deref().unwrap_or_default()))
 }
@@ -68,7 +74,12 @@ fn subject(metadata: &Metadata) -> String {
 /// The first few results.
 fn answer(series: &[Series<'_>]) -> String {
     let known = series.iter().filter(|one| one.place < 3);
-    let known = known.map(|one| format!("{} {}", one.name, one.unit.write(one.mean())));
+    let known = known.map(|one| {
+        let other =
+            one.other_mean().map(|mean| format!(" (mean over time {})", one.unit.write(mean)));
+        let mean = one.unit.write(one.mean());
+        format!("{} {mean}{}", one.name, other.unwrap_or_default())
+    });
     let known: Vec<String> = known.collect();
     if known.is_empty() { format!("{} series", series.len()) } else { known.join(", ") }
 }
@@ -89,10 +100,12 @@ fn remarks(document: &FlentDocument, series: &[Series<'_>]) -> Vec<String> {
     let left = (!left.is_empty()).then(|| {
         format!("Left out, without values or in another unit: {}.", shown(&left.join(", ")))
     });
-    [given("Title", &metadata.title), given("Note", &metadata.note), left]
-        .into_iter()
-        .flatten()
-        .collect()
+    // With values the zone is known by their times.
+    let is_local = metadata.time.as_ref().is_some_and(|time| !time.ends_with('Z'));
+    let zone = (is_local && first(document).is_none())
+        .then(|| "The zone of its time is not known, and UTC is shown.".to_owned());
+    let words = [given("Title", &metadata.title), given("Note", &metadata.note), left, zone];
+    words.into_iter().flatten().collect()
 }
 
 /// Flent goes on when one of its programs fails, and writes how many did.

@@ -22,7 +22,7 @@ use super::{Began, Imported};
 pub fn read(text: &str) -> Result<Imported, String> {
     let document: Iperf3Document = document(text)?;
     let ways = ways(&document);
-    if ways.iter().all(|way| way.sent.is_none() && way.received.is_none()) {
+    if ways.iter().all(|way| way.sent.or(way.received).or(way.datagrams).is_none()) {
         return Err(words::nothing(&document));
     }
     let run = ForeignRun {
@@ -43,46 +43,56 @@ pub fn read(text: &str) -> Result<Imported, String> {
 
 /// A direction in which data went, with the counts of those ends that the file knows.
 struct DataDirection<'a> {
+    /// Its place in the document's pairs.
+    place: usize,
     /// `up` is from the client to the server.
     name: &'static str,
     /// Whether the file is of the end that sent.
     is_sender: bool,
     sent: Option<&'a Sum>,
     received: Option<&'a Sum>,
+    /// The sum with the receiver's counts of datagrams.
+    datagrams: Option<&'a Sum>,
 }
 
 impl DataDirection<'_> {
     /// What the end counted that wrote the file.
     fn own(&self) -> Option<&Sum> {
-        if self.is_sender { self.sent } else { self.received }
+        if self.is_sender { self.sent } else { self.received.or(self.datagrams) }
     }
 }
 
 fn ways(document: &Iperf3Document) -> Vec<DataDirection<'_>> {
     let end = &document.end;
-    // Versions before 3.11 have only one sum of datagrams: its rate is that of the sender.
-    let sent = end.sum_sent.as_ref().or(end.sum.as_ref());
-    let first = way(document, !document.is_reverse(), sent, end.sum_received.as_ref());
-    let (sent, received) = (&end.sum_sent_bidir_reverse, &end.sum_received_bidir_reverse);
-    let second = (sent.is_some() || received.is_some())
-        .then(|| way(document, false, sent.as_ref(), received.as_ref()));
-    [first].into_iter().chain(second).collect()
+    let has = |place: usize| {
+        [&end.sum, &end.sum_sent, &end.sum_received].iter().any(|sums| sums[place].is_some())
+    };
+    let first = way(document, 0, !document.is_reverse());
+    [first].into_iter().chain(has(1).then(|| way(document, 1, false))).collect()
 }
 
-fn way<'a>(
-    document: &Iperf3Document,
-    is_up: bool,
-    sent: Option<&'a Sum>,
-    received: Option<&'a Sum>,
-) -> DataDirection<'a> {
+fn way(document: &Iperf3Document, place: usize, is_up: bool) -> DataDirection<'_> {
+    let end = &document.end;
     let is_sender = is_up == document.is_client();
     // The end that did not finish has not heard from the other one.
     let hears = document.is_client() && document.error.is_none();
+    // Versions before 3.11 have only one sum of datagrams: its rate is that of the sender.
+    let old = end.sum[place].as_ref();
+    let has_rate = |sum: &&Sum| sum.bits_per_second.is_some();
+    let sent = end.sum_sent[place].as_ref().or(old).filter(has_rate);
+    let received = end.sum_received[place].as_ref().filter(has_rate);
+    let received = received.filter(|_| !is_sender || hears);
+    // A sum that only the sender counted has zeros in the place of losses and jitter.
+    let is_counted = |sum: &&Sum| {
+        [sum.jitter_ms, sum.lost_packets].iter().any(|one| one.is_some_and(|one| one > 0.0))
+    };
     DataDirection {
+        place,
         name: if is_up { "up" } else { "down" },
         is_sender,
         sent: sent.filter(|_| is_sender || hears),
-        received: received.filter(|_| !is_sender || hears),
+        received,
+        datagrams: received.filter(|sum| sum.jitter_ms.is_some()).or(old.filter(is_counted)),
     }
 }
 
@@ -104,13 +114,13 @@ fn quantity(what: &str, way: &DataDirection<'_>, unit: ForeignUnit, value: f64) 
 }
 
 fn goodput(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
-    let rate = way.received?.bits_per_second;
+    let rate = way.received?.bits_per_second?;
     let goodput = quantity("goodput", way, ForeignUnit::BitsPerSecond, rate);
     Some(goodput.noted("what the receiver counted"))
 }
 
 fn sent(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
-    let rate = way.sent?.bits_per_second;
+    let rate = way.sent?.bits_per_second?;
     let sent = quantity("sent", way, ForeignUnit::BitsPerSecond, rate);
     Some(sent.noted("what the sender handed to its system"))
 }
@@ -121,29 +131,24 @@ fn sent_again(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
     Some(quantity("segments sent again", way, ForeignUnit::Count, count))
 }
 
-/// The sum with the counts of datagrams. Versions before 3.11 have one without a receiver of its own.
-fn datagrams_of<'a>(way: &DataDirection<'a>) -> Option<&'a Sum> {
-    way.received.or(way.sent).filter(|sum| sum.jitter_ms.is_some())
-}
-
 fn lost_share(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
-    let percent = datagrams_of(way)?.lost_percent?;
+    let percent = way.datagrams?.lost_percent?;
     Some(quantity("lost datagrams", way, ForeignUnit::Share, percent / 100.0))
 }
 
 fn jitter(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
-    let milliseconds = datagrams_of(way)?.jitter_ms?;
+    let milliseconds = way.datagrams?.jitter_ms?;
     let jitter = quantity("jitter", way, ForeignUnit::Seconds, milliseconds / 1000.0);
     Some(jitter.noted("RFC 3550, at the end of the test"))
 }
 
 fn lost(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
-    let count = datagrams_of(way)?.lost_packets?;
+    let count = way.datagrams?.lost_packets?;
     Some(quantity("number of lost datagrams", way, ForeignUnit::Count, count))
 }
 
 fn datagrams(way: &DataDirection<'_>) -> Option<ForeignQuantity> {
-    let count = datagrams_of(way)?.packets?;
+    let count = way.datagrams.or(way.sent)?.packets?;
     Some(quantity("number of datagrams", way, ForeignUnit::Count, count))
 }
 
@@ -164,14 +169,13 @@ fn round_trip(document: &Iperf3Document) -> Option<ForeignQuantity> {
 
 /// What the end that wrote the file counted in each interval; omitted ones are left out.
 fn course(document: &Iperf3Document, way: &DataDirection<'_>) -> Option<ForeignCourse> {
-    let is_second = way.name == "down" && !document.is_reverse();
     let mut points: Vec<[f64; 2]> = Vec::new();
     for interval in &document.intervals.0 {
-        let sum = if is_second { &interval.sum_bidir_reverse } else { &interval.sum };
-        let Some(sum) = sum.as_ref().filter(|sum| !sum.omitted) else { continue };
-        if points.last().is_none_or(|last| sum.end > last[0]) {
-            points.push([sum.end, sum.bits_per_second]);
-        }
+        let sum = interval.sum[way.place].as_ref();
+        let Some(sum) = sum.filter(|sum| !sum.omitted) else { continue };
+        let rate =
+            sum.bits_per_second.filter(|_| points.last().is_none_or(|last| sum.end > last[0]));
+        points.extend(rate.map(|rate| [sum.end, rate]));
     }
     let what = if way.is_sender { "sent" } else { "goodput" };
     let name = format!("{what} {}", way.name);

@@ -72,6 +72,34 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Names<T> {
     }
 }
 
+/// A table in which names may occur twice: it gets each value with its name.
+pub(super) trait Table: Default {
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, from: &mut A) -> Result<(), A::Error>;
+}
+
+/// Reads such a table.
+pub(super) fn table<'de, T: Table, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    from.deserialize_map(Keys(PhantomData))
+}
+
+struct Keys<T>(PhantomData<T>);
+
+impl<'de, T: Table> Visitor<'de> for Keys<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("values with names")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<T, A::Error> {
+        let mut table = T::default();
+        while let Some(key) = from.next_key::<String>()? {
+            table.take(&key, &mut from)?;
+        }
+        Ok(table)
+    }
+}
+
 /// More entries than are read.
 struct TooLong(&'static str, usize);
 
@@ -117,20 +145,13 @@ fn explain(text: &str, error: &serde_json::Error) -> String {
         let line = error.line();
         return format!("its JSON is cut short at line {line}: copy the file again");
     }
-    if said.starts_with("trailing characters") {
-        let line = error.line();
-        return format!(
-            "it holds more than one JSON document, the second one in line {line}: give each a file \
-             of its own"
-        );
-    }
     // Where a list is too long, the place is that of the value in it.
     if said.starts_with(NO_FIELD) {
         return said;
     }
     match field_before(text, place) {
-        // The library names a missing field itself.
-        Some(field) if !said.starts_with("missing field") => {
+        // The library names a missing or doubled field itself.
+        Some(field) if !["missing", "duplicate"].iter().any(|one| said.starts_with(one)) => {
             format!("its `{}` cannot be read: {said}", shown(field))
         }
         _ => format!("it cannot be read: {said}"),

@@ -8,7 +8,10 @@ use serde_json::Value;
 
 use super::*;
 
+mod old_flent;
+mod old_iperf3;
 mod refusals;
+mod shells;
 
 fn fixture(name: &str) -> String {
     let path = format!("{}/src/imports/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -24,6 +27,13 @@ fn fixture(name: &str) -> String {
 fn imported(name: &str) -> Imported {
     let imported = read(&fixture(name)).unwrap_or_else(|why| panic!("{name}: {why}"));
     assert_eq!(imported.run.check(), Ok(()), "{name}");
+    imported
+}
+
+/// What a text is read as, which must be fit to be kept.
+fn of(text: &str) -> Imported {
+    let imported = read(text).unwrap_or_else(|why| panic!("{text}: {why}"));
+    assert_eq!(imported.run.check(), Ok(()), "{text}");
     imported
 }
 
@@ -202,7 +212,7 @@ fn flent_prints_the_same_averages() {
         }
         assert_eq!(imported.run.program, "Flent 2.3.0");
         assert!(
-            matches!(&imported.began, Some(Began::Written(at)) if at.starts_with("2026-11-28T00:14"))
+            matches!(&imported.began, Some(Began::Written { text, .. }) if text.starts_with("2026-11-28T00:14"))
         );
     }
 }

@@ -7,6 +7,9 @@ use crate::imports::parse::{BoundedList, BoundedMap};
 
 #[derive(Deserialize)]
 pub(super) struct FlentDocument {
+    /// Of the format.
+    #[serde(default)]
+    pub(super) version: f64,
     pub(super) metadata: Metadata,
     /// Seconds since the start.
     pub(super) x_values: BoundedList<f64>,
@@ -19,7 +22,20 @@ pub(super) struct FlentDocument {
 
 #[derive(Deserialize)]
 pub(super) struct Raw {
+    /// Seconds since 1970.
+    pub(super) t: Option<RawValue>,
     pub(super) val: Option<RawValue>,
+    /// How long it was measured; only netperf's values have it.
+    pub(super) dur: Option<IgnoredAny>,
+}
+
+impl RawValue {
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(value) => Some(*value),
+            Self::Other(_) => None,
+        }
+    }
 }
 
 /// Some programs print words.

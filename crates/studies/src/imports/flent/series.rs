@@ -2,7 +2,7 @@
 
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignUnit};
 
-use super::document::{FlentDocument, Raw, RawValue, SeriesMeta};
+use super::document::{FlentDocument, Raw, SeriesMeta};
 use crate::imports::parse::{BoundedList, shown};
 
 /// A series that has values.
@@ -17,7 +17,8 @@ pub(super) struct Series<'a> {
     /// How many of our unit are in one of Flent's.
     worth: f64,
     values: &'a [Option<f64>],
-    raw: Vec<f64>,
+    /// All values in Flent's unit.
+    printed: Vec<f64>,
     meta: Option<&'a SeriesMeta>,
 }
 
@@ -45,9 +46,9 @@ pub(super) fn series<'a>(
     // Our values are not in milliseconds.
     let ping = name.strip_prefix("Ping (ms) ").map(|of| format!("round trip {of}"));
     let name = shown(&ping.unwrap_or_else(|| name.to_owned()));
-    let raw = document.raw_values.0.get(flent).map_or_else(Vec::new, numbers);
+    let printed = printed(document, flent, &values.0);
     let meta = document.metadata.series_meta.0.get(flent);
-    Some(Series { flent, name, place, unit, worth, values: &values.0, raw, meta })
+    Some(Series { flent, name, place, unit, worth, values: &values.0, printed, meta })
 }
 
 /// The unit of a series. Old files do not say it.
@@ -75,32 +76,50 @@ fn unit(flent: &str) -> Option<(ForeignUnit, f64)> {
     })
 }
 
-fn numbers(raw: &BoundedList<Raw>) -> Vec<f64> {
-    let number = |one: &Raw| match one.val {
-        Some(RawValue::Number(value)) => Some(value),
-        Some(RawValue::Other(_)) | None => None,
+/// What Flent's programs printed, in the unit of the series.
+///
+/// Before version 4 of the format, Flent changed the unit only of what is on the grid
+/// (`unserialise_compat` of its resultset.py).
+fn printed(document: &FlentDocument, flent: &str, grid: &[Option<f64>]) -> Vec<f64> {
+    let is_old = document.version < 4.0;
+    let value = |raw: &Raw| {
+        let value = raw.val.as_ref()?.number()?;
+        match flent {
+            "HTTP latency" if is_old => Some(value * 1000.0),
+            // Transactions per second of netperf's UDP_RR.
+            name if is_old && name.contains("UDP") && raw.dur.is_some() => {
+                (value != 0.0).then(|| 1000.0 / value)
+            }
+            _ => Some(value),
+        }
     };
-    raw.0.iter().filter_map(number).collect()
+    let raw = document.raw_values.0.get(flent).map_or(&[][..], |raw| &raw.0);
+    let printed: Vec<f64> = raw.iter().filter_map(value).collect();
+    let grid: Vec<f64> = grid.iter().flatten().copied().collect();
+    let typical = |values: &[f64]| btu_stats::median(values).unwrap_or(0.0);
+    // In whatever unit a runner prints, that of the grid is known.
+    let ratio = typical(&printed) / typical(&grid);
+    if (0.1..=10.0).contains(&ratio) { printed } else { grid }
 }
 
 impl Series<'_> {
-    /// The printed values in our unit, and where there are none, those on the grid.
+    /// All values in our unit.
     fn present(&self) -> Vec<f64> {
-        let raw = self.raw.iter().copied();
-        let grid = self.values.iter().flatten().copied();
-        let of = |value: f64| value * self.worth;
-        if self.raw.is_empty() { grid.map(of).collect() } else { raw.map(of).collect() }
+        self.printed.iter().map(|value| value * self.worth).collect()
     }
 
     /// What `flent -f summary` prints as `avg`: what the program said of its whole time, else the
     /// mean.
     pub(super) fn mean(&self) -> f64 {
         let said = self.meta.and_then(|meta| meta.mean_value).filter(|mean| *mean != 0.0);
-        let mean = || {
-            let present = self.present();
-            present.iter().sum::<f64>() / present.len() as f64
-        };
-        said.map_or_else(mean, |mean| mean * self.worth)
+        said.map_or_else(|| mean(self.printed.iter()), |mean| mean) * self.worth
+    }
+
+    /// The mean over time, where that is another than [`Self::mean`]: programs did not all run, or
+    /// did not print, for the whole time.
+    pub(super) fn other_mean(&self) -> Option<f64> {
+        let over_time = mean(self.values.iter().flatten()) * self.worth;
+        ((over_time - self.mean()).abs() > OTHER * self.mean().abs()).then_some(over_time)
     }
 
     pub(super) fn quantity(&self) -> ForeignQuantity {
@@ -110,8 +129,10 @@ impl Series<'_> {
             let median = ForeignQuantity { values: self.present(), ..self.once() }.typical();
             format!("; median {}", self.unit.write(median.unwrap_or(0.0)))
         });
-        let (of, median) = (of.unwrap_or_default(), median.unwrap_or_default());
-        self.once().noted(shown(&format!("average{of}{median}")))
+        let other =
+            self.other_mean().map(|mean| format!("; mean over time {}", self.unit.write(mean)));
+        let [of, median, other] = [of, median, other].map(Option::unwrap_or_default);
+        self.once().noted(shown(&format!("average{of}{median}{other}")))
     }
 
     fn once(&self) -> ForeignQuantity {
@@ -123,4 +144,12 @@ impl Series<'_> {
         let points = points.filter_map(|(at, value)| Some([*at, (*value)? * self.worth]));
         ForeignCourse { name: self.name.clone(), unit: self.unit, points: points.collect() }
     }
+}
+
+/// By which share of Flent's mean another mean is said. Where all programs run for the whole time,
+/// the two differ by some 2 %.
+const OTHER: f64 = 0.05;
+
+fn mean<'a>(values: impl Iterator<Item = &'a f64> + Clone) -> f64 {
+    values.clone().sum::<f64>() / values.count() as f64
 }

@@ -1,21 +1,45 @@
 //! The parts of iperf3's document that are used. Everything may be missing: versions differ, and a
 //! test that failed ends early.
 
-use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess};
+use serde::{Deserialize, Deserializer};
 
-use crate::imports::parse::BoundedList;
+use crate::imports::parse::{BoundedList, Table, table};
 
-#[derive(Deserialize)]
+#[derive(Default)]
 pub(super) struct Iperf3Document {
-    #[serde(default)]
     pub(super) start: Start,
-    #[serde(default)]
-    pub(super) intervals: BoundedList<Interval>,
-    #[serde(default)]
-    pub(super) end: End,
+    pub(super) intervals: BoundedList<Sums<IgnoredAny>>,
+    pub(super) end: Sums<EndStream>,
     /// The user's `--title`.
     pub(super) title: Option<String>,
+    /// The first one that ended the test.
     pub(super) error: Option<String>,
+}
+
+impl Table for Iperf3Document {
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, from: &mut A) -> Result<(), A::Error> {
+        match key {
+            "start" => self.start = from.next_value()?,
+            "intervals" => self.intervals = from.next_value()?,
+            "end" => self.end = from.next_value()?,
+            "title" => self.title = from.next_value()?,
+            // Before 3.2 a server writes one for each datagram that comes late.
+            "error" => {
+                let said: Option<String> = from.next_value()?;
+                let said = said.filter(|said| !said.starts_with("OUT OF ORDER"));
+                self.error = self.error.take().or(said);
+            }
+            _ => drop(from.next_value::<IgnoredAny>()?),
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for Iperf3Document {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        table(from)
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -55,35 +79,49 @@ pub(super) struct TestStart {
     pub(super) target_bitrate: f64,
 }
 
-#[derive(Deserialize)]
-pub(super) struct Interval {
-    pub(super) sum: Option<IntervalSum>,
-    pub(super) sum_bidir_reverse: Option<IntervalSum>,
-}
-
-#[derive(Deserialize)]
-pub(super) struct IntervalSum {
-    /// Seconds since the start.
-    pub(super) end: f64,
-    pub(super) bits_per_second: f64,
-    #[serde(default)]
-    pub(super) omitted: bool,
-}
-
-#[derive(Default, Deserialize)]
-pub(super) struct End {
-    #[serde(default)]
-    pub(super) streams: BoundedList<EndStream>,
-    pub(super) sum: Option<Sum>,
-    pub(super) sum_sent: Option<Sum>,
-    pub(super) sum_received: Option<Sum>,
-    pub(super) sum_sent_bidir_reverse: Option<Sum>,
-    pub(super) sum_received_bidir_reverse: Option<Sum>,
+/// The parts of an interval or of the end: sums of both ways, and of the end the streams and what
+/// else it says.
+#[derive(Default)]
+pub(super) struct Sums<S> {
+    pub(super) streams: BoundedList<S>,
+    /// Of datagrams before 3.11, the sender's rate with the receiver's losses.
+    pub(super) sum: [Option<Sum>; 2],
+    pub(super) sum_sent: [Option<Sum>; 2],
+    pub(super) sum_received: [Option<Sum>; 2],
     pub(super) cpu_utilization_percent: Option<Processors>,
     pub(super) sender_tcp_congestion: Option<String>,
 }
 
-#[derive(Deserialize)]
+impl<S: DeserializeOwned + Default> Table for Sums<S> {
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, from: &mut A) -> Result<(), A::Error> {
+        let reverse = key.strip_suffix("_bidir_reverse");
+        let ways = match reverse.unwrap_or(key) {
+            "sum" => &mut self.sum,
+            "sum_sent" => &mut self.sum_sent,
+            "sum_received" => &mut self.sum_received,
+            "streams" => return from.next_value().map(|value| self.streams = value),
+            "cpu_utilization_percent" => {
+                return from.next_value().map(|value| self.cpu_utilization_percent = value);
+            }
+            "sender_tcp_congestion" => {
+                return from.next_value().map(|value| self.sender_tcp_congestion = value);
+            }
+            _ => return from.next_value::<IgnoredAny>().map(drop),
+        };
+        // Versions 3.7 to 3.11 write both ways with the same name, first the way up.
+        let place = usize::from(reverse.is_some() || ways[0].is_some());
+        ways[place] = from.next_value()?;
+        Ok(())
+    }
+}
+
+impl<'de, S: DeserializeOwned + Default> Deserialize<'de> for Sums<S> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        table(from)
+    }
+}
+
+#[derive(Default, Deserialize)]
 pub(super) struct EndStream {
     pub(super) sender: Option<StreamSender>,
 }
@@ -98,8 +136,15 @@ pub(super) struct StreamSender {
 
 #[derive(Deserialize)]
 pub(super) struct Sum {
+    /// Seconds since the start; of an interval.
+    #[serde(default)]
+    pub(super) end: f64,
+    #[serde(default)]
+    pub(super) omitted: bool,
+    #[serde(default)]
     pub(super) seconds: f64,
-    pub(super) bits_per_second: f64,
+    /// `null` of a test that moved nothing.
+    pub(super) bits_per_second: Option<f64>,
     pub(super) retransmits: Option<f64>,
     /// These four only of datagrams.
     pub(super) jitter_ms: Option<f64>,

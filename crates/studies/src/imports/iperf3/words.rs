@@ -32,12 +32,17 @@ pub(super) fn answer(ways: &[DataDirection<'_>]) -> String {
     for way in ways {
         // Only the sender's file says nothing of the receiver.
         let received = way.received.map(|sum| ("goodput ", sum));
-        let Some((what, sum)) = received.or(way.sent.map(|sum| ("sent ", sum))) else { continue };
+        let lost = way.datagrams.and_then(|sum| sum.lost_percent).filter(|lost| *lost > 0.0);
+        let lost = lost.map(|lost| format!("{} % lost", three_digits(lost)));
+        let Some((what, sum)) = received.or(way.sent.map(|sum| ("sent ", sum))) else {
+            let counted = lost.as_deref().unwrap_or("no rate");
+            parts.extend(way.datagrams.map(|_| format!("{counted} {}", way.name)));
+            continue;
+        };
         let named = if what == before { "" } else { what };
         before = what;
-        let lost = sum.lost_percent.filter(|lost| *lost > 0.0);
-        let lost = lost.map(|lost| format!(" ({} % lost)", three_digits(lost)));
-        let rate = written_rate(sum.bits_per_second);
+        let lost = lost.map(|lost| format!(" ({lost})"));
+        let rate = written_rate(sum.bits_per_second.unwrap_or(0.0));
         parts.push(format!("{named}{rate} {}{}", way.name, lost.unwrap_or_default()));
     }
     parts.join(", ")
@@ -50,14 +55,13 @@ pub(super) fn remarks(document: &Iperf3Document, ways: &[DataDirection<'_>]) -> 
         congestion.map(|name| format!("The sender's congestion control: {}.", shown(name)));
     let one_sided = (!document.is_client())
         .then(|| "A server's file: what only the client counted is not in it.".to_owned());
-    let of_test = [title, streams(document), asked(document), omitted(document), congestion];
+    let of_test = [title, streams(document, ways), asked(document), omitted(document), congestion];
     of_test.into_iter().chain([one_sided, processors(document, ways)]).flatten().collect()
 }
 
-fn streams(document: &Iperf3Document) -> Option<String> {
+fn streams(document: &Iperf3Document, ways: &[DataDirection<'_>]) -> Option<String> {
     let count = document.start.test.as_ref()?.num_streams;
-    let each =
-        if document.end.sum_received_bidir_reverse.is_some() { " in each direction" } else { "" };
+    let each = if ways.len() > 1 { " in each direction" } else { "" };
     (count > 1).then(|| format!("{count} streams at a time{each}."))
 }
 
@@ -91,6 +95,7 @@ pub(super) fn fault(document: &Iperf3Document) -> Option<String> {
 pub(super) fn nothing(document: &Iperf3Document) -> String {
     match &document.error {
         Some(error) => format!("it has no result, because iperf3 failed: {}", shown(error)),
-        None => "its `end` has neither `sum_sent` nor `sum_received`: measure again".to_owned(),
+        None => "it has no result of the whole test, which may have been stopped: measure again"
+            .to_owned(),
     }
 }
