@@ -41,6 +41,11 @@ impl Deadline {
         self.at
     }
 
+    /// The error when the peer is gone before.
+    pub(crate) fn gone(self) -> Ending {
+        Ending::Gone(self.doing)
+    }
+
     /// The error when it has passed.
     pub(crate) fn late(self) -> Ending {
         Ending::Late { doing: self.doing, after: self.after }
@@ -193,7 +198,7 @@ impl ControlConnection {
     pub(crate) fn read(&mut self, mut into: &mut [u8], by: Deadline) -> Result<(), Ending> {
         while !into.is_empty() {
             match self.stream.read(into) {
-                Ok(0) => return Err(Ending::Gone(by.doing)),
+                Ok(0) => return Err(by.gone()),
                 Ok(octets) => into = &mut into[octets..],
                 Err(error) => self.go_on(&error, by, PollFlags::POLLIN)?,
             }
@@ -225,7 +230,7 @@ impl ControlConnection {
                 Woken::Time => Err(by.late()),
                 Woken::Peer | Woken::Here => Ok(()),
             },
-            _ => Err(Ending::Gone(by.doing)),
+            _ => Err(by.gone()),
         }
     }
 

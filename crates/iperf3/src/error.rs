@@ -118,7 +118,8 @@ pub enum Ending {
 /// What the number of an iperf3 message means to a user.
 fn meaning(code: i32) -> &'static str {
     match code {
-        code::DURATION => "it allows no test of this length",
+        0 => "it does not say why",
+        code::DURATION | code::SERVER_DURATION => "it allows no test of this length",
         code::STREAMS => "it allows fewer streams",
         code::BLOCK_SIZE => "it allows no messages of this size",
         code::TOTAL_RATE => "its limit of the total rate was exceeded",

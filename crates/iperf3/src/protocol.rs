@@ -79,12 +79,15 @@ pub(crate) mod code {
     pub(crate) const SET_CONGESTION: i32 = 134;
     pub(crate) const AUTHENTICATION: i32 = 142;
     pub(crate) const TOTAL_RATE: i32 = 27;
+    /// Since 3.20.
+    pub(crate) const SERVER_DURATION: i32 = 37;
     pub(crate) const NO_MESSAGE: i32 = 144;
     pub(crate) const CREATE_STREAM: i32 = 200;
     pub(crate) const LAST_OF_STREAMS: i32 = 208;
 }
 
-/// The first bytes of every connection: 36 letters and digits that name the test, and a NUL.
+/// The first bytes of every connection: 36 octets that name the test, and a NUL. Since 3.2 they are
+/// small letters and the digits 2 to 7; before, the host's name, the time and more digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Cookie([u8; Self::LENGTH]);
 
@@ -92,11 +95,9 @@ impl Cookie {
     /// The length in bytes.
     pub(crate) const LENGTH: usize = 37;
 
-    /// `None` unless a client of iperf3 could have made it.
+    /// `None` unless it ends as a cookie.
     pub(crate) fn read(octets: [u8; Self::LENGTH]) -> Option<Self> {
-        let (last, letters) = octets.split_last()?;
-        let is_letter = |octet: &u8| matches!(octet, b'a'..=b'z' | b'2'..=b'7');
-        (*last == 0 && letters.iter().all(is_letter)).then_some(Self(octets))
+        octets.ends_with(&[0]).then_some(Self(octets))
     }
 
     /// One that no other test has: 180 bits of the standard library's random keys.
@@ -379,11 +380,25 @@ impl ClientParameters {
         let most = limits.most_time.as_secs();
         let time = self.number("time", u64::MAX, code::DURATION)?.unwrap_or(0);
         if time > most || time == 0 && !has_amount {
-            let asked = if time == 0 { "any time".to_owned() } else { format!("{time} s") };
+            let endless = time == 0;
+            let asked =
+                if endless { "a test without an end".to_owned() } else { format!("{time} s") };
             let why = format!("it asks for {asked}, and a test may take {most} s (--most-time)");
-            return Err(Ending::refused(code::DURATION, why));
+            return Err(Ending::refused(self.duration_code(), why));
         }
         Ok((time > 0 && !has_amount).then(|| Duration::from_secs(time)))
+    }
+
+    /// The number of the message that says most of a test that is too long: until 3.20 there was none
+    /// of a server's limit.
+    fn duration_code(&self) -> i32 {
+        let mut numbers = self.text("client_version").unwrap_or_default().split('.');
+        let mut number = || -> u32 {
+            let digits = numbers.next().unwrap_or_default();
+            let digits = digits.split(|letter: char| !letter.is_ascii_digit()).next();
+            digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+        };
+        if (number(), number()) >= (3, 20) { code::SERVER_DURATION } else { code::DURATION }
     }
 
     /// The name goes to the kernel, which has at most 15 letters for it.

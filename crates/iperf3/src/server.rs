@@ -1,7 +1,7 @@
 //! The listener: it accepts connections, reads their cookies, and opens UDP streams.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -13,7 +13,7 @@ use btu_traffic::bound;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::Type;
 
-use crate::control::linger;
+use crate::control::{Deadline, linger};
 use crate::error::{Ending, Iperf3Error};
 use crate::protocol::{Cookie, State};
 use crate::registry::{Delivered, Greeting, Registry};
@@ -207,7 +207,7 @@ impl Listener {
                     let _ = thread::Builder::new().name("iperf3-test".to_owned()).spawn(work);
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             // Out of descriptors or the peer is gone already: neither ends the server, and neither
             // may spin it.
             Err(_) => thread::sleep(RETRY_INTERVAL),
@@ -255,7 +255,7 @@ fn take_greetings(socket: &UdpSocket, greetings: &mut VecDeque<SocketAddr>) {
             Ok((octets, peer)) if udp::is_greeting(&datagram[..octets]) => {
                 greetings.push_back(peer);
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return,
             // No greeting, or news by ICMP of an earlier datagram.
             Ok(_) | Err(_) => {}
         }
@@ -267,7 +267,15 @@ impl Shared {
     fn receive(&self, mut stream: TcpStream, peer: SocketAddr, order: u64, greeting: Greeting) {
         let cookie = read_cookie(&mut stream, self.settings.deadlines.cookie);
         drop(greeting);
-        let Some(cookie) = cookie else { return };
+        let cookie = match cookie {
+            Ok(Some(cookie)) => cookie,
+            Ok(None) => return,
+            Err(why) => {
+                let client = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+                (self.tell)(Event::Failed { client, why });
+                return;
+            }
+        };
         match self.registry.deliver(&cookie, order, stream) {
             Delivered::Taken => {}
             Delivered::Unexpected(stream) => deny(&stream),
@@ -309,20 +317,24 @@ fn deny(mut stream: &TcpStream) {
     }
 }
 
-/// `None` if it does not come in time, or is none.
-fn read_cookie(stream: &mut TcpStream, within: Duration) -> Option<Cookie> {
-    let until = Instant::now() + within;
+/// `None` if nothing comes: probes of a port, and round trips that are measured by handshakes.
+fn read_cookie(stream: &mut TcpStream, within: Duration) -> Result<Option<Cookie>, Ending> {
+    let by = Deadline::after(within, "send the name of its test");
     let mut cookie = [0; Cookie::LENGTH];
     let mut read = 0;
+    let ended = |read: usize, why: Ending| if read == 0 { Ok(None) } else { Err(why) };
     while read < cookie.len() {
-        let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
-        stream.set_read_timeout(Some(left)).ok()?;
+        let left = by.at().saturating_duration_since(Instant::now());
+        if left.is_zero() || stream.set_read_timeout(Some(left)).is_err() {
+            return ended(read, by.late());
+        }
         match stream.read(&mut cookie[read..]) {
-            Ok(0) => return None,
-            Ok(octets) => read += octets,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
+            Ok(octets) if octets > 0 => read += octets,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+            Ok(_) | Err(_) => return ended(read, by.gone()),
         }
     }
-    Cookie::read(cookie)
+    let none = || Ending::Nonsense("no name of a test, so it is no client of iperf3".to_owned());
+    Cookie::read(cookie).ok_or_else(none).map(Some)
 }

@@ -217,7 +217,10 @@ impl ServerSession<'_> {
         };
         let text = self.control.read_text(MOST_RESULTS, too_long, by)?;
         let said = PeerResults::read(&text)?;
-        let end = rest.map_or(moments.end, |rest| rest.wait(&streams, &said, moments));
+        if let Some(rest) = rest {
+            rest.wait(&streams, &said, moments);
+        }
+        let end = end(&streams, parameters, moments);
         streams.end_receiving();
         if rest.is_some_and(|rest| rest.protocol == Protocol::Udp) {
             streams.learn_sent(&said);
@@ -254,6 +257,22 @@ impl ServerSession<'_> {
     }
 }
 
+/// When data ended: at the last arrival. What the client says of it comes on another connection, and
+/// so later where a segment of that is lost. A test of some seconds in which data stopped to arrive
+/// does not end before those seconds.
+fn end(streams: &Streams, parameters: &Parameters, moments: TestTimes) -> Instant {
+    let asked = parameters.time.map(|time| moments.start + parameters.omit + time);
+    let asked = asked.map_or(moments.start, |asked| asked.min(moments.end));
+    last_arrival(streams, moments).map_or(moments.end, |last| last.max(asked))
+}
+
+/// `None` if nothing arrives, because this end alone sends or nothing has come.
+fn last_arrival(streams: &Streams, moments: TestTimes) -> Option<Instant> {
+    let receiving = streams.all.iter().filter(|stream| !stream.sends);
+    let last = receiving.map(|stream| stream.moved().count.last).max()?;
+    (!last.is_zero()).then(|| moments.start + last)
+}
+
 /// What is still on its way when the client says that it has sent all: the state of the test comes
 /// on another connection than the data.
 ///
@@ -281,26 +300,15 @@ impl Rest {
         has_rest.then_some(Self { protocol: parameters.protocol, quiet, most })
     }
 
-    /// Waits for it; the end of the test is the last arrival, if that is later. UDP that is lost at
-    /// the very end is known by what the client says.
-    fn wait(self, streams: &Streams, said: &PeerResults, moments: TestTimes) -> Instant {
+    /// Waits for it. UDP that is lost at the very end is known by what the client says.
+    fn wait(self, streams: &Streams, said: &PeerResults, moments: TestTimes) {
         let begun = Instant::now();
-        let last = || {
-            let receiving = streams.all.iter().filter(|stream| !stream.sends);
-            let last = receiving.map(|stream| stream.moved().count.last).max();
-            moments.start + last.unwrap_or_default()
-        };
         while !self.is_whole(streams, said) && begun.elapsed() < self.most {
-            if last().max(begun).elapsed() > self.quiet {
+            let last = last_arrival(streams, moments).unwrap_or(begun);
+            if last.max(begun).elapsed() > self.quiet {
                 break;
             }
             thread::sleep(LOOK);
-        }
-        match self.protocol {
-            Protocol::Udp => last().max(moments.end),
-            // An amount has moved when it is there.
-            Protocol::Tcp if last() > moments.start => last(),
-            Protocol::Tcp => moments.end,
         }
     }
 

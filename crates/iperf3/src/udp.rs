@@ -13,8 +13,8 @@ use crate::pace::Pace;
 
 /// What a client sends to open a stream; in the byte order of its host, as the answer.
 pub(crate) const GREETING: u32 = 0x3637_3839;
-/// What clients before 3.2 send.
-const OLD_GREETING: u32 = 987_654_321;
+/// What clients before 3.12 send.
+const OLD_GREETING: u32 = 123_456_789;
 /// The answer.
 pub(crate) const ANSWER: u32 = 0x3938_3736;
 
@@ -226,9 +226,12 @@ mod tests {
 
     #[test]
     fn greetings_are_known_in_either_byte_order() {
-        for said in [GREETING, GREETING.swap_bytes(), OLD_GREETING] {
+        for said in [GREETING, GREETING.swap_bytes(), 123_456_789] {
             assert!(is_greeting(&said.to_ne_bytes()));
         }
+        // The answer of a server, old or new, opens no stream.
+        assert!(!is_greeting(&987_654_321_u32.to_ne_bytes()));
+        assert!(!is_greeting(&ANSWER.to_ne_bytes()));
         assert!(!is_greeting(b"1234") && !is_greeting(b"") && !is_greeting(&[0; 1448]));
     }
 

@@ -289,23 +289,40 @@ fn a_test_that_is_stopped_tells_the_server() {
     judge!(conditions, start.elapsed() < SECOND, "{:?}", start.elapsed());
 }
 
-/// A server refuses with its number, here of a congestion control that Linux does not have.
+/// A server refuses with its number: of a congestion control that Linux does not have, and of users,
+/// which comes without an error of the system (3.12).
 #[test]
 fn a_refusal_is_explained() {
-    let server = TcpListener::bind("127.0.0.1:0").expect("a listener");
-    let address = server.local_addr().expect("an address");
-    let serving = thread::spawn(move || {
-        let mut control = accepted(&server);
-        control.write_all(&[9]).expect("a state");
-        read_text(&mut control);
-        let error = [&[0xfe][..], &134_u32.to_be_bytes(), &2_u32.to_be_bytes()].concat();
-        control.write_all(&error).expect("an error");
-    });
-    let error = run(&client(address, Protocol::Tcp, Direction::ToServer)).expect_err("a refusal");
-    let text = error.to_string();
-    assert!(text.contains("congestion control (iperf3's error 134"), "{text}");
-    assert!(text.contains("No such file"), "{text}");
-    serving.join().expect("an end");
+    for (error, reads, words) in [
+        (
+            &[0xfe, 0, 0, 0, 134, 0, 0, 0, 2][..],
+            true,
+            "congestion control (iperf3's error 134, its system's No such file",
+        ),
+        (
+            &[0xfe, 0, 0, 0, 142],
+            true,
+            "it asks for a user and a password, which btu does not send (iperf3's error 142)",
+        ),
+        // It may be gone before it has read all.
+        (&[0xfe, 0, 0, 0, 142], false, "(iperf3's error 142)"),
+        (&[0xfe], true, "it does not say why"),
+    ] {
+        let server = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = server.local_addr().expect("an address");
+        let serving = thread::spawn(move || {
+            let mut control = accepted(&server);
+            control.write_all(&[9]).expect("a state");
+            if reads {
+                read_text(&mut control);
+            }
+            control.write_all(error).expect("an error");
+        });
+        let test = client(address, Protocol::Tcp, Direction::ToServer);
+        let text = run(&Client { grace: Duration::ZERO, ..test }).expect_err(words).to_string();
+        assert!(text.contains(words), "{text}");
+        serving.join().expect("an end");
+    }
 }
 
 fn accepted(server: &TcpListener) -> TcpStream {

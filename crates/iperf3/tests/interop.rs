@@ -424,3 +424,97 @@ fn a_stream_too_many_is_denied() {
     assert_eq!(state(&mut streams[2]), -1);
     assert_eq!((state(&mut client), state(&mut client)), (1, 2));
 }
+
+/// The name of a test that clients before 3.2 make: that of their host, the time, and digits.
+const OLD_COOKIE: &[u8; 37] = b"BOX.1700000000.123456.0000a000123456\0";
+
+/// Their streams of UDP are opened by another greeting, as those of all clients before 3.12.
+#[test]
+fn clients_before_3_2_are_served() {
+    for part in [3, 4] {
+        let lab = Lab::usual();
+        let mut client = lab.connect();
+        client.write_all(OLD_COOKIE).expect("a cookie");
+        client.write_all(&parts()[part][COOKIE.len()..]).expect("parameters");
+        assert_eq!((state(&mut client), state(&mut client)), (9, 10));
+        let mut streams: Vec<TcpStream> = Vec::new();
+        for _ in 0..2 {
+            if part == 3 {
+                let mut stream = lab.connect();
+                stream.write_all(OLD_COOKIE).expect("a cookie");
+                streams.push(stream);
+            } else {
+                let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+                socket.set_read_timeout(Some(LONG)).expect("a timeout");
+                let greeting = 123_456_789_u32.to_ne_bytes();
+                socket.send_to(&greeting, lab.server.address()).expect("a greeting");
+                assert_eq!(socket.recv(&mut [0; 16]).expect("an answer"), 4);
+            }
+        }
+        assert_eq!((state(&mut client), state(&mut client)), (1, 2));
+    }
+}
+
+/// Whatever is turned away at its first octets is told of; what sends none is no caller.
+#[test]
+fn strangers_are_told_of() {
+    let lab = Lab::usual();
+    for (octets, words) in [
+        (&b"GET /index.html HTTP/1.1\r\nHost: a.example\r\n\r\n"[..], "no client of iperf3"),
+        (b"abc", "it went away while it had to send the name of its test"),
+    ] {
+        // A probe of the port, and handshakes that measure round trips.
+        drop(lab.connect());
+        let mut client = lab.connect();
+        client.write_all(octets).expect("a part");
+        drop(client);
+        let why = lab.failure().to_string();
+        assert!(why.contains(words), "{why}");
+    }
+}
+
+/// A test of one second of which the client's word of the end comes late, as where a segment of it
+/// is lost: the rate is that of the second in which data arrived.
+#[test]
+fn time_ends_with_the_last_arrival() {
+    let conditions = Conditions::begin();
+    for protocol in ["udp", "tcp"] {
+        let lab = Lab::usual();
+        let mut control = lab.connect();
+        let parameters = format!(r#"{{"{protocol}":true,"time":1,"parallel":1,"len":100}}"#);
+        let framed =
+            |text: &str| [&(text.len() as u32).to_be_bytes()[..], text.as_bytes()].concat();
+        control.write_all(&[&COOKIE[..], &framed(&parameters)].concat()).expect("parameters");
+        assert_eq!((state(&mut control), state(&mut control)), (9, 10));
+        let mut send: Box<dyn FnMut(u32)> = if protocol == "udp" {
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+            socket.connect(lab.server.address()).expect("the server");
+            socket.send(&0x3637_3839_u32.to_ne_bytes()).expect("a greeting");
+            socket.recv(&mut [0; 16]).expect("an answer");
+            Box::new(move |number| {
+                let datagram = [&[0; 8][..], &number.to_be_bytes(), &[0; 88]].concat();
+                socket.send(&datagram).expect("a datagram");
+            })
+        } else {
+            let mut stream = lab.connect();
+            stream.write_all(COOKIE).expect("a cookie");
+            Box::new(move |_| stream.write_all(&[0; 100]).expect("data"))
+        };
+        assert_eq!((state(&mut control), state(&mut control)), (1, 2));
+        let start = Instant::now();
+        for number in 1..=100 {
+            send(number);
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread::sleep(Duration::from_millis(1500));
+        let said = start.elapsed();
+        control.write_all(&[4]).expect("the end");
+        assert_eq!(state(&mut control), 13);
+        let results = r#"{"streams":[{"id":1,"bytes":10000,"packets":100}]}"#;
+        control.write_all(&framed(results)).expect("results");
+        let report = lab.report();
+        assert_eq!(report.to_server.as_ref().expect("a way").received_bytes, 10_000);
+        judge!(conditions, report.seconds + 1.0 < said.as_secs_f64(), "{said:?}: {report:?}");
+        assert!(report.seconds > 0.9, "{report:?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use btu_units::Span;
 use clap::Args;
+use clap::builder::UnknownArgumentValueParser;
 
 use super::quantity;
 
@@ -30,6 +31,17 @@ pub(crate) struct Iperf3 {
     /// Address on which to listen for TCP and UDP [default: 127.0.0.1, port 5201]
     #[arg(long, value_name = "ADDR[:PORT]")]
     pub(crate) listen: Option<String>,
+    /// Options of iperf3's server, which are answered with a tip.
+    #[arg(
+        long = "port", short = 'p', hide = true, value_name = "PORT",
+        value_parser = UnknownArgumentValueParser::suggest_arg("--listen ADDR:PORT")
+    )]
+    _port: Option<String>,
+    #[arg(
+        long = "daemon", short = 'D', hide = true, num_args = 0, default_missing_value = "",
+        value_parser = UnknownArgumentValueParser::suggest("`&` after the command, or a service of systemd, runs it in the background")
+    )]
+    _daemon: Option<String>,
     /// Make one test at a time, and tell other clients that the server is busy
     #[arg(long)]
     pub(crate) exclusive: bool,

@@ -261,6 +261,20 @@ fn absurd_sizes() {
     }
 }
 
+/// Options of iperf3's own server.
+#[test]
+fn the_words_of_iperf3_are_answered_with_a_tip() {
+    for (arguments, word) in [
+        (["iperf3", "-s", "-p", "5202"].as_slice(), "'--listen ADDR:PORT'"),
+        (&["iperf3", "--server", "--port", "5202"], "'--listen ADDR:PORT'"),
+        (&["iperf3", "-s", "-D"], "runs it in the background"),
+        (&["iperf3", "-s", "--daemon"], "runs it in the background"),
+    ] {
+        let (code, line) = refusal(arguments);
+        assert!(code == Some(2) && line.contains(word), "{line}");
+    }
+}
+
 #[test]
 fn a_scratch_directory_without_room() {
     let (code, line) = refusal(&["rate", "--scratch-limit", "1 MB", "--load", "disk"]);

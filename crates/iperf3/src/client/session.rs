@@ -25,7 +25,14 @@ pub(super) fn run(
 ) -> Result<ClientReport, Ending> {
     let (control, cookie) = begun(client, stop)?;
     let mut session = ClientSession { client, control, cookie, observe };
-    let result = session.conduct();
+    let mut result = session.conduct();
+    // A server may have said why before it went away.
+    if let Err(Ending::Gone(_)) = &result
+        && let Err(why @ (Ending::ServerError { .. } | Ending::Terminated)) =
+            refusal(&mut session.control, client.deadlines.answer)
+    {
+        result = Err(why);
+    }
     if let Err(ending) = &result {
         session.control.say_why(farewell(ending));
     }
@@ -61,11 +68,12 @@ fn expect(control: &mut ControlConnection, state: State, by: Deadline) -> Result
         State::AccessDenied => Err(Ending::ServerBusy),
         State::ServerTerminate => Err(Ending::Terminated),
         State::ServerError => {
-            let mut numbers = [0; 8];
-            control.read(&mut numbers, by)?;
-            let number = u64::from_be_bytes(numbers);
-            let [code, errno] = [number >> 32, number].map(|half| (half as u32).cast_signed());
-            Err(Ending::ServerError { code, errno })
+            // Not each error comes with one of the system, and what is missing is 0.
+            let mut number = || {
+                let mut octets = [0; 4];
+                control.read(&mut octets, by).map_or(0, |()| i32::from_be_bytes(octets))
+            };
+            Err(Ending::ServerError { code: number(), errno: number() })
         }
         said => Err(Ending::Nonsense(format!("{said:?} instead of {state:?}"))),
     }

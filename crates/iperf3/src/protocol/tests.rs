@@ -64,14 +64,37 @@ fn streams_are_numbered_as_iperf3_does() {
     assert_eq!((0..5).map(stream_id).collect::<Vec<_>>(), [1, 3, 4, 5, 6]);
 }
 
+/// Those of clients before 3.2 begin with the name of their host.
 #[test]
-fn cookies_have_their_letters_and_their_end() {
-    let mut octets = [b'a'; Cookie::LENGTH];
-    assert_eq!(Cookie::read(octets), None);
-    octets[36] = 0;
-    assert!(Cookie::read(octets).is_some());
-    octets[3] = b'1';
-    assert_eq!(Cookie::read(octets), None);
+fn cookies_are_any_octets_and_a_nul() {
+    for letter in [b'a', b'1', b'.', b'B', 0xff] {
+        let mut octets = [letter; Cookie::LENGTH];
+        assert_eq!(Cookie::read(octets), None);
+        octets[36] = 0;
+        assert!(Cookie::read(octets).is_some());
+    }
+}
+
+/// Clients since 3.20 have a message of their own for a server's limit.
+#[test]
+fn a_test_that_is_too_long_is_refused_in_the_words_of_its_client() {
+    for (version, code) in [
+        ("3.1.3", code::DURATION),
+        ("3.12", code::DURATION),
+        ("3.19.1+", code::DURATION),
+        ("3.20", code::SERVER_DURATION),
+        ("3.21+", code::SERVER_DURATION),
+        ("4", code::SERVER_DURATION),
+        ("99999999999999", code::DURATION),
+        ("", code::DURATION),
+    ] {
+        for time in [0, 7200] {
+            let asked = json!({"tcp": true, "time": time, "client_version": version});
+            assert_eq!(refused(&asked), code, "{version}");
+        }
+    }
+    let endless = read(&json!({"time": 0})).expect_err("no end").to_string();
+    assert!(endless.contains("it asks for a test without an end"), "{endless}");
 }
 
 #[test]
