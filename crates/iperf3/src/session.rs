@@ -110,8 +110,10 @@ impl ServerSession<'_> {
         self.say(State::ParameterExchange)?;
         let by = self.by(|settings| settings.deadlines.parameters, "send its parameters");
         let too_long = |length| {
-            let why =
-                format!("its parameters have {length} bytes, and {MOST_PARAMETERS} are allowed");
+            // The 37th octet of iperf2's clients is NUL.
+            let why = format!(
+                "its parameters have {length} bytes, and {MOST_PARAMETERS} are allowed, so it may be no client of iperf3"
+            );
             Ending::refused(code::PARAMETERS, why)
         };
         let text = self.control.read_text(MOST_PARAMETERS, too_long, by)?;
