@@ -1,4 +1,4 @@
-//! The output of `btu doctor`, from data: `cargo run -p btu-report --example findings`.
+//! The output of `btu hosts doctor`, from data: `cargo run -p btu-report --example findings`.
 
 #![allow(
     clippy::print_stdout,

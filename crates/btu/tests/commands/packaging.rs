@@ -79,7 +79,7 @@ fn the_container_is_bounded_as_the_service_is() {
     assert!(instructions.contains(&"USER 7417:7417"), "an agent needs no superuser");
     assert!(
         instructions.contains(&"ENTRYPOINT [\"/usr/bin/btu\"]")
-            && values(&unit(), "ExecStart")[0].starts_with("/usr/bin/btu agent")
+            && values(&unit(), "ExecStart")[0].starts_with("/usr/bin/btu hosts agent")
     );
     let limit = |name: &str| values(&unit(), name)[0].to_owned();
     for option in [

@@ -132,7 +132,7 @@ pub struct DescribeRequest {}
 pub struct DescribeReply {
     /// `btu_control::environment::Environment`.
     pub environment: Json,
-    /// What `btu doctor --json` prints.
+    /// What `btu hosts doctor --json` prints.
     pub findings: Json,
     /// Connections that were turned away at the door since the agent was started.
     pub turned_away: u64,
