@@ -11,6 +11,7 @@ mod plan;
 mod row;
 mod value;
 mod verdict;
+mod warning;
 
 pub use doing::{ActivityStep, Doing};
 pub use effects::{Alias, FactorEffects, FactorPair, Fraction};

@@ -93,9 +93,10 @@ impl ProgramOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ready {
-    /// When a process of its station listens for TCP connections on a new port.
+    /// When a process of its station listens for TCP connections on a new port, or waits for datagrams
+    /// on one that is not the kernel's choice.
     Listens,
-    /// When a process of its station listens on this TCP port.
+    /// When a process of its station listens on this port of TCP or UDP.
     Port(u16),
     /// When it has printed this, on either stream.
     Output(String),
@@ -164,6 +165,13 @@ pub struct Ended {
     pub errors: Printed,
     /// Processes that still ran when it ended, and that btu ended then.
     pub left_running: u32,
+    /// What far ends had not acknowledged of the station's connections that no process had any more, when
+    /// it had ended.
+    #[serde(rename = "unacknowledged_bytes", default)]
+    pub unacknowledged: Bytes,
+    /// Connections of its station that were reset while it ran.
+    #[serde(default)]
+    pub connections_reset: u64,
     /// Whether its own directory was full at the end.
     #[serde(default)]
     pub directory_full: bool,

@@ -15,7 +15,7 @@ use btu_studies::run::{
 };
 use btu_suite::experiment::{Field, LeftOut, MOST_BLOCKS, Raised};
 use btu_suite::program::Part;
-use btu_units::{Span, text_of_octets};
+use btu_units::{Span, shell_word, text_of_octets};
 
 use serde_json::json;
 
@@ -149,6 +149,13 @@ fn source(path: &Path) -> anyhow::Result<(String, String, PathBuf)> {
     if path.as_os_str() == "-" {
         return Ok((files::standard_input()?, "stdin".to_owned(), PathBuf::from(".")));
     }
+    let name = path.to_string_lossy();
+    if !path.exists() && is_in_path(&name) {
+        let typed = shell_word(&name);
+        let problem =
+            format!("there is no file {name}; a command comes after `--`: btu run -- {typed}");
+        return Err(usage(problem));
+    }
     let directory = path.parent().filter(|above| !above.as_os_str().is_empty());
     Ok((
         files::text(path)?,
@@ -172,13 +179,22 @@ fn settle(row: &mut RunRow, directory: &Path) -> anyhow::Result<()> {
         }
         let is_there = if is_path { files::path(program).exists() } else { is_in_path(program) };
         if !is_there {
-            let name = &step.name;
+            let (name, advice) = (&step.name, missing(program));
             return Err(usage(format!(
-                "{name}: there is no program `{program}` on this machine: check its name and $PATH"
+                "{name}: there is no program `{program}` on this machine: {advice}"
             )));
         }
     }
     Ok(())
+}
+
+/// What to do about a program that is not there.
+fn missing(program: &str) -> String {
+    if program.contains(char::is_whitespace) {
+        format!("it is one word; a shell command is `sh -c {}`", shell_word(program))
+    } else {
+        "check its name and $PATH".to_owned()
+    }
 }
 
 fn is_in_path(program: &str) -> bool {

@@ -73,6 +73,8 @@ fn seen(milliseconds: f64, code: i32) -> Observation {
         output: printed,
         errors: Printed::default(),
         left_running: 0,
+        unacknowledged: Bytes::ZERO,
+        connections_reset: 0,
         directory_full: false,
         moments: None,
     };

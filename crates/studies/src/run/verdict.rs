@@ -9,9 +9,10 @@ use serde::Serialize;
 use super::effects::{FactorEffects, effects};
 use super::plan::{RunCell, RunPlan};
 use super::row::{RunRow, program};
-use super::value::{Better, Value, What};
+use super::value::{Better, Value};
+use super::warning::warnings;
 use crate::compare::{Finding, Matter, find};
-use btu_suite::experiment::{Measured, Warning, warnings};
+use btu_suite::experiment::{Measured, Warning};
 use btu_suite::program::{Moments, Part, ProgramReport};
 
 /// The verdict over a run.
@@ -191,14 +192,10 @@ impl ProgramTime {
 
 /// The verdict over a plan's records.
 pub(super) fn judge(plan: &RunPlan, cells: &[Measured<RunCell>]) -> RunVerdict {
-    let mut found = warnings(cells);
-    found.extend(left_running(cells));
-    found.extend(too_few(plan, cells).or_else(|| fewer_than_planned(plan, cells)));
-    found.extend(plan.values.iter().filter_map(|value| few_answers(plan, value, cells)));
     RunVerdict {
         values: plan.values.iter().map(|value| judge_value(plan, value, cells)).collect(),
         uses: plan.rows.iter().map(|row| used(plan, row, cells)).collect(),
-        warnings: found,
+        warnings: warnings(plan, cells),
     }
 }
 
@@ -248,7 +245,11 @@ fn judge_value(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> Va
     }
 }
 
-fn least_samples(value: &Value, row: &RunRow, cells: &[Measured<RunCell>]) -> Option<u64> {
+pub(super) fn least_samples(
+    value: &Value,
+    row: &RunRow,
+    cells: &[Measured<RunCell>],
+) -> Option<u64> {
     let own = cells.iter().filter(|cell| cell.cell.levels == row.levels && cell.is_valid());
     own.filter_map(|cell| value.samples(row, &cell.seen)).min()
 }
@@ -331,70 +332,4 @@ fn taken(name: &str, reports: &[&ProgramReport]) -> ProgramUse {
         involuntary_switches: mean(|report| report.ended.involuntary_switches as f64),
         time: ProgramTime::of(reports),
     }
-}
-
-/// Programs that went on in the background: their time is not in what was measured.
-fn left_running(cells: &[Measured<RunCell>]) -> Option<Warning> {
-    let reports = cells.iter().flat_map(|cell| &cell.seen.programs);
-    let left: Vec<&ProgramReport> = reports
-        .filter(|report| report.part == Part::Measured && report.ended.left_running > 0)
-        .collect();
-    let first = left.first()?;
-    let (name, station, count) = (&first.name, &first.station, first.ended.left_running);
-    Some(Warning {
-        cause: "processes left running",
-        observed: format!(
-            "in {} of {} cells; first {name} on {station} left {count} process{} behind when it ended, which btu ended",
-            left.len(),
-            cells.len(),
-            if count == 1 { "" } else { "es" }
-        ),
-        advice: "what they did is not in the measured time: have the program stay in the foreground",
-    })
-}
-
-/// Without repetition there is no interval.
-fn too_few(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Option<Warning> {
-    let least = plan.rows.iter().map(|row| {
-        cells.iter().filter(|cell| cell.cell.levels == row.levels && cell.is_valid()).count()
-    });
-    let least = least.min()?;
-    (least < 3).then(|| Warning {
-        cause: "few repetitions",
-        observed: format!("a row was measured {least} time{}", if least == 1 { "" } else { "s" }),
-        advice: "intervals are wide or missing: measure more blocks (--blocks, or `blocks` in [order])",
-    })
-}
-
-/// Repetitions that the plan wants and that are not stored: the time was over, or the run ended
-/// before.
-fn fewer_than_planned(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Option<Warning> {
-    let planned = plan.least_blocks.min(plan.frame.blocks) as usize;
-    let stored = |row: &RunRow| cells.iter().filter(|cell| cell.cell.levels == row.levels).count();
-    let least = plan.rows.iter().map(stored).min()?;
-    (least < planned).then(|| Warning {
-        cause: "repetitions left out",
-        observed: format!(
-            "{least} instead of {planned} of a row, in the {} of --time or `at_most`, or until the run was ended",
-            plan.frame.budget
-        ),
-        advice: "give more time, or name fewer levels",
-    })
-}
-
-/// Of fewer answers the 99th percentile is the longest.
-const FEWEST_FOR_P99: u64 = 100;
-
-fn few_answers(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> Option<Warning> {
-    let is_asked = matches!(value.what, What::RoundTripP99);
-    let rows = plan.rows.iter().filter(|_| is_asked);
-    let least = rows.filter_map(|row| least_samples(value, row, cells)).min()?;
-    (least < FEWEST_FOR_P99).then(|| Warning {
-        cause: "few answers",
-        observed: format!(
-            "{}: a repetition had {least} answers, and of fewer than {FEWEST_FOR_P99} the 99th percentile is the longest",
-            value.name
-        ),
-        advice: "give the activity more `time`, or measure the median, `round-trip`",
-    })
 }

@@ -57,7 +57,9 @@ impl Ended {
 impl fmt::Display for Ready {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Listens => f.write_str("it listens on no TCP port"),
+            Self::Listens => f.write_str(
+                "it listens on no port of TCP, nor on one of UDP below 32768; a file says otherwise when it is ready (`ready = { after = \"1 s\" }`)",
+            ),
             Self::Port(port) => write!(f, "it does not listen on port {port}"),
             Self::Output(text) => write!(f, "it has not printed `{text}`"),
             Self::After(span) => write!(f, "{span} have not passed"),
@@ -87,6 +89,8 @@ mod tests {
             output: printed(""),
             errors: printed(said),
             left_running: 0,
+            unacknowledged: Bytes::ZERO,
+            connections_reset: 0,
             directory_full: false,
             moments: None,
         };

@@ -18,6 +18,10 @@ use super::error::{Cause, TestbedError};
 use super::foreground::Signals;
 use super::messages::Ending;
 
+/// What programs take for the address of a proxy, in small or in capital letters (curl(1)): stations
+/// reach each other and no proxy.
+const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "ftp_proxy", "all_proxy"];
+
 /// Runs `command` in `station` of the testbed with this runtime directory, with this process's
 /// terminal, directory and environment, and represents it until it ends ([`Signals`]). If this
 /// process is killed, the command is, too.
@@ -96,6 +100,9 @@ fn start(command: &[OsString], signals: &Signals) -> io::Result<Child> {
     };
     let mut command = Command::new(program);
     command.args(arguments);
+    for proxy in PROXIES {
+        command.env_remove(proxy).env_remove(proxy.to_uppercase());
+    }
     signals.start(&mut command)
 }
 
@@ -113,6 +120,9 @@ fn not_started(station: &str, command: &[OsString], error: &io::Error) -> Testbe
     let program =
         command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
     let (cause, remedy) = match error.kind() {
+        io::ErrorKind::NotFound if program.contains(char::is_whitespace) => {
+            (Cause::NotFound, "it is one word; a shell command comes after `sh -c`")
+        }
         io::ErrorKind::NotFound => {
             (Cause::NotFound, "stations have this machine's programs: check its name and $PATH")
         }

@@ -11,6 +11,12 @@ use nix::mount::{MsFlags, mount};
 /// The file that every resolver reads first (hosts(5)).
 const HOSTS: &str = "/etc/hosts";
 
+/// Sockets of name services of the host, which know its own names only and are asked before the file:
+/// nscd and its kin (glibc, `nscd_proto.h`), and systemd-resolved (nss-resolve(8)). Where one cannot be
+/// connected to, the C library reads the file.
+const NAME_SERVICES: [&str; 3] =
+    ["/run/nscd/socket", "/var/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve"];
+
 /// Lets programs inside find stations by name. Call it in a private mount namespace.
 ///
 /// # Errors
@@ -18,8 +24,13 @@ const HOSTS: &str = "/etc/hosts";
 pub(super) fn name_stations(drawing: &Drawing, runtime: &Path) -> io::Result<()> {
     let file = runtime.join("hosts");
     fs::write(&file, text(drawing))?;
-    let nothing = None::<&str>;
-    Ok(mount(Some(&file), HOSTS, nothing, MsFlags::MS_BIND, nothing)?)
+    let over = |source: &Path, target: &str| {
+        mount(Some(source), target, None::<&str>, MsFlags::MS_BIND, None::<&str>)
+    };
+    over(&file, HOSTS)?;
+    let services = NAME_SERVICES.into_iter().filter(|socket| Path::new(socket).exists());
+    services.map(|socket| over(Path::new("/dev/null"), socket)).collect::<Result<(), _>>()?;
+    Ok(())
 }
 
 fn text(drawing: &Drawing) -> String {

@@ -20,6 +20,7 @@ mod memory;
 mod moments;
 mod printed;
 mod supervisor;
+mod unacknowledged;
 mod work;
 
 use std::io;

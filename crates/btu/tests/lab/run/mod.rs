@@ -1,6 +1,7 @@
 //! `btu run`: known answers, bad days, comparisons, resuming, and the library of examples. Programs
 //! are of every Debian: a shell, coreutils and perl-base.
 
+mod apart;
 mod bad_days;
 mod examples;
 mod hyperfine;

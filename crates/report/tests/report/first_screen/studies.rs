@@ -342,6 +342,8 @@ fn searched(cell: &RunCell, factor: f64) -> Observation {
         output: Printed { all: text.len() as u64, text },
         errors: Printed::default(),
         left_running: 0,
+        unacknowledged: Bytes::ZERO,
+        connections_reset: 0,
         directory_full: false,
         moments: None,
     };

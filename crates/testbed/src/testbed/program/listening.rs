@@ -1,12 +1,18 @@
-//! Finds the TCP sockets that listen in this station (proc(5), /proc/net/tcp and tcp6).
+//! Finds the sockets that wait for others in this station (proc(5), /proc/net/tcp, tcp6, udp and udp6).
 
 use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The state of a socket that listens (`linux/tcp_states.h`).
+/// The state of a TCP socket that listens, and of a UDP socket that is not connected
+/// (`linux/tcp_states.h`).
 const LISTEN: &str = "0A";
+const UNCONNECTED: &str = "07";
+
+/// The first port that the kernel gives by itself (`ip_local_port_range`): a client's UDP socket has
+/// such a port, too.
+const FIRST_EPHEMERAL: u16 = 32768;
 
 /// Addresses at which a process listens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,14 +26,21 @@ impl Listening {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
             read => read,
         };
-        Ok(Self::of(&(read("tcp")? + &read("tcp6")?)))
+        Ok(Self::of(
+            &["tcp", "tcp6", "udp", "udp6"]
+                .map(read)
+                .into_iter()
+                .collect::<io::Result<String>>()?,
+        ))
     }
 
     fn of(tables: &str) -> Self {
         let address = |line: &str| {
             let mut messages = line.split_whitespace().skip(1);
             let (local, state) = (messages.next()?, messages.nth(1)?);
-            if state == LISTEN { socket_address(local) } else { None }
+            let address = socket_address(local)?;
+            let is_served = address.port() < FIRST_EPHEMERAL;
+            (state == LISTEN || state == UNCONNECTED && is_served).then_some(address)
         };
         Self(tables.lines().filter_map(address).collect())
     }
@@ -88,7 +101,7 @@ fn socket_address(text: &str) -> Option<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{TcpListener, UdpSocket};
 
     use super::*;
 
@@ -116,5 +129,21 @@ mod tests {
         let seen = Listening::now().unwrap().beyond(&before, Some(address.port()));
         assert_eq!(seen.to_string(), address.to_string());
         assert!(!seen.is_reachable());
+    }
+
+    /// A server of UDP has a port of its own choice; a client's is the kernel's, or it is connected.
+    #[test]
+    fn a_udp_socket_that_waits_for_others_is_seen() {
+        let port = 1024 + (std::process::id() % 30_000) as u16;
+        let before = Listening::now().unwrap();
+        let server = UdpSocket::bind(("0.0.0.0", port)).unwrap();
+        let client = UdpSocket::bind("0.0.0.0:0").unwrap();
+        client.connect(server.local_addr().unwrap()).unwrap();
+        let others = UdpSocket::bind("0.0.0.0:0").unwrap();
+        let seen = Listening::now().unwrap().beyond(&before, None).to_string();
+        assert!(seen.contains(&format!("0.0.0.0:{port}")), "{seen}");
+        for port in [client, others].map(|socket| socket.local_addr().unwrap().port()) {
+            assert!(!seen.contains(&port.to_string()), "{seen}");
+        }
     }
 }

@@ -25,6 +25,7 @@ use super::child::Child;
 use super::listening::Listening;
 use super::memory::Memory;
 use super::moments::Watch;
+use super::unacknowledged;
 use super::work::PrivateDirectory;
 
 /// Interval of checks whether a service is ready.
@@ -131,6 +132,7 @@ impl Supervisor {
             },
         };
         let before = if order.ready.is_some() { Listening::now()? } else { Listening::default() };
+        let resets = unacknowledged::resets();
         match Child::start(order, work.as_ref(), self.before, &self.memory) {
             Err(error) => not_started(why(order, &error)),
             Ok(child) => {
@@ -140,6 +142,7 @@ impl Supervisor {
                     order,
                     child,
                     before,
+                    resets,
                     is_ready: is_quiet,
                     stop: None,
                     watch,
@@ -181,6 +184,8 @@ fn not_started(why: String) -> io::Result<Ended> {
         output: Printed::default(),
         errors: Printed::default(),
         left_running: 0,
+        unacknowledged: Bytes::ZERO,
+        connections_reset: 0,
         directory_full: false,
         moments: None,
     })
@@ -193,6 +198,8 @@ struct Run<'a> {
     child: Child,
     /// The ports that were listening before it was started.
     before: Listening,
+    /// Connections of this station that had been reset before.
+    resets: u64,
     /// Whether it has become ready; from the start if no message shall say so.
     is_ready: bool,
     /// Why btu ends it, and the time at which it is killed.
@@ -206,6 +213,7 @@ impl Run<'_> {
         while !self.is_over()? {
             self.wait()?;
         }
+        let unacknowledged = unacknowledged::orphaned();
         let left_running = self.end_what_is_left()?;
         while self.child.output.read() {}
         while self.child.errors.read() {}
@@ -229,6 +237,8 @@ impl Run<'_> {
             output: child.output.printed(),
             errors: child.errors.printed(),
             left_running,
+            unacknowledged,
+            connections_reset: unacknowledged::resets().saturating_sub(self.resets),
             directory_full: work.is_some_and(PrivateDirectory::is_full),
             moments: self.watch.map(|watch| watch.moments()),
         })
