@@ -23,9 +23,10 @@ use super::program::Program;
 /// The timeout from the call to the agent's first message, the copying included.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
-/// The timeout from a login shell's first output to the script's: a shell that asks something, or
-/// starts another program, waits for ever.
-const SHELL_LIMIT: Duration = Duration::from_secs(8);
+/// The timeouts from a login shell's first output to the script's: of a shell that has printed a line
+/// without an end, which may be an unanswered question; and in addition of one that may still
+/// read its start files (modules, quotas, a home on a slow server).
+const SHELL_LIMITS: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(100)];
 
 /// The ends of the script's lines: that it has begun, and that the agent's first octet is next.
 /// Login shells may print anything before, without an end of line, too.
@@ -78,12 +79,13 @@ pub(super) async fn start(call: &SshCall) -> Result<AgentPipe, CoordinatorError>
     }
 }
 
-/// Why a login shell that has printed `noise` starts no script.
-fn held_up(noise: &str) -> Trouble {
+/// Why a login shell that has printed `noise` has started no script in this time.
+fn held_up(noise: &str, waited: Duration) -> Trouble {
     Trouble::Said(format!(
-        "its login shell prints `{}` and does not run the command that ssh gives it: look for a ForceCommand in its \
-         sshd's configuration, or for what its shell's start files ask or start when no terminal is there",
-        noise.trim()
+        "its login shell prints `{}` and has not run the command that ssh gives it for {} s: look for a ForceCommand in \
+         its sshd's configuration, or for what its shell's start files ask or start when no terminal is there",
+        noise.trim(),
+        waited.as_secs()
     ))
 }
 
@@ -112,22 +114,35 @@ pub(super) fn script(binary: &[u8]) -> String {
         "umask 077".to_owned(),
         format!("fail() {{ echo \"{FAILED}$1\"; exit 1; }}"),
         "c=\"${XDG_CACHE_HOME:-$HOME/.cache}/btu\"".to_owned(),
-        "mkdir -p \"$c\" || fail \"making $c: is there a home directory with room?\"".to_owned(),
+        "n=\"$(uname -n)\"".to_owned(),
+        "t=\"${TMPDIR:-/tmp}\"".to_owned(),
+        format!("name=\"{version}-{short}@$n@pid$$\""),
+        "made=\"$(mkdir -p \"$c\" 2>&1)\"".to_owned(),
         // The remains of a crash: the directory is named after the shell that made it, and after
         // its host, because hosts may share a home.
-        "n=\"$(uname -n)\"".to_owned(),
-        "for old in \"$c\"/*\"@$n@pid\"*; do p=\"${old##*@pid}\"; kill -0 \"$p\" 2>/dev/null || rm -rf \"$old\"; done"
+        "for old in \"$c\"/*\"@$n@pid\"* \"$t\"/btu-*\"@$n@pid\"*; do \
+         test -O \"$old\" && { p=\"${old##*@pid}\"; kill -0 \"$p\" 2>/dev/null || rm -rf \"$old\"; }; done"
             .to_owned(),
-        format!("d=\"$c/{version}-{short}@$n@pid$$\""),
-        "mkdir \"$d\" || fail \"making $d\"".to_owned(),
+        // In the home directory; where programs may not run there (noexec), or it cannot be written,
+        // among temporary files. No other user has made the directory.
+        "try() { d=\"$1\"; why=\"$(mkdir \"$d\" 2>&1)\" || return 1; \
+         why=\"$({ echo : >\"$d/btu\" && chmod 700 \"$d/btu\" && \"$d/btu\"; } 2>&1)\" && return; rm -rf \"$d\"; return 1; }"
+            .to_owned(),
+        "try \"$c/$name\" || { home=\"$why\"; try \"$t/btu-$name\"; } || \
+         fail \"no program can run there: $home; $why; is there a home directory with room?\""
+            .to_owned(),
         "trap \"rm -rf \\\"$d\\\"\" EXIT".to_owned(),
         "trap : HUP INT TERM PIPE".to_owned(),
-        format!("{{ {}; }} >\"$d/btu\" 2>\"$d/said\" || fail \"copying to $d: $(tail -n 1 \"$d/said\")\"", taking(binary.len())),
+        // Its last lines are counts.
+        format!(
+            "said=\"$({{ {}; }} 2>&1 >\"$d/btu\")\" || fail \"copying to $d: $(echo \"$said\" | grep dd: | tail -n 1)\"",
+            taking(binary.len())
+        ),
         format!(
             "s=\"$(sha256sum <\"$d/btu\" | cut -c 1-64)\"; test \"$s\" = {digest} || fail \"the copy in $d is damaged\""
         ),
         "chmod 700 \"$d/btu\"".to_owned(),
-        "\"$d/btu\" --version >\"$d/said\" 2>&1 || fail \"$(uname -s) on $(uname -m) cannot run it: $(tail -n 1 \"$d/said\")\""
+        "said=\"$(\"$d/btu\" --version 2>&1)\" || fail \"$(uname -s) on $(uname -m) cannot run it: $(echo \"$said\" | tail -n 1)\""
             .to_owned(),
         format!("echo {READY}"),
         "\"$d/btu\" agent --stdio".to_owned(),
@@ -167,7 +182,7 @@ async fn begin(pipe: &mut AgentPipe, binary: &[u8]) -> Result<(), Trouble> {
         let sent = orders.write_all(binary).await;
         sent.and(orders.flush().await)
     };
-    let (_, heard) = tokio::join!(send, hear(words, SHELL_LIMIT));
+    let (_, heard) = tokio::join!(send, hear(words, SHELL_LIMITS));
     heard
 }
 
@@ -208,16 +223,27 @@ fn command(program: &Path, destination: &str, script: &str) -> Command {
     command
 }
 
-/// Waits for the agent among other output; `limit` is that of a login shell.
-async fn hear(words: &mut (impl AsyncBufRead + Unpin), limit: Duration) -> Result<(), Trouble> {
+/// Waits for the agent among other output; `limits` are those of a login shell.
+async fn hear(
+    words: &mut (impl AsyncBufRead + Unpin),
+    limits: [Duration; 2],
+) -> Result<(), Trouble> {
     // Until something is printed, ssh may be connecting, or the host thinking.
     words.fill_buf().await?;
     let mut noise = Noise::default();
-    match timeout(limit, noise.skip(words, BEGUN)).await {
-        Ok(begun) => begun?,
-        Err(_) => return Err(held_up(&noise.shown())),
+    let mut waited = Duration::ZERO;
+    for limit in limits {
+        waited += limit;
+        match timeout(limit, noise.skip(words, BEGUN)).await {
+            Ok(begun) => {
+                begun?;
+                return noise.skip(words, READY).await;
+            }
+            Err(_) if noise.is_unfinished() => break,
+            Err(_) => {}
+        }
     }
-    noise.skip(words, READY).await
+    Err(held_up(&noise.shown(), waited))
 }
 
 /// Output that is not the script's.
@@ -241,7 +267,7 @@ impl Noise {
             let mut limited = (&mut *words).take(LONGEST_LINE);
             let read = limited.read_until(b'\n', &mut self.line).await?;
             if read == 0 {
-                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+                return Err(self.ended().into());
             }
             self.octets += read;
             let line = String::from_utf8_lossy(&self.line);
@@ -267,6 +293,24 @@ impl Noise {
         }
         let kept = if self.line.ends_with(b"\n") { 0 } else { BEGUN.len().max(FAILED.len()) };
         self.line.drain(..self.line.len().saturating_sub(kept));
+    }
+
+    /// The end of a connection before the word, with what was heard: an account without a shell says so.
+    fn ended(&self) -> io::Error {
+        match self.shown().trim() {
+            "" => io::ErrorKind::UnexpectedEof.into(),
+            heard => io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                format!(
+                    "it prints `{heard}` and ends, without running the command that ssh gives it"
+                ),
+            ),
+        }
+    }
+
+    /// Whether a line was begun and not ended, as a question is.
+    fn is_unfinished(&self) -> bool {
+        !String::from_utf8_lossy(&self.line).trim().is_empty()
     }
 
     /// The last of it, for a terminal.
@@ -375,7 +419,7 @@ mod tests {
         let (mut shell, host) = tokio::io::duplex(1 << 16);
         shell.write_all(printed).await.unwrap();
         let mut host = tokio::io::BufReader::new(host);
-        let heard = hear(&mut host, Duration::from_millis(50)).await;
+        let heard = hear(&mut host, [Duration::from_millis(50); 2]).await;
         heard.map_err(|why| match why {
             Trouble::Said(said) => said,
             Trouble::Broken(error) => error.to_string(),
@@ -405,6 +449,57 @@ mod tests {
             let said = heard(printed.as_bytes()).await.unwrap_err();
             assert!(said.contains(shown) && said.contains("ForceCommand"), "{said}");
         }
+    }
+
+    /// Modules, quotas and homes on slow servers: a greeting, then nothing for longer than a question
+    /// may take.
+    #[tokio::test]
+    async fn slow_start_files_are_waited_for() {
+        let (mut shell, host) = tokio::io::duplex(1 << 16);
+        shell.write_all(b"Welcome to the cluster\n").await.unwrap();
+        let mut host = tokio::io::BufReader::new(host);
+        let limits = [Duration::from_millis(20), Duration::from_secs(60)];
+        let late = async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            shell.write_all(format!("{BEGUN}\n{READY}\n").as_bytes()).await.unwrap();
+        };
+        let (heard, ()) = tokio::join!(hear(&mut host, limits), late);
+        assert!(heard.is_ok());
+    }
+
+    /// What the account says before it ends the connection is the reason.
+    #[tokio::test]
+    async fn an_account_without_a_shell_is_named_by_what_it_says() {
+        let mut host: &[u8] = b"This account is currently not available.\n";
+        let heard = hear(&mut host, SHELL_LIMITS).await;
+        let Err(Trouble::Broken(error)) = heard else { panic!("an agent was heard") };
+        assert!(error.to_string().contains("This account is currently not available."), "{error}");
+    }
+
+    /// What the script says on a host with this home and these temporary files.
+    fn said(home: &Path, temporary: &Path) -> String {
+        let program = b"#!/bin/sh\necho it runs\n";
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &script(program)]).env("XDG_CACHE_HOME", home).env("TMPDIR", temporary);
+        shell.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        std::io::Write::write_all(&mut shell.stdin.take().unwrap(), program).unwrap();
+        String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap()
+    }
+
+    #[test]
+    fn a_home_that_runs_no_programs_is_passed_over() {
+        let temporary = tempfile::tempdir().unwrap();
+        // A directory in which nothing can be made, for the superuser neither.
+        let none = Path::new("/proc/1");
+        let heard = said(none, temporary.path());
+        assert!(heard.contains(READY) && heard.ends_with("it runs\n"), "{heard}");
+        assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0, "nothing stays");
+        let heard = said(none, none);
+        assert!(
+            heard.contains(FAILED) && heard.contains("no program can run there: mkdir"),
+            "{heard}"
+        );
     }
 
     async fn start_with_home(call: &SshCall, home: &Path) -> AgentPipe {
