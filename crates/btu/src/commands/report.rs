@@ -60,6 +60,9 @@ fn target(report: &Report, format: Format, row: &RunRow) -> Option<PathBuf> {
     }
 }
 
+const NO_PICTURE: &str = "an SVG has pictures with numbers on both axes, and this run has none: `--format html` has all of its \
+                          pictures and tables";
+
 fn content(
     format: Format,
     store: &Store,
@@ -80,9 +83,7 @@ fn content(
         Format::Csv => csv(&page()?),
         Format::Raw => raw_csv(&suite.raw(store, row)?),
         Format::Xlsx => return Ok(page_workbook(&page()?)?),
-        Format::Svg => {
-            svg(&page()?).context("drawing the run: nothing was measured that could be drawn")?
-        }
+        Format::Svg => svg(&page()?).context(NO_PICTURE)?,
     };
     Ok(text.into_bytes())
 }

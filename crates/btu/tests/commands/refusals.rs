@@ -406,3 +406,23 @@ fn a_doctor_looks_at_the_named_scratch_directory() {
         assert!(line.contains("--scratch: no such directory: /nonexistent"), "{line}");
     }
 }
+
+/// A command without `--`, and a shell command in one word.
+#[test]
+fn a_command_in_the_wrong_place_is_told_how_to_write_it() {
+    for (arguments, said) in [
+        (&["run", "true"][..], "btu run -- true"),
+        (&["run", "--", "sleep 0.1"], "a shell command is `sh -c 'sleep 0.1'`"),
+        (&["run", "nosuch.toml"], "reading nosuch.toml"),
+    ] {
+        let (code, line) = refusal(arguments);
+        assert_eq!((code, line.lines().count()), (Some(2), 1), "{line}");
+        assert!(line.contains(said), "{line}");
+    }
+}
+
+#[test]
+fn a_host_whose_name_nothing_knows() {
+    let (code, line) = refusal(&["speed", "--ssh", "nosuch.invalid"]);
+    assert!(code == Some(2) && line.contains("is the name right?"), "{line}");
+}

@@ -143,8 +143,8 @@ pub(super) fn measured(
     let found = (place.as_str(), 0).to_socket_addrs().map_err(|error| {
         let name = &host.name;
         Refusal::Usage(format!(
-            "host {name}: finding the address of {place}: {error}; write its address on the measured network (`measured = \
-             ...`, or {name}=CONTROL@MEASURED)"
+            "host {name}: finding the address of {place}: {error}; is the name right? If ssh alone knows it, write its address on the \
+             measured network (`measured = ...`, or {name}=CONTROL@MEASURED)"
         ))
     })?;
     let all: Vec<IpAddr> =
