@@ -1,9 +1,11 @@
 //! Commands of README and docs that need neither hosts nor time, run as they are written there.
 
+use std::collections::BTreeMap;
+
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
 
-use crate::console::{Written, commands, commands_of, commands_of_help, measures_here};
+use crate::console::{Written, commands, commands_of, commands_of_help, is_answer, measures_here};
 use crate::shelf::Shelf;
 use crate::support::write_recordings;
 
@@ -172,12 +174,55 @@ fn failure(shelf: &Shelf, written: &Written) -> Option<String> {
     let arguments: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
     let (code, out, errors) = shelf.btu(&arguments);
     let has_said = !out.is_empty() || arguments.contains(&"-o");
+    let first = out.lines().next().unwrap_or_default();
+    let is_told = written.answer.as_ref().is_none_or(|page| is_answer(page, first, 0.0));
     let all = format!(
         "{}: btu {}: exit code {code:?}\n{out}{errors}",
         written.place,
         arguments.join(" ")
     );
-    (code != Some(0) || !has_said).then_some(all)
+    (code != Some(0) || !has_said || !is_told).then_some(all)
+}
+
+/// A text below a block of quick commands is what one of them prints.
+#[test]
+fn a_text_below_quick_commands_is_what_one_of_them_prints() {
+    let shelf = Shelf::new();
+    let mut blocks: BTreeMap<String, Vec<Written>> = BTreeMap::new();
+    for written in commands().into_iter().filter(|written| written.text_below.is_some()) {
+        blocks.entry(written.block.clone()).or_default().push(written);
+    }
+    blocks.retain(|_, commands| commands.iter().all(is_quick));
+    assert!(!blocks.is_empty(), "no page prints what a quick command says");
+    for (block, commands) in blocks {
+        let page = commands[0].text_below.clone().unwrap_or_default();
+        let said: Vec<String> = commands
+            .iter()
+            .map(|one| {
+                let arguments: Vec<&str> = one.arguments.iter().map(String::as_str).collect();
+                shelf.btu(&arguments).1.lines().next().unwrap_or_default().to_owned()
+            })
+            .collect();
+        let is_told = said.iter().any(|said| is_answer(&page, said, 0.0));
+        assert!(is_told, "{block}: the page has `{page}`, the commands say\n{}", said.join("\n"));
+    }
+}
+
+/// Words must be equal and numbers near, in whatever unit; what differs each time is not compared.
+#[test]
+fn an_answer_is_compared_by_words_and_numbers() {
+    let page = "bbr: 980 ms; no difference seen, at most 10 %";
+    for (printed, is_it) in [
+        ("bbr: 1.02 s (0.9 .. 1.1); no difference seen, at most 3.0 %", true),
+        ("bbr: 1.12 s; no difference seen, at most 3.0 %", false),
+        ("bbr: 980 ms; no difference seen, at most 11 %", false),
+        ("reno: 980 ms; no difference seen, at most 3.0 %", false),
+        ("bbr: 980 ms; no difference seen", false),
+    ] {
+        assert_eq!(is_answer(page, printed, 0.05), is_it, "{printed}");
+    }
+    assert!(is_answer("Fine: ...", "Fine: requests wait 5 ms longer", 0.0));
+    assert!(!is_answer("Fine: ...", "Bloated: requests wait 2 s longer", 0.0));
 }
 
 /// The command lines in a page, as a shell would parse them.

@@ -1,13 +1,15 @@
 //! Commands of README and docs that measure on this machine, begun as they are written there. What needs
 //! no time, `commands/documents.rs` runs to its end.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use btu_conditions::judge;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::{Laboratory, finish};
-use crate::console::{Written, commands, measures_here};
+use crate::console::{Written, commands, is_answer, measures_here};
 use crate::support::{send, text, write_recordings};
 
 /// The longest first cell: 630 requests one after the other, at 200 ms of round trip, take 126 s;
@@ -71,4 +73,43 @@ fn measuring_commands_of_the_documents_begin_as_they_stand_there() {
     let failed: Vec<String> =
         measuring.iter().filter_map(|written| begun(&laboratory, written).err()).collect();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// How far a number of a page may be from what its command says, as a share: medians of a few
+/// repetitions.
+const TOLERANCE: f64 = 0.15;
+
+/// Each block with an answer of a command that measures is typed as it stands there: the first line
+/// that such a command prints is the page's.
+#[test]
+#[ignore = "takes some eight minutes: scripts/test --all"]
+fn answers_of_the_documents_are_what_their_commands_say() {
+    let mut blocks: BTreeMap<String, Vec<Written>> = BTreeMap::new();
+    for written in commands().into_iter().filter(|written| written.is_whole) {
+        blocks.entry(written.block.clone()).or_default().push(written);
+    }
+    let is_asked = |one: &Written| {
+        one.answer.is_some() && ["run", "speed", "compare"].contains(&one.arguments[0].as_str())
+    };
+    blocks.retain(|_, commands| commands.iter().any(is_asked));
+    assert!(blocks.len() >= 2, "answers of {:?} only", blocks.keys());
+    for commands in blocks.into_values() {
+        let Some(laboratory) = Laboratory::open_slow_lines() else { return };
+        commands.iter().for_each(|written| answered(&laboratory, written));
+    }
+}
+
+fn answered(laboratory: &Laboratory, written: &Written) {
+    let words: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
+    let output = laboratory.command(&words).output().expect("btu starts");
+    let (said, errors) = (text(&output.stdout), text(&output.stderr));
+    let line = format!("{}: btu {}", written.place, words.join(" "));
+    assert!(output.status.success(), "{line}: {errors}");
+    let first = said.lines().next().unwrap_or_default();
+    println!("{line}\n  {first}");
+    if let Some(page) = &written.answer {
+        let is_told = is_answer(page, first, TOLERANCE);
+        judge!(laboratory, is_told, "{line}: the page has `{page}`, the command says\n{said}");
+    }
+    laboratory.assert_down();
 }

@@ -14,6 +14,49 @@ pub(crate) struct Written {
     pub(crate) arguments: Vec<String>,
     /// Whether it is in a block, for typing as it is; in a sentence it may be only a beginning.
     pub(crate) is_whole: bool,
+    /// The place of the block in which it is.
+    pub(crate) block: String,
+    /// The first line that it prints, by the page: after `# -> ` on the line below it, or below a line
+    /// that begins with `$`.
+    pub(crate) answer: Option<String>,
+    /// The first line of the text below the block, which one of the block's commands prints.
+    pub(crate) text_below: Option<String>,
+}
+
+/// Whether a printed line is what a page says: the same words, and numbers within this share of each
+/// other. Intervals, which stand in parentheses, differ each time; a number after *at most* is a
+/// bound; `...` is any rest.
+pub(crate) fn is_answer(page: &str, printed: &str, tolerance: f64) -> bool {
+    let is_begin = page.ends_with("...");
+    let (page, mut printed) = (quantities(page.trim_end_matches("...")), quantities(printed));
+    if is_begin {
+        printed.truncate(page.len());
+    }
+    page.len() == printed.len()
+        && page.iter().zip(&printed).enumerate().all(|(place, (page_word, printed_word))| {
+            let is_bound = place > 0 && page[place - 1].0 == "most";
+            match (page_word.1, printed_word.1) {
+                (Some(bound), Some(number)) if is_bound => number <= bound,
+                (Some(one), Some(other)) => (one - other).abs() <= tolerance * one.abs(),
+                (None, None) => page_word.0 == printed_word.0,
+                _ => false,
+            }
+        })
+}
+
+/// The words of a line, numbers in basic units, without what is in parentheses.
+fn quantities(line: &str) -> Vec<(String, Option<f64>)> {
+    let mut words: Vec<(String, Option<f64>)> = Vec::new();
+    let pieces = line.split(['(', ')']).step_by(2).flat_map(str::split_whitespace);
+    for word in pieces.map(|word| word.trim_end_matches([',', ';', ':'])) {
+        let unit = btu_units::unit_called(word);
+        match (unit, words.last_mut()) {
+            (Some(unit), Some((_, Some(number)))) => *number *= unit.worth,
+            _ if word.is_empty() => {}
+            _ => words.push((word.to_owned(), word.parse().ok())),
+        }
+    }
+    words
 }
 
 /// The pages with command lines: README and all of docs.
@@ -41,14 +84,23 @@ pub(crate) fn commands() -> Vec<Written> {
 
 /// Those in blocks of a console, and those in code in a sentence or on an indented line.
 pub(crate) fn commands_of(name: &str, text: &str) -> Vec<Written> {
-    let mut found = Vec::new();
+    let mut found: Vec<Written> = Vec::new();
     let (mut fence, mut is_console) = (false, false);
-    let mut lines = text.lines().enumerate();
+    let mut block = String::new();
+    let mut lines = text.lines().enumerate().peekable();
     while let Some((number, line)) = lines.next() {
         let place = format!("{name}:{}", number + 1);
         if let Some(language) = line.trim_start().strip_prefix("```") {
             fence = !fence;
             is_console = fence && ["console", "sh", "bash", ""].contains(&language.trim());
+            if fence && language == "text" {
+                let below = lines.peek().map(|(_, below)| (*below).to_owned());
+                let above = found.iter_mut().filter(|one| one.is_whole && one.block == block);
+                above.for_each(|command| command.text_below.clone_from(&below));
+            }
+            if is_console {
+                block = place;
+            }
             continue;
         }
         if fence && is_console {
@@ -58,6 +110,14 @@ pub(crate) fn commands_of(name: &str, text: &str) -> Vec<Written> {
                 whole = format!("{begun}{next}");
             }
             found.extend(commands_in(&place, &whole, true));
+            let below = lines.peek().map_or("", |(_, below)| *below);
+            let is_printed = line.starts_with("$ ") && !below.starts_with('$');
+            let answer = below.strip_prefix("# -> ").or(is_printed.then_some(below));
+            if let (Some(answer), Some(command)) = (answer, found.last_mut()) {
+                command.answer = Some(answer.to_owned());
+            }
+            let new = found.iter_mut().rev().take_while(|command| command.place == place);
+            new.for_each(|command| command.block.clone_from(&block));
         } else if !fence && line.starts_with("    btu ") {
             found.extend(commands_in(&place, line.trim_start(), true));
         } else if !fence {
@@ -151,7 +211,14 @@ fn commands_in(place: &str, line: &str, is_whole: bool) -> Vec<Written> {
             .or_else(|| words.strip_prefix(&["btu".to_owned()][..]))?;
         // `btu ...` means any command.
         let is_any = rest.first().is_some_and(|word| word == "...");
-        (!is_any).then(|| Written { place: place.to_owned(), arguments: rest.to_vec(), is_whole })
+        (!is_any).then(|| Written {
+            place: place.to_owned(),
+            arguments: rest.to_vec(),
+            is_whole,
+            block: String::new(),
+            answer: None,
+            text_below: None,
+        })
     };
     commands.into_iter().filter_map(btu).collect()
 }

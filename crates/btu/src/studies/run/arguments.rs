@@ -13,9 +13,10 @@ Examples:
           --service 'server=python3 -m http.server 80' -- curl -so /dev/null http://server/
                                     one command, alone and under each load
   btu run --network '10 Mb/s' --delay '20 ms' -- ./client --once
-  btu run -C reno,bbr --network '10 Mb/s' --service 'active=iperf3 -s' -- iperf3 -c active -n 1M
+  btu run -C reno,bbr --network '10 Mb/s' --service 'active=iperf3 -s' -- iperf3 -c active -n 1M -R
                                     two congestion controls, in turns: which is faster, how sure
-  btu run --factor network=home-bloated,home-fq-codel -- ping -c 3 server
+  btu run -C reno --factor network=home-fq-codel,home-bloated --from laptop --to server \\
+          --load upload -- ping -c 1 server
   btu run --factor seconds=0.1,0.11 -- sleep {seconds}
   btu run experiment.toml           services, factors and values from a file
   btu run --example                 list the examples
@@ -56,7 +57,7 @@ pub(crate) struct RunStudy {
     /// command; the first value is the baseline
     #[arg(long, value_name = "KEY=VALUE,VALUE", requires = "command", value_parser = factor)]
     pub(crate) factor: Vec<(String, Vec<String>)>,
-    /// Shell command of a server in a station; it is ready when it listens on a TCP port
+    /// Shell command of a server in a station; it is ready when it listens on a port
     #[arg(long, value_name = "STATION=COMMAND", requires = "command", value_parser = service)]
     pub(crate) service: Vec<(String, String)>,
     /// Number of repetitions of each combination [default: 5; standard profile: 15; full: 50; for a
