@@ -52,19 +52,21 @@ fn not_waited_for(cells: &[Measured<RunCell>]) -> Option<Warning> {
         report.ended.unacknowledged > INITIAL_WINDOW || report.ended.connections_reset > 0
     };
     let first = measured.iter().find(left)?;
+    let (name, station) = (&first.name, &first.station);
     let what = if first.ended.connections_reset > 0 {
-        "a connection that was reset, so what it had sent last was thrown away".to_owned()
+        format!("a connection of {name} on {station} was reset before it ended")
     } else {
-        format!("{} that the far end had not acknowledged", first.ended.unacknowledged)
+        format!(
+            "{} of {name} on {station} were not acknowledged when it ended",
+            first.ended.unacknowledged
+        )
     };
     Some(Warning {
         cause: "arrival not waited for",
         observed: format!(
-            "in {} of {} repetitions; first {} on {} ended with {what}",
+            "in {} of {} repetitions {what}",
             measured.iter().filter(left).count(),
-            measured.len(),
-            first.name,
-            first.station
+            measured.len()
         ),
         advice: "its time is that of writing, not of arriving: measure at the receiver (a download, a number that the receiver \
                  prints), or btu's `tcp-stream`",
