@@ -11,8 +11,8 @@ use crate::html::{
 use crate::stored_page::{StoredRun, page_warning};
 use crate::summary::{KeyFigure, Summary};
 
-/// Numbers on the first screen.
-const FIGURES: usize = 4;
+/// Numbers on the first screen: both directions of each pair, and one of the idle network.
+const FIGURES: usize = 5;
 
 /// The report of such a run.
 pub fn foreign_page(stored: &StoredRun, run: &ForeignRun) -> Page {
@@ -23,6 +23,7 @@ pub fn foreign_page(stored: &StoredRun, run: &ForeignRun) -> Page {
     );
     let summary = Summary {
         figures: run.quantities.iter().take(FIGURES).filter_map(figure).collect(),
+        shows_all: true,
         setting: setting(stored, run),
         ..page.summary
     };

@@ -5,7 +5,7 @@ mod breakdown;
 mod seconds;
 pub(crate) mod verdict;
 
-use btu_stats::Estimate;
+use btu_stats::{Estimate, Proportion};
 use btu_studies::speed::{
     BloatWord, Connects, Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict,
 };
@@ -15,7 +15,7 @@ use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
 use crate::study::Reported;
-use crate::summary::KeyFigure;
+use crate::summary::{KeyFigure, Summary};
 use crate::unit::{self, time, time_unit};
 
 /// Milliseconds in a second, bits per second in a Mb/s, the whole in per cent.
@@ -45,7 +45,8 @@ impl Reported for SpeedPlan {
         let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
         let limit = if is_bloated(verdict) { queue(verdict) } else { limit(verdict) };
         let limit = limit.unwrap_or_default();
-        Page { summary: stored.summary(figures(verdict), limit), ..page }
+        let summary = Summary { shows_all: true, ..stored.summary(figures(verdict), limit) };
+        Page { summary, ..page }
     }
 }
 
@@ -115,29 +116,50 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
             name: name(row.cell.phase).to_owned(),
             value: time(trip.value),
             interval: ends(&trip, time_unit(trip.value).worth).unwrap_or_default(),
-            note: format!("round trip, {:.0} /min", MINUTE / trip.value),
+            note: [Some(format!("round trip, {}", per_minute(trip.value))), requests_lost(row)]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(", "),
         });
         return idle.into_iter().collect();
     }
     let trip = row.round_trip.map(|trip| {
         let seconds = trip.median.value;
-        format!("RTT {} ({:.0} /min)", time(seconds), MINUTE / seconds)
+        format!("RTT {} ({})", time(seconds), per_minute(seconds))
     });
+    let trip = trip.into_iter().chain(requests_lost(row));
     let of_flow = |flow: &FlowSpeed| {
         let rate = flow.goodput?;
-        let percent =
-            |share: f64, what: &str| format!("{} % {what}", three_digits(share * PERCENT));
-        let again = flow.sent_again.map(|share| percent(share, "resent"));
-        let lost = flow.lost.map(|share| percent(share, "lost"));
+        let percent = |share: f64| three_digits(share * PERCENT);
+        let again = flow.sent_again.map(|share| format!("{} % resent", percent(share)));
+        let lost = flow.lost.map(|lost| {
+            let [low, high] = [lost.interval.low, lost.interval.high].map(percent);
+            format!("{} % lost ({low} to {high})", percent(lost.share))
+        });
         let (value, ends) = unit::rate_with_ends(&rate);
         Some(KeyFigure {
             name: way(row, flow),
             value,
             interval: ends.unwrap_or_default(),
-            note: trip.clone().into_iter().chain(again).chain(lost).collect::<Vec<_>>().join(", "),
+            note: trip.clone().chain(again).chain(lost).collect::<Vec<_>>().join(", "),
         })
     };
     row.flows.iter().filter_map(of_flow).collect()
+}
+
+/// Requests without an answer, if there are any.
+fn requests_lost(row: &SpeedRow) -> Option<String> {
+    let lost = row.round_trip?.lost;
+    (lost.events > 0).then(|| format!("{} of {} requests lost", lost.events, lost.trials))
+}
+
+/// Round trips a minute, of which more than those of an excellent network say no more
+/// (draft-ietf-ippm-responsiveness, section 2.1).
+fn per_minute(seconds: f64) -> String {
+    const EXCELLENT: f64 = 6000.0;
+    let rate = MINUTE / seconds;
+    if rate > EXCELLENT { "above 6000 /min".to_owned() } else { format!("{rate:.0} /min") }
 }
 
 /// How many connections in a second, and how long one takes.
@@ -242,9 +264,10 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
          requests, and below 100 there is no 99th percentile; resent is what TCP sent again"
     );
     let mut trips = verdict.rows.iter().filter_map(|row| row.round_trip);
-    if trips.clone().any(|trip| trip.lost > 0) {
-        let (lost, sent) =
-            trips.clone().fold((0, 0), |(lost, sent), trip| (lost + trip.lost, sent + trip.sent));
+    if trips.clone().any(|trip| trip.lost.events > 0) {
+        let (lost, sent) = trips
+            .clone()
+            .fold((0, 0), |(lost, sent), trip| (lost + trip.lost.events, sent + trip.lost.trials));
         let counted = format!("; {lost} of {sent} requests had no answer");
         note += &counted;
     }
@@ -275,7 +298,7 @@ fn datagrams(verdict: &SpeedVerdict) -> Option<Table> {
             table.rows.push(vec![
                 Cell::text(way(row, flow)),
                 Cell::number(flow.sent_bits_per_second.map(|rate| rate / MEGA)),
-                share(flow.lost),
+                lost_cell(flow.lost),
                 flow.overtaken.map_or(Cell::Nothing, Cell::count),
                 Cell::number(flow.jitter_seconds.map(|jitter| jitter * MILLI)),
             ]);
@@ -337,6 +360,12 @@ fn is_measured_once(verdict: &SpeedVerdict) -> bool {
         verdict.rows.iter().flat_map(|row| row.flows.iter().filter_map(|flow| flow.goodput));
     let mut numbers = trips.chain(rates).peekable();
     numbers.peek().is_some() && numbers.all(|number| number.interval.is_none())
+}
+
+/// A share of losses with its interval.
+fn lost_cell(lost: Option<Proportion>) -> Cell {
+    let estimate = lost.map(|lost| Estimate { value: lost.share, interval: Some(lost.interval) });
+    Cell::estimate(estimate.as_ref(), 1.0 / PERCENT)
 }
 
 fn share(share: Option<f64>) -> Cell {

@@ -12,7 +12,7 @@ use crate::paint::Paint;
 use crate::sheet::{columns, wrap};
 use crate::unit;
 
-/// The largest number of lines of a first screen.
+/// The largest number of lines of a first screen, unless all of more key numbers are shown.
 pub const FIRST_SCREEN_LINES: usize = 12;
 
 /// Lines of the headline, of the setting if there is room, and of warnings.
@@ -39,6 +39,9 @@ pub struct Summary {
     pub addition: String,
     /// The result's numbers, the most important first.
     pub figures: Vec<KeyFigure>,
+    /// Whether all of these are shown, in a line more for each beyond the fourth: half of a pair would
+    /// mislead.
+    pub shows_all: bool,
     /// The limit of the result, in one short sentence; empty if it is not known.
     pub limit: String,
     /// What decides the result of an experiment, where that is known instead of a limit.
@@ -97,39 +100,36 @@ impl Page {
     }
 }
 
-/// The first screen of a result, at most [`FIRST_SCREEN_LINES`] lines, each of which ends with
-/// `\n`. In a terminal of fewer than 80 columns these take more.
+/// The first screen of a result, at most [`FIRST_SCREEN_LINES`] lines, or more where all key numbers
+/// are to be shown; each ends with `\n`. In a terminal of fewer than 80 columns these take more.
 pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let (width, paint) = (options.columns(), Paint(options.colour));
-    let Summary { addition, figures, setting, next, .. } = &page.summary;
+    let Summary { addition, figures, shows_all, setting, next, .. } = &page.summary;
+    let wanted = if *shows_all { figures.len() } else { figures.len().min(KEY_FIGURES) };
+    let most_lines = FIRST_SCREEN_LINES + wanted.saturating_sub(KEY_FIGURES);
     let headline = format!("{}{addition}", page.headline);
     let headline = at_most(wrap(&headline, width, 2), MOST_OF_HEADLINE, width);
     let limit = page.summary.limit_sentence();
     let limit: Vec<String> = if limit.is_empty() { Vec::new() } else { vec![cut(&limit, width)] };
     let setting = wrap(&setting.join("; "), width, 0);
     let taken = headline.len()
-        + figures.len().min(KEY_FIGURES)
+        + wanted
         + limit.len()
         + setting.len().min(SETTING)
         + next.len().min(COMMANDS);
-    let most = FIRST_SCREEN_LINES.saturating_sub(taken).clamp(1, MOST_WARNINGS);
+    let most = most_lines.saturating_sub(taken).clamp(1, MOST_WARNINGS);
     let groups = grouped(&page.warnings);
     let warnings: Vec<String> =
         groups.iter().take(most).map(|text| cut(&format!("! {text}"), width)).collect();
     let left_out = groups.len() - warnings.len();
-    let room = FIRST_SCREEN_LINES.saturating_sub(
-        headline.len()
-            + limit.len()
-            + warnings.len()
-            + figures.len().min(KEY_FIGURES)
-            + next.len().min(COMMANDS),
+    let room = most_lines.saturating_sub(
+        headline.len() + limit.len() + warnings.len() + wanted + next.len().min(COMMANDS),
     );
     let setting = at_most(setting, room.clamp(1, MOST_OF_SETTING), width);
     let taken = headline.len() + limit.len() + setting.len() + warnings.len();
-    let room =
-        FIRST_SCREEN_LINES.saturating_sub(taken + next.len().min(COMMANDS)).max(FEWEST_FIGURES);
+    let room = most_lines.saturating_sub(taken + next.len().min(COMMANDS)).max(FEWEST_FIGURES);
     let figures = lined_up(&figures[..figures.len().min(room)], width);
-    let room = FIRST_SCREEN_LINES.saturating_sub(taken + figures.len());
+    let room = most_lines.saturating_sub(taken + figures.len());
     let commands = commands(&next[..next.len().min(room)], left_out, options);
     let plain = |_: Paint, line: &str| line.to_owned();
     let painted = |lines: &[String], style: fn(Paint, &str) -> String, indent: usize| {
@@ -153,7 +153,7 @@ pub fn first_screen(page: &Page, options: &TextOptions) -> String {
         commands,
     ];
     let lines = painted.concat().into_iter().filter(|line| !line.is_empty());
-    let most = if options.is_narrow() { usize::MAX } else { FIRST_SCREEN_LINES };
+    let most = if options.is_narrow() { usize::MAX } else { most_lines };
     lines.take(most).map(|line| line + "\n").collect()
 }
 

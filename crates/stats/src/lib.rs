@@ -31,7 +31,7 @@ mod stop;
 mod trimmed;
 mod welford;
 
-pub use binomial::{Proportion, wilson};
+pub use binomial::{Proportion, batches, wilson, wilson_by_batches};
 pub use bootstrap::{Bootstrap, Method};
 pub use components::TwoWay;
 pub use factorial::{Effect, Effects, Factorial, Term};

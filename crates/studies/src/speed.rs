@@ -12,5 +12,6 @@ pub use pace::{interval, least_time};
 pub use phase::{Phase, SpeedCell};
 pub use plan::{MOST_STREAMS, SpeedPlan, upload};
 pub use verdict::{
-    Bloat, BloatWord, Connects, Direction, FlowSpeed, RoundTrip, SpeedRow, SpeedVerdict, Wait,
+    Bloat, BloatWord, Connects, Direction, FlowSpeed, PhaseLoss, RoundTrip, SpeedRow, SpeedVerdict,
+    Wait,
 };

@@ -375,6 +375,7 @@ mod tests {
         };
         let received = DatagramsReceived {
             datagrams: arrived,
+            lost_batches: Vec::new(),
             bytes: bytes(arrived),
             duplicates: 0,
             reordered: 0,

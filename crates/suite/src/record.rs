@@ -221,6 +221,18 @@ pub struct Received {
     pub tcp: TcpInfo,
 }
 
+/// Bytes that had arrived so many nanoseconds after the start, by the progress of a receiver; linear between two points.
+pub fn bytes_by(progress: &[(u64, u64)], nanoseconds: f64) -> f64 {
+    let point = |place: usize| (progress[place].0 as f64, progress[place].1 as f64);
+    let after = progress.partition_point(|(time, _)| (*time as f64) <= nanoseconds);
+    let before = after.checked_sub(1).map_or((0.0, 0.0), point);
+    if after == progress.len() {
+        return before.1;
+    }
+    let next = point(after);
+    before.1 + (next.1 - before.1) * (nanoseconds - before.0) / (next.0 - before.0)
+}
+
 /// From `TCP_INFO` (linux/tcp.h, `struct tcp_info`); zero where the kernel is too old to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TcpInfo {
@@ -278,6 +290,10 @@ pub struct Requested {
     pub answers: u64,
     /// Requests given up after the timeout.
     pub lost: u64,
+    /// How many of them are in each of the equal parts of all requests, in the order of sending
+    /// ([`btu_stats::batches`]): whether losses come in bursts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_batches: Vec<u64>,
     /// Answers that came after their request had been given up.
     pub late: u64,
     /// Answers with wrong content.
@@ -340,6 +356,10 @@ impl DatagramsSent {
 pub struct DatagramsReceived {
     /// Different datagrams, each counted once.
     pub datagrams: u64,
+    /// How many did not come of each of the equal parts of all that were sent, in the order of sending
+    /// ([`btu_stats::batches`]): whether losses come in bursts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_batches: Vec<u64>,
     /// The payload of these datagrams, in bytes.
     pub bytes: Bytes,
     /// Further copies of a datagram already counted.

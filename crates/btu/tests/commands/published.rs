@@ -193,13 +193,13 @@ fn cell() -> CellRecord {
 
 /// The accounts of a rating that the stored runs have not.
 fn accounts() -> [Outcome; 5] {
-    let requested = json!({"kind": "requested", "requests": 1, "answers": 1, "lost": 0, "late": 0, "wrong": 0,
+    let requested = json!({"kind": "requested", "requests": 1, "answers": 1, "lost": 0, "late": 0, "wrong": 0, "lost_batches": [0],
         "round_trip_ns": Histogram::new()});
     let sent = json!({"kind": "datagrams-sent", "datagrams": 1, "bytes": 1, "refused": 0,
         "offered_bits_per_second": 1, "span_ns": 1, "lateness_ns": Histogram::new()});
     let received = json!({"kind": "datagrams-received", "datagrams": 1, "bytes": 1, "duplicates": 0,
         "reordered": 0, "wrong": 0, "buffer_drops": 0, "first_ns": 1, "span_ns": 1, "farewell": true,
-        "jitter_ns": 1, "progress": [[1, 1]]});
+        "lost_batches": [0], "jitter_ns": 1, "progress": [[1, 1]]});
     let responded = json!({"kind": "responded", "answers": 1});
     let served = json!({"kind": "served", "bytes": 1});
     [requested, sent, received, responded, served]

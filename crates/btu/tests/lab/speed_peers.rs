@@ -348,7 +348,7 @@ fn lost_requests_do_not_move_the_median() {
     let result = pair.told(&["-R", "-t", "4 s"]).result;
     let trip = &row(&result, "down")["round_trip"];
     // A request is lost on its way there or back. 300 of them: a standard deviation of 1.4 %.
-    let lost = number(&trip["lost"]) / number(&trip["sent"]);
+    let lost = number(&trip["lost"]["share"]);
     let expected = 1.0 - (1.0 - SHARE).powi(2);
     println!("lost {lost}, median {}", trip["median"]["value"]);
     judge!(pair.lab, (lost - expected).abs() <= 4.0 * 0.014, "{trip}");
@@ -434,7 +434,7 @@ fn loss_is_binomial() {
     // 20 Mb/s of 1400 octets for 2 s.
     let datagrams = 20e6 * 2.0 / (1400.0 * 8.0);
     let deviation = (SHARE * (1.0 - SHARE) / datagrams).sqrt();
-    let lost = number(&flow["lost"]);
+    let lost = number(&flow["lost"]["share"]);
     println!("{:.3} % lost", lost * 100.0);
     // Four standard deviations: a false alarm in 16,000.
     judge!(pair.lab, (lost - SHARE).abs() <= 4.0 * deviation, "{lost}");

@@ -66,7 +66,15 @@ fn a_run_that_is_being_written_cannot_be_deleted() {
 fn answered(mut cell: CellRecord) -> CellRecord {
     let mut round_trip = Histogram::new();
     round_trip.record(50_000);
-    let requested = Requested { requests: 1, answers: 1, lost: 0, late: 0, wrong: 0, round_trip };
+    let requested = Requested {
+        requests: 1,
+        answers: 1,
+        lost: 0,
+        lost_batches: Vec::new(),
+        late: 0,
+        wrong: 0,
+        round_trip,
+    };
     for report in cell.reports.iter_mut().filter_map(|placed| placed.result.as_mut().ok()) {
         report.outcome = Outcome::Requested(requested.clone());
     }

@@ -292,6 +292,7 @@ mod tests {
         };
         let received = DatagramsReceived {
             datagrams: 1500,
+            lost_batches: Vec::new(),
             bytes: Bytes::new(1_500_000),
             duplicates: 0,
             reordered: 0,

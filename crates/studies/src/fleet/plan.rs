@@ -11,7 +11,7 @@ use btu_suite::experiment::{
 };
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::plan::stream;
-use btu_suite::record::{Failure, Outcome, PlacedReport, Received, Sent};
+use btu_suite::record::{Failure, Outcome, PlacedReport, Received, Sent, bytes_by};
 use btu_suite::script::{Role, Script, Step};
 use btu_suite::text::count;
 use btu_units::{Bytes, Span};
@@ -153,6 +153,14 @@ impl FleetStream<'_> {
     fn bits_per_second(&self) -> f64 {
         self.received.bytes.bits() / self.received.last_byte.seconds()
     }
+}
+
+/// What all streams of a cell carry in the time in which all of them run: over times of their own,
+/// streams that share a line would add up to more than it has.
+fn together(flows: &[FleetStream<'_>]) -> Option<f64> {
+    let time = flows.iter().map(|flow| flow.received.last_byte.nanoseconds()).min()? as f64;
+    let bytes: f64 = flows.iter().map(|flow| bytes_by(&flow.received.progress, time)).sum();
+    Some(bytes * 8e9 / time)
 }
 
 impl FleetPlan {
@@ -336,7 +344,9 @@ impl FleetPlan {
         };
         let alone = self.each_alone.then(|| sums(&|flow| alone[flow.from][flow.to])).flatten();
         Some(AtOnce {
-            sum_bits_per_second: arithmetic_mean(&sums(&|flow| Some(flow.bits_per_second()))?)?,
+            sum_bits_per_second: arithmetic_mean(
+                &rounds.iter().filter_map(|flows| together(flows)).collect::<Vec<f64>>(),
+            )?,
             alone_bits_per_second: alone.and_then(|sums| arithmetic_mean(&sums)),
         })
     }
@@ -439,9 +449,8 @@ impl Experiment for FleetPlan {
     }
 
     fn facts(&self, cell: &FleetCell, seen: &Observation) -> Facts {
-        let flows = self.flows(cell, seen);
-        let sum = flows.iter().map(FleetStream::bits_per_second).reduce(|sum, rate| sum + rate);
-        Facts { message: MESSAGE, goodput_bits_per_second: sum, ..Facts::default() }
+        let goodput_bits_per_second = together(&self.flows(cell, seen));
+        Facts { message: MESSAGE, goodput_bits_per_second, ..Facts::default() }
     }
 
     fn judge(&self, cells: &[Measured<FleetCell>]) -> FleetVerdict {

@@ -1,6 +1,6 @@
 //! The rows outside the rating: request and response, and the paced stream.
 
-use btu_stats::{Estimate, Histogram, Interval, Proportion, over_blocks, wilson};
+use btu_stats::{Estimate, Histogram, Interval, Proportion, over_blocks, wilson_by_batches};
 use btu_units::{BitRate, Bytes};
 use serde::{Deserialize, Serialize};
 
@@ -129,13 +129,15 @@ fn interactive_row(cells: &Cells, row: Row) -> Option<InteractiveRow> {
         repetitions.iter().filter_map(|(record, one)| answers_per_second(record, one)).collect();
     let requests = repetitions.iter().map(|(_, one)| one.requests).sum();
     let lost = repetitions.iter().map(|(_, one)| one.lost).sum();
+    let lost_batches: Vec<u64> =
+        repetitions.iter().flat_map(|(_, one)| &one.lost_batches).copied().collect();
     (!repetitions.is_empty()).then(|| InteractiveRow {
         component,
         message,
         load,
         repetitions: repetitions.len(),
         requests,
-        lost: wilson(lost, requests, LEVEL),
+        lost: wilson_by_batches(lost, requests, &lost_batches, LEVEL),
         answers_per_second: over_repetitions(&rates),
         p50_ns: over_repetitions(&medians),
         round_trip: Quantiles::of(&all),
@@ -177,11 +179,13 @@ fn udp_row(cells: &Cells, context: &Context, row: Row) -> Option<UdpRow> {
     let goodputs: Vec<f64> =
         cells.network(row).map(|network| network.goodput_bits_per_second).collect();
     let lost = sum(&|sent, received| sent.datagrams.saturating_sub(received.datagrams));
+    let lost_batches: Vec<u64> =
+        streams.iter().flat_map(|(_, received)| &received.lost_batches).copied().collect();
     let sent_bits_per_second = over_repetitions(&rates);
     let (goodput_bits_per_second, lost) = with_queued(
         sent_bits_per_second,
         over_repetitions(&goodputs),
-        wilson(lost, sum(&|sent, _| sent.datagrams), LEVEL),
+        wilson_by_batches(lost, sum(&|sent, _| sent.datagrams), &lost_batches, LEVEL),
     );
     (!streams.is_empty()).then(|| UdpRow {
         message,
@@ -254,6 +258,8 @@ pub(super) fn outcomes(record: &CellRecord) -> impl Iterator<Item = &Outcome> {
 
 #[cfg(test)]
 mod tests {
+    use btu_stats::wilson;
+
     use super::*;
 
     /// As measured on a line of 7.09 Mb/s with a long queue: 8.45 Mb/s sent, a tenth lost.

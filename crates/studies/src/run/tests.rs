@@ -250,8 +250,15 @@ fn repetitions_that_were_left_out_are_told() {
 fn asked(answers: u64) -> Observation {
     let mut round_trip = Histogram::new();
     (1..=answers).for_each(|answer| round_trip.record(answer * 1000));
-    let requested =
-        Requested { requests: answers, answers, lost: 0, late: 0, wrong: 0, round_trip };
+    let requested = Requested {
+        requests: answers,
+        answers,
+        lost: 0,
+        lost_batches: Vec::new(),
+        late: 0,
+        wrong: 0,
+        round_trip,
+    };
     let placed = |(station, outcome): (&str, Outcome)| PlacedReport {
         station: station.try_into().expect("a name"),
         activity: "of a test".to_owned(),

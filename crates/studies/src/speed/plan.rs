@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::forecast::message;
 use super::pace::interval;
-use super::verdict::{Direction, PathFormulas, SpeedVerdict, judge, received, requested};
+use super::verdict::{Direction, PathFormulas, SpeedVerdict, judge, requested, together};
 use super::{Phase, SpeedCell};
 use btu_suite::accounting::flow_faults;
 use btu_suite::activity::{
@@ -328,10 +328,8 @@ impl Experiment for SpeedPlan {
     }
 
     fn facts(&self, cell: &SpeedCell, seen: &Observation) -> Facts {
-        let goodput = [Direction::Up, Direction::Down].map(|direction| {
-            let flows = received(seen).filter(|flow| flow.direction == direction);
-            flows.map(|flow| flow.bits_per_second).reduce(|sum, rate| sum + rate)
-        });
+        let goodput = [Direction::Up, Direction::Down]
+            .map(|direction| together(seen, direction).map(|flow| flow.bits_per_second));
         let typical = requested(seen).and_then(|requested| requested.round_trip.quantile(0.5));
         let typical = typical.map(Span::from_nanoseconds);
         let connects = cell.phase == Phase::Connects;

@@ -4,11 +4,11 @@ mod bloat;
 mod filling;
 
 use btu_network::{Drawing, StationId};
-use btu_stats::{Estimate, Histogram, Level, geometric_interval};
-use btu_units::{Bytes, Span};
+use btu_stats::{Estimate, Histogram, Level, Proportion, geometric_interval, wilson_by_batches};
+use btu_units::{Bytes, Span, Time};
 use serde::Serialize;
 
-pub use bloat::{Bloat, BloatWord, Wait};
+pub use bloat::{Bloat, BloatWord, PhaseLoss, Wait};
 
 use self::bloat::bloat;
 use self::filling::still_filling;
@@ -20,7 +20,7 @@ use btu_suite::experiment::{
     AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Observation, SEGMENT, Warning, passage,
     warnings,
 };
-use btu_suite::record::{Outcome, Report, Requested, TcpInfo};
+use btu_suite::record::{Outcome, Report, Requested, TcpInfo, bytes_by};
 use btu_suite::sample::Interval;
 
 /// A hundredth of fewer requests is less than one of them.
@@ -102,10 +102,9 @@ pub struct Connects {
 pub struct RoundTrip {
     /// The number of requests in the distribution: those that left after the lead and were answered.
     pub count: u64,
-    /// All requests that were sent, those of the lead too.
-    pub sent: u64,
-    /// Those without an answer, of `sent`.
-    pub lost: u64,
+    /// Those without an answer, of all that were sent, those of the lead too. The interval holds for
+    /// losses in bursts ([`wilson_by_batches`]).
+    pub lost: Proportion,
     /// Whether slow requests count more than once: a run of an older version sent one request at a
     /// time, and counted it once for each 20 ms that passed meanwhile.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -119,6 +118,9 @@ pub struct RoundTrip {
     pub median_uncertainty_seconds: f64,
     /// The 99th percentile; absent below 100 requests, of which it would be the longest.
     pub p99_seconds: Option<f64>,
+    /// Half its 95 % interval by ranks, in seconds, as if no request depended on another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_uncertainty_seconds: Option<f64>,
     /// The mean round-trip time, in seconds.
     pub mean_seconds: f64,
 }
@@ -147,7 +149,8 @@ pub struct FlowSpeed {
     /// The direction in which the data went.
     pub direction: Direction,
     /// Payload that arrived over the time until its last byte had arrived, in bits per second: the
-    /// geometric mean of the blocks (95 %).
+    /// geometric mean of the blocks (95 %). Of several connections what arrived while all of them
+    /// ran, over that one time: rates over times of their own would add up to more than the line has.
     pub goodput: Option<Estimate>,
     /// That time, in seconds, the mean of the blocks: longer than the phase where queues drain.
     pub seconds: f64,
@@ -164,8 +167,8 @@ pub struct FlowSpeed {
     pub sent_again: Option<f64>,
     /// The real sending rate of datagrams, in bits per second of payload.
     pub sent_bits_per_second: Option<f64>,
-    /// Datagrams that did not arrive, as a share.
-    pub lost: Option<f64>,
+    /// Datagrams that did not arrive. The interval holds for losses in bursts ([`wilson_by_batches`]).
+    pub lost: Option<Proportion>,
     /// Datagrams that arrived after one that was sent later.
     pub overtaken: Option<u64>,
     /// The jitter of datagrams, in seconds: the mean of |D| of RFC 3550, section 6.4.1, against the
@@ -182,18 +185,22 @@ pub(super) struct Arrived {
     pub(super) direction: Direction,
     /// Payload over the time until its last byte had arrived.
     pub(super) bits_per_second: f64,
-    /// That time, in seconds.
-    time: f64,
-    course: Vec<f64>,
+    /// The start of that time, by the receiver's clock.
+    started: Time,
+    /// That time.
+    time: Span,
+    /// Arrivals: (nanoseconds since the start, bytes so far), ascending.
+    progress: Vec<(u64, u64)>,
     tcp: Option<TcpInfo>,
     breakdown: Option<Breakdown>,
     datagrams: Option<Datagrams>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Datagrams {
     sent: u64,
     arrived: u64,
+    lost_batches: Vec<u64>,
     overtaken: u64,
     sent_bits_per_second: f64,
     jitter: Option<Span>,
@@ -217,7 +224,7 @@ pub(super) fn requested(seen: &Observation) -> Option<&Requested> {
 }
 
 /// Every flow of a cell by itself.
-pub(super) fn received(seen: &Observation) -> impl Iterator<Item = Arrived> {
+fn received(seen: &Observation) -> impl Iterator<Item = Arrived> {
     pairs(seen).filter_map(|[far, near]| match (&far.outcome, &near.outcome) {
         (Outcome::Received(_) | Outcome::DatagramsReceived(_), _) => {
             arrived(Direction::Up, near, far)
@@ -234,8 +241,9 @@ fn arrived(direction: Direction, from: &Report, to: &Report) -> Option<Arrived> 
         (Outcome::Sent(sent), Outcome::Received(received)) => Some(Arrived {
             direction,
             bits_per_second: rate(received.bytes, received.last_byte)?,
-            time: received.last_byte.seconds(),
-            course: course(&received.progress, received.last_byte),
+            started: to.started,
+            time: received.last_byte,
+            progress: received.progress.clone(),
             tcp: Some(sent.tcp),
             breakdown: Breakdown::of((from, sent), (to, received)),
             datagrams: None,
@@ -247,13 +255,15 @@ fn arrived(direction: Direction, from: &Report, to: &Report) -> Option<Arrived> 
             Some(Arrived {
                 direction,
                 bits_per_second: rate(received.bytes, time)?,
-                time: received.span.seconds(),
-                course: course(&received.progress, received.span),
+                started: to.started + received.first,
+                time: received.span,
+                progress: received.progress.clone(),
                 tcp: None,
                 breakdown: None,
                 datagrams: Some(Datagrams {
                     sent: sent.datagrams,
                     arrived: received.datagrams,
+                    lost_batches: received.lost_batches.clone(),
                     overtaken: received.reordered,
                     sent_bits_per_second,
                     jitter: received.jitter,
@@ -268,46 +278,52 @@ fn rate(bytes: Bytes, time: Span) -> Option<f64> {
     (time > Span::ZERO).then(|| bytes.bits() / time.seconds())
 }
 
-/// The rate in each part of `time`, from the progress of arrivals: (nanoseconds, bytes so far),
-/// ascending.
-fn course(progress: &[(u64, u64)], time: Span) -> Vec<f64> {
-    let part = time.seconds() / PARTS as f64;
-    if part <= 0.0 || progress.is_empty() {
-        return Vec::new();
-    }
-    let at = |moment: f64| come(progress, moment * 1e9);
-    (0..PARTS)
-        .map(|number| (at(part * (number + 1) as f64) - at(part * number as f64)) * 8.0 / part)
-        .collect()
-}
-
-/// Bytes that had arrived by then; linear between two points.
-fn come(progress: &[(u64, u64)], moment_ns: f64) -> f64 {
-    let after = progress.partition_point(|(time, _)| (*time as f64) <= moment_ns);
-    let before = after.checked_sub(1).map_or((0.0, 0.0), |place| point(progress[place]));
-    let Some(&next) = progress.get(after) else { return before.1 };
-    let next = point(next);
-    before.1 + (next.1 - before.1) * (moment_ns - before.0) / (next.0 - before.0)
-}
-
-fn point((time, bytes): (u64, u64)) -> (f64, f64) {
-    (time as f64, bytes as f64)
-}
-
-/// All flows of one direction together.
-fn together(seen: &Observation, direction: Direction) -> Option<Arrived> {
-    received(seen).filter(|one| one.direction == direction).reduce(|mut all, one| {
-        all.bits_per_second += one.bits_per_second;
-        all.time = all.time.max(one.time);
-        all.course.iter_mut().zip(&one.course).for_each(|(sum, rate)| *sum += rate);
-        let both: Vec<Breakdown> = all.breakdown.into_iter().chain(one.breakdown).collect();
-        all.breakdown = Breakdown::mean(&both);
-        if let (Some(sum), Some(tcp)) = (&mut all.tcp, &one.tcp) {
-            sum.bytes_sent = sum.bytes_sent.saturating_add(tcp.bytes_sent);
-            sum.bytes_retransmitted =
-                sum.bytes_retransmitted.saturating_add(tcp.bytes_retransmitted);
+impl Arrived {
+    /// The rate in each part of the time.
+    fn course(&self) -> Vec<f64> {
+        let part = self.time.nanoseconds() as f64 / PARTS as f64;
+        if part <= 0.0 || self.progress.is_empty() {
+            return Vec::new();
         }
-        all
+        let at = |number: usize| bytes_by(&self.progress, part * number as f64);
+        (0..PARTS).map(|number| (at(number + 1) - at(number)) * 8e9 / part).collect()
+    }
+}
+
+/// All flows of one direction together, over the time in which all of them ran.
+pub(super) fn together(seen: &Observation, direction: Direction) -> Option<Arrived> {
+    let mut flows: Vec<Arrived> = received(seen).filter(|one| one.direction == direction).collect();
+    if flows.len() < 2 {
+        return flows.pop();
+    }
+    let started = flows.iter().map(|flow| flow.started).min()?;
+    let time = flows.iter().map(|flow| flow.started + flow.time).min()?.since(started);
+    let at = |nanoseconds: u64| {
+        let own = |flow: &Arrived| {
+            let moment = started + Span::from_nanoseconds(nanoseconds);
+            bytes_by(&flow.progress, moment.since(flow.started).nanoseconds() as f64)
+        };
+        (nanoseconds, flows.iter().map(own).sum::<f64>() as u64)
+    };
+    let parts = PARTS as u64;
+    let progress: Vec<(u64, u64)> =
+        (0..=parts).map(|part| at(time.nanoseconds() * part / parts)).collect();
+    let bytes = Bytes::new(progress.last()?.1);
+    let breakdowns: Vec<Breakdown> = flows.iter().filter_map(|flow| flow.breakdown).collect();
+    let tcp = flows.iter().filter_map(|flow| flow.tcp).reduce(|sum, one| TcpInfo {
+        bytes_sent: sum.bytes_sent.saturating_add(one.bytes_sent),
+        bytes_retransmitted: sum.bytes_retransmitted.saturating_add(one.bytes_retransmitted),
+        ..sum
+    });
+    Some(Arrived {
+        direction,
+        bits_per_second: rate(bytes, time)?,
+        started,
+        time,
+        progress,
+        tcp,
+        breakdown: Breakdown::mean(&breakdowns),
+        datagrams: None,
     })
 }
 
@@ -456,34 +472,37 @@ fn round_trip(valid: &[&Observation]) -> Option<RoundTrip> {
     let mut all = Histogram::new();
     let mut medians = Vec::new();
     let (mut count, mut sent, mut lost, mut is_weighted) = (0_u64, 0_u64, 0_u64, false);
+    let mut lost_batches = Vec::new();
     for requested in valid.iter().filter_map(|seen| requested(seen)) {
         all.merge(&requested.round_trip);
         medians.extend(requested.round_trip.quantile(0.5).map(seconds));
         count = count.saturating_add(requested.samples());
         sent = sent.saturating_add(requested.requests);
         lost = lost.saturating_add(requested.lost);
+        lost_batches.extend(&requested.lost_batches);
         is_weighted |= requested.is_weighted();
     }
     let interval = geometric_interval(&medians, Level::P95).and_then(|estimate| estimate.interval);
+    let has_p99 = count >= LEAST_OF_P99;
     Some(RoundTrip {
         count,
-        sent,
-        lost,
+        lost: wilson_by_batches(lost, sent, &lost_batches, Level::P95)?,
         is_weighted,
         least_seconds: seconds(all.min()?),
         median: Estimate { value: seconds(all.quantile(0.5)?), interval },
-        median_uncertainty_seconds: median_uncertainty(&all, count)?,
-        p99_seconds: all.known_quantile(0.99).filter(|_| count >= LEAST_OF_P99).map(seconds),
+        median_uncertainty_seconds: uncertainty(&all, 0.5, count)?,
+        p99_seconds: has_p99.then(|| all.known_quantile(0.99).map(seconds)).flatten(),
+        p99_uncertainty_seconds: has_p99.then(|| uncertainty(&all, 0.99, count)).flatten(),
         mean_seconds: all.mean()? / 1e9,
     })
 }
 
-/// Half of the distance between the ranks that contain the median of all possible requests with
+/// Half of the distance between the ranks that contain a quantile of all possible requests with
 /// 95 %: the number of requests below it is binomial.
-fn median_uncertainty(all: &Histogram, count: u64) -> Option<f64> {
-    let ranks = 1.96 * 0.5 / (count as f64).sqrt();
+fn uncertainty(all: &Histogram, quantile: f64, count: u64) -> Option<f64> {
+    let ranks = 1.96 * (quantile * (1.0 - quantile) / count as f64).sqrt();
     let at = |quantile: f64| all.quantile(quantile.clamp(0.0, 1.0)).map(seconds);
-    Some((at(0.5 + ranks)? - at(0.5 - ranks)?) / 2.0)
+    Some((at(quantile + ranks)? - at(quantile - ranks)?) / 2.0)
 }
 
 fn seconds(nanoseconds: u64) -> f64 {
@@ -498,11 +517,11 @@ fn flow(
     let flows: Vec<Arrived> = valid.iter().filter_map(|seen| together(seen, direction)).collect();
     let rates: Vec<f64> = flows.iter().map(|flow| flow.bits_per_second).collect();
     let first = flows.first()?;
-    let mut course = vec![0.0; first.course.len()];
+    let mut course = vec![0.0; first.course().len()];
     for flow in &flows {
         course
             .iter_mut()
-            .zip(&flow.course)
+            .zip(flow.course())
             .for_each(|(sum, rate)| *sum += rate / flows.len() as f64);
     }
     let goodput = geometric_interval(&rates, Level::P95);
@@ -510,14 +529,19 @@ fn flow(
         way.filter(|_| first.tcp.is_some()).and_then(|way| way.bits_per_second(direction));
     let share = |part: u64, all: u64| (all > 0).then(|| part as f64 / all as f64);
     let tcp: Vec<TcpInfo> = flows.iter().filter_map(|flow| flow.tcp).collect();
-    let datagrams: Vec<Datagrams> = flows.iter().filter_map(|flow| flow.datagrams).collect();
-    let sum = |part: fn(&Datagrams) -> u64| datagrams.iter().map(part).fold(0, u64::saturating_add);
+    let datagrams: Vec<&Datagrams> =
+        flows.iter().filter_map(|flow| flow.datagrams.as_ref()).collect();
+    let sum = |part: fn(&Datagrams) -> u64| {
+        datagrams.iter().map(|one| part(one)).fold(0, u64::saturating_add)
+    };
+    let lost_batches: Vec<u64> =
+        datagrams.iter().flat_map(|one| &one.lost_batches).copied().collect();
     let sent: Vec<f64> = datagrams.iter().map(|one| one.sent_bits_per_second).collect();
     let breakdowns: Vec<Breakdown> = flows.iter().filter_map(|flow| flow.breakdown).collect();
     Some(FlowSpeed {
         direction,
         goodput,
-        seconds: flows.iter().map(|flow| flow.time).sum::<f64>() / flows.len() as f64,
+        seconds: flows.iter().map(|flow| flow.time.seconds()).sum::<f64>() / flows.len() as f64,
         course_bits_per_second: course,
         expected_bits_per_second: expected,
         transfer_time_ratio: expected
@@ -528,9 +552,11 @@ fn flow(
             tcp.iter().map(|one| one.bytes_sent).fold(0, u64::saturating_add),
         ),
         sent_bits_per_second: geometric_interval(&sent, Level::P95).map(|estimate| estimate.value),
-        lost: share(
+        lost: wilson_by_batches(
             sum(|one| one.sent).saturating_sub(sum(|one| one.arrived)),
             sum(|one| one.sent),
+            &lost_batches,
+            Level::P95,
         ),
         overtaken: (!datagrams.is_empty()).then(|| sum(|one| one.overtaken)),
         jitter_seconds: mean(datagrams.iter().filter_map(|one| Some(one.jitter?.seconds()))),

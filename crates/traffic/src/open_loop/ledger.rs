@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use btu_stats::Histogram;
+use btu_stats::{Histogram, batches};
 use btu_suite::record::Requested;
 use btu_suite::sample::Answered;
 use btu_units::{Span, Time};
@@ -62,6 +62,8 @@ pub(crate) struct Ledger<'a> {
     counted_from: Time,
     longest: Span,
     given_up: GivenUp,
+    /// The numbers of lost requests.
+    lost: Vec<u64>,
     recent: &'a Recent,
 }
 
@@ -73,6 +75,7 @@ impl<'a> Ledger<'a> {
                 requests: 0,
                 answers: 0,
                 lost: 0,
+                lost_batches: Vec::new(),
                 late: 0,
                 wrong: 0,
                 round_trip: Histogram::new(),
@@ -82,6 +85,7 @@ impl<'a> Ledger<'a> {
             counted_from,
             longest: Span::ZERO,
             given_up: GivenUp::default(),
+            lost: Vec::new(),
             recent,
         }
     }
@@ -94,8 +98,10 @@ impl<'a> Ledger<'a> {
     /// The next request left at this time, or could not leave: then it is as lost as one that was
     /// dropped on the way.
     pub(crate) fn sent(&mut self, at: Option<Time>) {
+        if at.is_none() {
+            self.lost.push(self.account.requests);
+        }
         self.account.requests += 1;
-        self.account.lost += u64::from(at.is_none());
         self.in_flight.push_back(at);
     }
 
@@ -136,7 +142,7 @@ impl<'a> Ledger<'a> {
             match oldest {
                 Some(sent) if now.since(*sent) < LOST_AFTER => return,
                 Some(_) => {
-                    self.account.lost += 1;
+                    self.lost.push(self.first);
                     self.given_up.add(self.first);
                 }
                 None => {}
@@ -158,7 +164,10 @@ impl<'a> Ledger<'a> {
 
     /// Gives up all that is still in flight, and closes the account.
     pub(crate) fn close(mut self) -> Requested {
-        self.account.lost += self.in_flight.iter().flatten().count() as u64;
+        let in_flight = (self.first..).zip(&self.in_flight);
+        self.lost.extend(in_flight.filter_map(|(number, sent)| sent.map(|_| number)));
+        self.account.lost = self.lost.len() as u64;
+        self.account.lost_batches = batches(self.lost.into_iter(), self.account.requests);
         self.account
     }
 }
@@ -244,9 +253,9 @@ mod tests {
         ledger.sent(None);
         ledger.sent(Some(at(1)));
         ledger.give_up(at(9999));
-        assert_eq!(ledger.account.lost, 1);
+        assert_eq!(ledger.lost, [1]);
         ledger.give_up(at(10_000));
-        assert_eq!((ledger.account.lost, ledger.first), (2, 2));
+        assert_eq!((ledger.lost.len(), ledger.first), (2, 2));
         ledger.hear(Heard::Answer(0), at(10_001));
         ledger.hear(Heard::Answer(0), at(10_002));
         ledger.hear(Heard::Answer(2), at(10_000));
@@ -293,6 +302,7 @@ mod tests {
             }
             let account = ledger.close();
             prop_assert_eq!(account.requests, account.answers + account.lost);
+            prop_assert_eq!(account.lost, account.lost_batches.iter().sum::<u64>());
             prop_assert_eq!(account.round_trip.count(), account.answers);
             prop_assert!(account.late <= account.lost);
         }

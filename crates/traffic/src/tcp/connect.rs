@@ -88,6 +88,7 @@ impl Connector {
             requests: all,
             answers: all - refused - wrong,
             lost: refused,
+            lost_batches: Vec::new(),
             late: 0,
             wrong,
             round_trip: times,

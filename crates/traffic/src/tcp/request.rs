@@ -100,7 +100,15 @@ impl Requester {
         let ask = || user.ask_until(end, limit);
         let (requests, wrong) = watched(&self.line, limit, ASK, ask)?;
         let answers = requests - wrong;
-        Ok(Requested { requests, answers, lost: 0, late: 0, wrong, round_trip: user.round_trip })
+        Ok(Requested {
+            requests,
+            answers,
+            lost: 0,
+            lost_batches: Vec::new(),
+            late: 0,
+            wrong,
+            round_trip: user.round_trip,
+        })
     }
 }
 

@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
+use btu_stats::batches;
 use btu_suite::activity::{Order, Tell, UdpReceive};
 use btu_suite::copy::READING_INTERVAL;
 use btu_suite::peers::Callers;
@@ -303,8 +304,11 @@ impl Inflow<'_> {
     fn account(self) -> DatagramsReceived {
         let bytes = self.bytes();
         let span = self.last.since(self.first.unwrap_or(self.last));
+        // Without a farewell nothing is known of what was sent after the last that came.
+        let sent = self.farewell.map_or(self.seen.begun(), |farewell| farewell.sent);
         DatagramsReceived {
             datagrams: self.counts.datagrams,
+            lost_batches: batches(self.seen.missing(sent), sent),
             bytes: Bytes::new(bytes),
             duplicates: self.counts.duplicates,
             reordered: self.counts.reordered,

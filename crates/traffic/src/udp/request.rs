@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;
 
-use btu_stats::Histogram;
+use btu_stats::{Histogram, batches};
 use btu_suite::activity::{OpenLoop, Order, Rendezvous, Request, Tell};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Requested};
@@ -109,7 +109,7 @@ impl Requester {
             user.ask(&mut accounts, asked)?;
         }
         exchange.part(accounts.account.requests)?;
-        Ok(accounts.account)
+        Ok(accounts.close())
     }
 }
 
@@ -259,6 +259,8 @@ fn judge(exchange: &Exchange, request: &[u8], datagram: &[u8]) -> Heard {
 /// The account of the requests so far: requests = answers + lost + wrong.
 struct RequestAccounts {
     account: Requested,
+    /// The numbers of lost requests.
+    lost: Vec<u64>,
     given_up: GivenUp,
 }
 
@@ -268,11 +270,12 @@ impl Default for RequestAccounts {
             requests: 0,
             answers: 0,
             lost: 0,
+            lost_batches: Vec::new(),
             late: 0,
             wrong: 0,
             round_trip: Histogram::new(),
         };
-        Self { account, given_up: GivenUp::default() }
+        Self { account, lost: Vec::new(), given_up: GivenUp::default() }
     }
 }
 
@@ -284,7 +287,14 @@ impl RequestAccounts {
 
     fn gave_up(&mut self, number: u64) {
         self.account.lost += 1;
+        self.lost.push(number);
         self.given_up.add(number);
+    }
+
+    /// With the order of the losses.
+    fn close(mut self) -> Requested {
+        self.account.lost_batches = batches(self.lost.into_iter(), self.account.requests);
+        self.account
     }
 
     /// An old answer is late if its request had been given up; else it is a copy made on the path,

@@ -38,6 +38,18 @@ impl ReceivedNumbers {
         number < self.expected
     }
 
+    /// The numbers below `sent` that have not come, ascending.
+    pub(crate) fn missing(&self, sent: u64) -> impl Iterator<Item = u64> {
+        let words = (0_u64..).step_by(64).zip(&self.bits);
+        let of_word = |(first, word): (u64, &u64)| {
+            // A whole word of arrivals is passed over at once.
+            let places = if *word == u64::MAX { 0..0 } else { 0..64 };
+            let word = *word;
+            places.filter(move |place| word & 1 << place == 0).map(move |place| first + place)
+        };
+        words.flat_map(of_word).take_while(move |number| *number < sent)
+    }
+
     /// Records the arrival of `number`.
     #[inline]
     pub(crate) fn note(&mut self, number: u64) -> DatagramArrival {
@@ -89,6 +101,8 @@ mod tests {
                 };
                 prop_assert_eq!(seen.note(number), wanted);
             }
+            let missing: Vec<u64> = (0..expected).filter(|number| !set.contains(number)).collect();
+            prop_assert_eq!(seen.missing(expected).collect::<Vec<_>>(), missing);
         }
     }
 }

@@ -191,8 +191,15 @@ fn interactive(
         round_trip.record((base * tail * 1000.0) as u64);
     }
     let lost = u64::from(component == Component::InteractiveUdp && load == Load::Cpu);
-    let requested =
-        Requested { requests: 3000 + lost, answers: 3000, lost, late: 0, wrong: 0, round_trip };
+    let requested = Requested {
+        requests: 3000 + lost,
+        answers: 3000,
+        lost,
+        lost_batches: Vec::new(),
+        late: 0,
+        wrong: 0,
+        round_trip,
+    };
     let duration = Span::from_milliseconds(100);
     let network =
         NetworkResult { bytes: Bytes::ZERO, duration, goodput_bits_per_second: 0.0, loss: 0.0 };
@@ -221,6 +228,7 @@ fn stream(load: Load, row: Row, block: u32) -> (NetworkResult, Vec<PlacedReport>
     };
     let received = DatagramsReceived {
         datagrams: arrived,
+        lost_batches: Vec::new(),
         bytes: Bytes::new(arrived * 1024),
         duplicates: 0,
         reordered: 0,

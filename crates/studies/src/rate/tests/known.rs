@@ -247,6 +247,7 @@ fn requested(block: u32, round_trip_us: u64) -> CellRecord {
         requests: 100,
         answers: 99,
         lost: 1,
+        lost_batches: Vec::new(),
         late: 0,
         wrong: 0,
         round_trip,
@@ -298,6 +299,7 @@ fn streamed(block: u32, arrived: u64) -> CellRecord {
     };
     let received = DatagramsReceived {
         datagrams: arrived,
+        lost_batches: Vec::new(),
         bytes: Bytes::new(1024 * arrived),
         duplicates: 1,
         reordered: 3,

@@ -1,5 +1,6 @@
-//! The verdict in a word: do requests wait in queues while the network is full?
+//! The verdict in a word: do requests wait in queues while the network is full, and do they come back?
 
+use btu_stats::Proportion;
 use serde::Serialize;
 
 use super::SpeedRow;
@@ -11,25 +12,54 @@ use crate::speed::Phase;
 /// 4.4; cake the same) and 15 ms (PIE, RFC 8033, section 5.1).
 const CALLS_SUFFER: f64 = 0.020;
 
-/// How long requests wait in queues while TCP fills the network, in one word.
+/// A share of lost packets from which calls suffer: the limit of conversational video (ITU-T G.1010,
+/// table I.1).
+const LOST: f64 = 0.01;
+
+/// The longest hundredth of requests counts in the word where it waits so many times as long as half of
+/// them: a median of nothing hides it.
+const TAIL: f64 = 10.0;
+
+/// How long requests wait in queues while TCP fills the network, and how many are lost, in one word.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bloat {
     /// The word.
     pub word: BloatWord,
     /// The wait from which calls suffer, in seconds.
     pub bound_seconds: f64,
+    /// The share of lost requests from which calls suffer.
+    pub lost_bound: f64,
     /// The wait in each phase with TCP, in the plan's order.
     pub waits: Vec<Wait>,
+    /// By how much the 99th percentile is longer than that of the idle network, in the phases in which
+    /// this is certainly above the bound and ten times the wait of the median.
+    pub tails: Vec<Wait>,
+    /// The requests that were lost, in each phase with requests alone or with TCP, as the rows have them.
+    #[serde(skip_serializing)]
+    pub losses: Vec<PhaseLoss>,
+}
+
+/// Lost requests of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PhaseLoss {
+    /// The phase.
+    pub phase: Phase,
+    /// Those without an answer, of all that were sent.
+    pub lost: Proportion,
 }
 
 /// The word of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BloatWord {
-    /// In every phase requests wait less than the bound.
+    /// In every phase requests wait less than the bound, at most one in a hundred was lost, and one in a
+    /// hundred does not wait much longer than the others.
     Fine,
-    /// The uncertainty of a wait includes the bound, and none is certainly above it.
+    /// Neither fine, nor for certain worse: the uncertainty of a wait includes the bound, a hundredth of
+    /// the requests waits longer, or more were lost than one in a hundred, though that may be chance.
     Borderline,
+    /// In a phase more than one request in a hundred is lost, with 95 % certainty.
+    Lossy,
     /// In a phase requests wait longer than the bound.
     Bloated,
 }
@@ -51,21 +81,37 @@ impl Wait {
     pub fn is_seen(&self) -> bool {
         self.seconds > self.uncertainty_seconds
     }
+
+    /// The ends of its 95 % interval.
+    pub fn ends(&self) -> [f64; 2] {
+        [self.seconds - self.uncertainty_seconds, self.seconds + self.uncertainty_seconds]
+    }
+
+    /// How much longer a number of the row is than that of the idle one; each with its uncertainty.
+    fn between(phase: Phase, loaded: [f64; 2], idle: [f64; 2]) -> Self {
+        let uncertainty_seconds = loaded[1].hypot(idle[1]);
+        Self { phase, seconds: loaded[0] - idle[0], uncertainty_seconds }
+    }
 }
 
 impl Bloat {
-    /// The word for these waits; `None` if there are none.
-    pub fn of(waits: Vec<Wait>) -> Option<Self> {
-        let least = waits.iter().map(|wait| wait.seconds - wait.uncertainty_seconds);
-        let most = waits.iter().map(|wait| wait.seconds + wait.uncertainty_seconds);
-        let word = if least.reduce(f64::max)? > CALLS_SUFFER {
+    /// The word for these waits and losses; `None` if there are no waits.
+    pub fn of(waits: Vec<Wait>, tails: Vec<Wait>, losses: Vec<PhaseLoss>) -> Option<Self> {
+        let least = waits.iter().map(|wait| wait.ends()[0]).reduce(f64::max)?;
+        let most = waits.iter().map(|wait| wait.ends()[1]).reduce(f64::max)?;
+        let is_lossy = losses.iter().any(|loss| loss.lost.interval.low > LOST);
+        let may_be_lossy = losses.iter().any(|loss| loss.lost.share > LOST);
+        let word = if least > CALLS_SUFFER {
             BloatWord::Bloated
-        } else if most.reduce(f64::max)? > CALLS_SUFFER {
+        } else if is_lossy {
+            BloatWord::Lossy
+        } else if most > CALLS_SUFFER || may_be_lossy || !tails.is_empty() {
             BloatWord::Borderline
         } else {
             BloatWord::Fine
         };
-        Some(Self { word, bound_seconds: CALLS_SUFFER, waits })
+        let (bound_seconds, lost_bound) = (CALLS_SUFFER, LOST);
+        Some(Self { word, bound_seconds, lost_bound, waits, tails, losses })
     }
 }
 
@@ -78,5 +124,24 @@ pub(super) fn bloat(rows: &[SpeedRow]) -> Option<Bloat> {
         let uncertainty_seconds = row.queue_uncertainty_seconds.unwrap_or(0.0);
         Some(Wait { phase: row.cell.phase, seconds: row.queue_seconds?, uncertainty_seconds })
     };
-    Bloat::of(rows.iter().filter(is_of_tcp).filter_map(wait).collect())
+    let p99 = |row: &SpeedRow| {
+        let trip = row.round_trip?;
+        Some([trip.p99_seconds?, trip.p99_uncertainty_seconds?])
+    };
+    let idle = rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(p99);
+    let tail = |row: &SpeedRow| {
+        let tail = Wait::between(row.cell.phase, p99(row)?, idle?);
+        let is_long = tail.ends()[0] > CALLS_SUFFER && tail.seconds >= TAIL * row.queue_seconds?;
+        is_long.then_some(tail)
+    };
+    let loss = |row: &SpeedRow| {
+        let lost = row.round_trip?.lost;
+        let is_one = row.cell.phase == Phase::Idle || is_of_tcp(&row);
+        is_one.then_some(PhaseLoss { phase: row.cell.phase, lost })
+    };
+    Bloat::of(
+        rows.iter().filter(is_of_tcp).filter_map(wait).collect(),
+        rows.iter().filter(is_of_tcp).filter_map(tail).collect(),
+        rows.iter().filter_map(loss).collect(),
+    )
 }

@@ -88,8 +88,15 @@ fn asked(milliseconds: &[u64]) -> [Outcome; 2] {
         round_trip.record(time * 1_000_000);
     }
     let answers = milliseconds.len() as u64;
-    let requested =
-        Requested { requests: answers, answers, lost: 0, late: 0, wrong: 0, round_trip };
+    let requested = Requested {
+        requests: answers,
+        answers,
+        lost: 0,
+        lost_batches: Vec::new(),
+        late: 0,
+        wrong: 0,
+        round_trip,
+    };
     [Outcome::Responded { answers }, Outcome::Requested(requested)]
 }
 
@@ -195,23 +202,89 @@ fn connections_that_no_end_accounts_for_void_the_cell() {
 }
 
 #[test]
-fn flows_of_one_direction_are_added_and_have_a_course() {
+fn flows_of_one_direction_are_added_over_their_common_time_and_have_a_course() {
     let plan = plan(&[Phase::Both]);
     let pairs = vec![asked(&[10]), turned(stream(1000)), turned(stream(2000)), stream(4000)];
     let verdict = plan.judge(&[cell(Phase::Both, 0, pairs)]);
     let [up, down] = &verdict.rows[0].flows[..] else { panic!("{:?}", verdict.rows) };
     assert_eq!((up.direction, down.direction), (Direction::Up, Direction::Down));
-    near(up.goodput.unwrap().value, 8e6 + 4e6);
+    // In the second in which both run: all of the first, and a quarter of the other.
+    near(up.goodput.unwrap().value, 8e6 + 2e6);
     near(down.goodput.unwrap().value, 2e6);
     near(up.sent_again.unwrap(), 0.1);
     // A quarter in the first half: half of the mean rate; then half as much again.
-    assert_eq!((down.course_bits_per_second.len(), down.seconds, up.seconds), (20, 4.0, 2.0));
+    assert_eq!((down.course_bits_per_second.len(), down.seconds, up.seconds), (20, 4.0, 1.0));
     near(down.course_bits_per_second[0], 1e6);
     near(down.course_bits_per_second[19], 3e6);
     near(down.expected_bits_per_second.unwrap(), 1e7 * 1448.0 / 1538.0);
     near(down.transfer_time_ratio.unwrap(), 1e7 * 1448.0 / 1538.0 / 2e6);
     // Four workers of 0.4 s each in 2 s.
     near(verdict.rows[0].near_processors.unwrap(), 0.8);
+}
+
+/// Sixteen streams that share a line of 9.415 Mb/s of payload, and end one after the other while its queue
+/// drains: each one's octets over its own time would add up to 4 % more than the line has.
+#[test]
+fn parallel_streams_never_carry_more_than_their_line() {
+    const LINE: f64 = 1e7 * 1448.0 / 1538.0;
+    const STREAMS: u64 = 16;
+    // The stream of this number ends 20 ms after the one before.
+    let ends = |number: u64| 150 + number;
+    let of = |number: u64| {
+        let mut octets = 0.0;
+        let progress = (1..=ends(number)).map(|slot| {
+            let share = (0..STREAMS).filter(|other| ends(*other) >= slot).count();
+            octets += LINE / 8.0 * 0.02 / share as f64;
+            (slot * 20_000_000, octets as u64)
+        });
+        let progress: Vec<(u64, u64)> = progress.collect();
+        let [sent, received] = stream(20 * ends(number));
+        let Outcome::Received(received) = received else { panic!("not a receiver") };
+        let bytes = Bytes::new(progress[progress.len() - 1].1);
+        turned([sent, Outcome::Received(Received { bytes, progress, ..received })])
+    };
+    let pairs = [asked(&[10])].into_iter().chain((0..STREAMS).map(of)).collect();
+    let measured = cell(Phase::Up, 0, pairs);
+    let own: f64 = received(&measured.seen).map(|flow| flow.bits_per_second).sum();
+    assert!(own > 1.03 * LINE, "{own}");
+    let all = together(&measured.seen, Direction::Up).expect("a flow");
+    assert!(all.bits_per_second <= LINE && all.bits_per_second > 0.999 * LINE, "{all:?}");
+    let facts = plan(&[Phase::Up]).facts(&SpeedCell { phase: Phase::Up }, &measured.seen);
+    near(facts.goodput_bits_per_second.unwrap(), LINE);
+}
+
+/// The word of an upload on a line whose requests take 10 ms: these times in milliseconds, and so many lost
+/// ones in all parts of the phase.
+fn word(times: &[u64], lost: u64) -> BloatWord {
+    let lossy = |times: &[u64]| {
+        let [answered, mut requested] = asked(times);
+        if let Outcome::Requested(requested) = &mut requested {
+            requested.requests += lost;
+            requested.lost = lost;
+            let places = (0..lost).map(|number| number * requested.requests / lost);
+            requested.lost_batches = btu_stats::batches(places, requested.requests);
+        }
+        [answered, requested]
+    };
+    let cells = [
+        cell(Phase::Idle, 0, vec![asked(&[10; 150])]),
+        cell(Phase::Up, 0, vec![lossy(times), turned(stream(1000)), turned(stream(1000))]),
+    ];
+    plan(&[Phase::Idle, Phase::Up]).judge(&cells).bloat.expect("a verdict").word
+}
+
+#[test]
+fn nothing_is_fine_that_loses_one_in_a_hundred_or_lets_it_wait() {
+    assert_eq!(word(&[10; 150], 0), BloatWord::Fine);
+    assert_eq!(word(&[10; 149], 1), BloatWord::Fine, "0.7 %, with chance");
+    assert_eq!(word(&[10; 49], 1), BloatWord::Borderline, "2 %, or 0.1 %");
+    assert_eq!(word(&[10; 120], 30), BloatWord::Lossy);
+    // Eight of 150 wait for 80 ms more, the median for nothing.
+    let tail = [[10; 142].as_slice(), &[90; 8]].concat();
+    assert_eq!(word(&tail, 0), BloatWord::Borderline);
+    // One that waits may be chance.
+    assert_eq!(word(&[[10; 149].as_slice(), &[90]].concat(), 0), BloatWord::Fine);
+    assert_eq!(word(&[60; 120], 30), BloatWord::Bloated);
 }
 
 #[test]
@@ -245,6 +318,7 @@ fn datagrams_are_counted_lost_and_never_faster_than_sent() {
     };
     let received = DatagramsReceived {
         datagrams: 900,
+        lost_batches: Vec::new(),
         bytes: Bytes::new(MEGABYTE / 10 * 9),
         duplicates: 0,
         reordered: 3,
@@ -261,7 +335,7 @@ fn datagrams_are_counted_lost_and_never_faster_than_sent() {
     let row =
         plan(&[Phase::DatagramsUp]).judge(&[cell(Phase::DatagramsUp, 0, pairs)]).rows.remove(0);
     let flow = &row.flows[0];
-    near(flow.lost.unwrap(), 0.1);
+    near(flow.lost.unwrap().share, 0.1);
     near(flow.sent_bits_per_second.unwrap(), 4e6);
     near(flow.goodput.unwrap().value, 3.6e6);
     assert_eq!((flow.overtaken, flow.expected_bits_per_second), (Some(3), None));
@@ -379,7 +453,10 @@ fn weighted_requests_of_older_runs_are_counted_once() {
     assert!(!stored.contains("requests"), "{stored}");
     let trip = plan.judge(&[cell(Phase::Idle, 0, vec![[responded, requested]])]).rows[0].round_trip;
     let trip = trip.expect("requests");
-    assert_eq!((trip.count, trip.sent, trip.p99_seconds, trip.is_weighted), (5, 5, None, true));
+    assert_eq!(
+        (trip.count, trip.lost.trials, trip.p99_seconds, trip.is_weighted),
+        (5, 5, None, true)
+    );
 }
 
 /// Requests that become slower until the end say that a queue still fills.

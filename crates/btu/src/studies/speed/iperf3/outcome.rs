@@ -4,11 +4,15 @@ use std::net::SocketAddr;
 
 use btu_iperf3::{DirectionReport, Handshake};
 use btu_report::bloat_sentence;
-use btu_stats::{Estimate, Level, difference, quantile};
-use btu_studies::speed::{Bloat, Phase, Wait};
+use btu_stats::{Estimate, Level, batches, difference, quantile, wilson_by_batches};
+use btu_studies::speed::{Bloat, Phase, PhaseLoss, Wait};
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 
 use super::{MeasuredPhase, name};
+
+/// A SYN without an answer is sent again after a second (RFC 6298, section 2.1), so a handshake that
+/// took so much longer was lost on one way, or waited as long.
+const SYN_TIMEOUT: f64 = 1.0;
 
 /// The phases of a run, each with all its repetitions.
 struct Phases<'a>(&'a [MeasuredPhase]);
@@ -61,7 +65,22 @@ impl Phases<'_> {
             let uncertainty_seconds = (ends.high - ends.low) / 2.0;
             Some(Wait { phase, seconds: longer.value, uncertainty_seconds })
         };
-        Bloat::of([Phase::Up, Phase::Down, Phase::Both].into_iter().filter_map(wait).collect())
+        let of_tcp = [Phase::Up, Phase::Down, Phase::Both];
+        let loss = |phase| {
+            let all: Vec<f64> = self.of(phase).flat_map(round_trips).collect();
+            let sent_again = |place: &usize| all[*place] >= idle.value + SYN_TIMEOUT;
+            let lost: Vec<u64> =
+                (0..all.len()).filter(sent_again).map(|place| place as u64).collect();
+            let (events, trials) = (lost.len() as u64, all.len() as u64);
+            let by_batch = batches(lost.into_iter(), trials);
+            let lost = wilson_by_batches(events, trials, &by_batch, Level::P95)?;
+            Some(PhaseLoss { phase, lost })
+        };
+        Bloat::of(
+            of_tcp.into_iter().filter_map(wait).collect(),
+            Vec::new(),
+            [Phase::Idle].into_iter().chain(of_tcp).filter_map(loss).collect(),
+        )
     }
 }
 
