@@ -17,6 +17,7 @@ mod report;
 mod sender;
 mod sessions;
 mod socket;
+mod steps;
 mod time;
 
 pub use error::StampError;
@@ -24,6 +25,7 @@ pub use packet::{BASE_OCTETS, ReflectorPacket, SenderPacket};
 pub use reflector::Reflector;
 pub use report::{Counts, Losses, RoundTrip, StampReport};
 pub use sender::{MOST_PACKETS, SenderProgress, SenderSettings, measure};
+pub use steps::ClockStep;
 pub use time::{ErrorEstimate, Format, Timestamp};
 
 /// The port of reflectors (RFC 8762, section 4.1; it was TWAMP's before: RFC 8545).

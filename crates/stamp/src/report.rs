@@ -1,8 +1,10 @@
 //! What a measurement found: losses by direction, round trips, and how delays vary.
 
+use btu_stats::batches;
 use btu_units::Time;
 
 use crate::ledger::{Ledger, ReturnedPacket, Sent};
+use crate::steps::{ClockStep, MOST_STEPS, Ways, steps};
 use crate::time::{ErrorEstimate, Format};
 
 /// The result of a measurement. Times are in seconds.
@@ -12,6 +14,9 @@ pub struct StampReport {
     pub counts: Counts,
     /// Where the others were lost: sent = answered + lost.
     pub losses: Losses,
+    /// The lost packets of each of the equal parts of all ([`batches`]), there and back; of both ways in the first where
+    /// no number tells the way.
+    pub lost_batches: [Vec<u64>; 2],
     /// The round trips, without the reflector's own time, in the order of sending.
     pub round_trips: Vec<RoundTrip>,
     /// The time for which the reflector had each of these packets.
@@ -19,14 +24,18 @@ pub struct StampReport {
     /// Answers whose times cannot be: the reflector says that it had the packet for less than nothing, or
     /// for longer than it was away. They have no round trip.
     pub impossible: u64,
-    /// For each answer, how much longer its way there took than the shortest one. The clocks need not be
-    /// synchronised for that, but they have to run equally fast.
+    /// The moments at which the far clock was set, as far as the packets tell.
+    pub steps: Vec<ClockStep>,
+    /// For each of these answers, how much longer its way there took than the shortest one between the same two
+    /// steps. The clocks need not be synchronised for that, but they have to run equally fast. Empty if
+    /// the far clock was set too often to tell.
     pub variation_there_seconds: Vec<f64>,
     /// The same on the way back.
     pub variation_back_seconds: Vec<f64>,
     /// How good this host's clock is, and the reflector's, at the last answer.
     pub clocks: [ErrorEstimate; 2],
-    /// The delay there and back of each answer, only if both clocks are synchronised, as they say.
+    /// The delay there and back of each answer, only if both clocks are synchronised, as they say, and
+    /// none was set.
     pub one_way_seconds: Option<[Vec<f64>; 2]>,
     /// The least and the most time to live with which packets reached the reflector.
     pub ttl: Option<[u8; 2]>,
@@ -97,25 +106,30 @@ impl StampReport {
     pub(crate) fn of(ledger: &Ledger, not_sent: u64, near: ErrorEstimate) -> Self {
         let pairs: Vec<Pair> = ledger.pairs().map(Pair).collect();
         let first = pairs.first().copied();
-        let relative = |of: fn(&Pair, &Pair) -> i64| -> Vec<f64> {
-            let delays = pairs.iter().filter_map(|pair| Some(of(pair, first.as_ref()?)));
-            above_least(delays.collect())
-        };
         let possible: Vec<&Pair> = pairs.iter().filter(|pair| pair.is_possible()).collect();
+        let ways = possible.iter().filter_map(|pair| Some(pair.ways(first.as_ref()?)));
+        let ways: Vec<Ways> = ways.collect();
+        let (starts, steps): (Vec<usize>, Vec<ClockStep>) = steps(&ways).into_iter().unzip();
+        let [variation_there_seconds, variation_back_seconds] =
+            [|one: &Ways| one.there, |one: &Ways| one.back]
+                .map(|way| variation(&ways, &starts, way));
+        let losses = losses(ledger);
         let far = pairs.last().map_or(near, |pair| pair.answer().packet.error);
         Self {
             counts: counts(ledger, not_sent),
-            losses: losses(ledger),
+            losses,
+            lost_batches: lost_batches(ledger, losses),
             round_trips: possible
                 .iter()
                 .filter_map(|pair| Some(pair.round_trip(first?.sent().at)))
                 .collect(),
             turnaround_seconds: possible.iter().map(|pair| seconds(pair.turnaround_ns())).collect(),
             impossible: (pairs.len() - possible.len()) as u64,
-            variation_there_seconds: relative(Pair::there_ns),
-            variation_back_seconds: relative(Pair::back_ns),
+            variation_there_seconds,
+            variation_back_seconds,
             clocks: [near, far],
-            one_way_seconds: one_way(&pairs, near),
+            one_way_seconds: one_way(&pairs, near).filter(|_| steps.is_empty()),
+            steps,
             ttl: ttl(&pairs),
         }
     }
@@ -159,6 +173,31 @@ fn losses(ledger: &Ledger) -> Losses {
         back: reached - ledger.answered,
         unknown: sent - until_last,
     }
+}
+
+/// Where in the order of sending packets were lost. Between two answers the order is not known, so
+/// losses count where the later one was sent.
+fn lost_batches(ledger: &Ledger, losses: Losses) -> [Vec<u64>; 2] {
+    let sent = || ledger.sent.iter().zip(&ledger.answers).filter(|(sent, _)| sent.is_some());
+    let Losses::ByDirection { unknown, .. } = losses else {
+        let lost = (0..).zip(sent()).filter_map(|(place, (_, answer))| match answer {
+            None => Some(place),
+            Some(_) => None,
+        });
+        return [batches(lost, ledger.sent_in_all()), Vec::new()];
+    };
+    let (mut there, mut back) = (Vec::new(), Vec::new());
+    let (mut reached, mut answered) = (0, 0);
+    for (place, (_, answer)) in (0_u64..).zip(sent()) {
+        let Some(answer) = answer else { continue };
+        reached = reached.max(u64::from(answer.packet.sequence) + 1);
+        answered += 1;
+        let more = |lost: &[u64], all: u64| all.saturating_sub(lost.len() as u64) as usize;
+        there.resize(there.len() + more(&there, (place + 1).saturating_sub(reached)), place);
+        back.resize(back.len() + more(&back, reached.saturating_sub(answered)), place);
+    }
+    let until_last = ledger.sent_in_all() - unknown;
+    [there, back].map(|lost| batches(lost.into_iter(), until_last))
 }
 
 /// A packet and its answer.
@@ -207,6 +246,11 @@ impl Pair {
             .saturating_sub(since(self.sent().at, other.sent().at))
     }
 
+    fn ways(&self, first: &Self) -> Ways {
+        let [there, back] = [self.there_ns(first), self.back_ns(first)].map(seconds);
+        Ways { at: self.sent().at.since(first.sent().at).seconds(), there, back }
+    }
+
     /// The same for the way back: T4 - T3.
     fn back_ns(&self, other: &Self) -> i64 {
         let [own, others] = [self, other].map(|pair| pair.answer().packet.sent);
@@ -225,10 +269,19 @@ fn seconds(nanoseconds: i64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
-/// Each delay less the least of them.
-fn above_least(delays_ns: Vec<i64>) -> Vec<f64> {
-    let least = delays_ns.iter().copied().min().unwrap_or(0);
-    delays_ns.into_iter().map(|delay| seconds(delay.saturating_sub(least))).collect()
+/// Each delay less the least of those between the same two steps of the far clock.
+fn variation(ways: &[Ways], starts: &[usize], way: fn(&Ways) -> f64) -> Vec<f64> {
+    if starts.len() > MOST_STEPS {
+        return Vec::new();
+    }
+    let ends = starts.iter().copied().chain([ways.len()]);
+    let parts = [0].into_iter().chain(starts.iter().copied()).zip(ends);
+    let above_least = |(from, to): (usize, usize)| {
+        let delays = ways[from..to].iter().map(way);
+        let least = delays.clone().fold(f64::INFINITY, f64::min);
+        delays.map(move |delay| delay - least)
+    };
+    parts.flat_map(above_least).collect()
 }
 
 /// Delays by both clocks. PTP counts leap seconds and NTP does not, so that only NTP's times are compared.

@@ -27,8 +27,13 @@ fn sent() -> Ledger {
 
 /// An answer with this number: so long there, 1 ms at the reflector, so long back.
 fn answer(ledger: &mut Ledger, number: u32, reflectors: u32, ways_ms: [u64; 2]) {
+    answer_by(AHEAD, ledger, number, reflectors, ways_ms);
+}
+
+/// The same, with a far clock that is so much ahead.
+fn answer_by(ahead: Span, ledger: &mut Ledger, number: u32, reflectors: u32, ways_ms: [u64; 2]) {
     let [there, back] = ways_ms.map(Span::from_milliseconds);
-    let received = near(number) + AHEAD + there;
+    let received = near(number) + ahead + there;
     let packet = ReflectorPacket {
         sequence: reflectors,
         sent: Timestamp::of_wall(received + Span::from_milliseconds(1)),
@@ -121,6 +126,49 @@ fn round_trips_leave_out_the_reflectors_time_and_variations_its_clock() {
     assert!(is_near(&report.variation_there_seconds, [0.0, 0.003, 0.0]), "{report:?}");
     assert!(is_near(&report.variation_back_seconds, [0.0, 0.0, 0.007]), "{report:?}");
     assert_eq!(report.one_way_seconds, None);
+}
+
+/// Half a second forward, and 30 s back: neither is delay variation, and no delay of one way is known.
+#[test]
+fn a_step_of_the_far_clock_is_no_delay_variation() {
+    let at = |milliseconds: u64| AHEAD + Span::from_milliseconds(milliseconds);
+    let mut ledger = sent();
+    for (reflectors, number) in (0..PACKETS).zip((0..PACKETS).map(sequence)) {
+        let ahead = match number {
+            0..=3 => at(30_000),
+            4..=6 => at(30_500),
+            _ => at(500),
+        };
+        let ways = [10 + u64::from(number % 3), 20];
+        answer_by(ahead, &mut ledger, number, reflectors, ways);
+    }
+    let report = report(&ledger);
+    let steps = report.steps.iter().map(|step| (step.at_seconds, step.seconds));
+    for ((at, found), (expected_at, expected)) in steps.clone().zip([(0.4, 0.5), (0.7, -30.0)]) {
+        assert!((at - expected_at).abs() < 1e-6 && (found - expected).abs() < 0.002, "{report:?}");
+    }
+    assert_eq!(steps.count(), 2);
+    let most = |variation: &[f64]| variation.iter().copied().fold(0.0, f64::max);
+    assert!(close(most(&report.variation_there_seconds), 0.002), "{report:?}");
+    assert!(close(most(&report.variation_back_seconds), 0.0), "{report:?}");
+    assert_eq!((report.variation_there_seconds.len(), report.one_way_seconds), (10, None));
+}
+
+/// Losses are counted in the part of the measurement in which they were.
+#[test]
+fn the_order_of_losses_is_kept() {
+    let mut ledger = sent();
+    for (number, reflectors) in [(0, 0), (2, 1), (5, 2), (7, 4), (8, 5)] {
+        answer(&mut ledger, number, reflectors, [10, 10]);
+    }
+    // 0 2 3 4 5 6 7 8 until the last answer: two lost there before the fifth, one back before the seventh.
+    let [there, back] = report(&ledger).lost_batches;
+    assert_eq!((there, back), (vec![0, 0, 0, 0, 2, 0, 0, 0], vec![0, 0, 0, 0, 0, 0, 1, 0]));
+    let mut ledger = sent();
+    for number in [0, 2, 3, 6, 7] {
+        answer(&mut ledger, number, number, [10, 10]);
+    }
+    assert_eq!(report(&ledger).lost_batches, [vec![0, 0, 0, 1, 1, 0, 0, 1, 1, 1], vec![]]);
 }
 
 #[test]

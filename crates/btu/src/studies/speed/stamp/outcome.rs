@@ -1,7 +1,7 @@
 //! What a measurement to a STAMP reflector found, as a run.
 
 use btu_stamp::{ErrorEstimate, Losses, SenderSettings, StampReport};
-use btu_stats::{Level, Proportion, median, quantile, wilson};
+use btu_stats::{Level, Proportion, median, quantile, wilson_by_batches};
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::three_digits;
 
@@ -49,14 +49,18 @@ fn round_trip(report: &StampReport) -> Option<ForeignQuantity> {
 
 /// The share of packets that were lost on each way, of those that went it.
 fn shares(report: &StampReport) -> Vec<(&'static str, Option<Proportion>)> {
-    let share = |lost, of| wilson(lost, of, Level::P95);
+    let [batches_there, batches_back] = &report.lost_batches;
+    let share = |lost, of, batches| wilson_by_batches(lost, of, batches, Level::P95);
     match report.losses {
         Losses::ByDirection { there, back, .. } => {
             let reached = report.counts.answered + back;
-            vec![("lost there", share(there, reached + there)), ("lost back", share(back, reached))]
+            vec![
+                ("lost there", share(there, reached + there, batches_there)),
+                ("lost back", share(back, reached, batches_back)),
+            ]
         }
         Losses::Copied { lost } | Losses::Inconsistent { lost } => {
-            vec![("lost", share(lost, report.counts.sent))]
+            vec![("lost", share(lost, report.counts.sent, batches_there))]
         }
     }
 }
@@ -65,7 +69,8 @@ fn losses(report: &StampReport) -> Vec<Option<ForeignQuantity>> {
     let one = |(name, found): (&str, Option<Proportion>)| {
         let Proportion { events, trials, share, interval } = found?;
         let [low, high] = [interval.low, interval.high].map(|share| three_digits(share * 100.0));
-        let note = format!("{events} of {trials}; {low} to {high} % with 95 % certainty");
+        let bursts = if events > 0 { ", also in bursts" } else { "" };
+        let note = format!("{events} of {trials}; {low} to {high} % with 95 % certainty{bursts}");
         Some(ForeignQuantity::once(name, ForeignUnit::Share, share).noted(note))
     };
     shares(report).into_iter().map(one).collect()
@@ -73,9 +78,10 @@ fn losses(report: &StampReport) -> Vec<Option<ForeignQuantity>> {
 
 fn times(settings: &SenderSettings, report: &StampReport) -> [Option<ForeignQuantity>; 3] {
     let drift = ForeignUnit::Seconds.write(settings.time.seconds() * 2.0 * DRIFT);
+    let between = if report.steps.is_empty() { "" } else { " between two steps of the clock" };
     let above = |name: &str, values: &[f64]| {
         let note = format!(
-            "95 of 100 took no more than so much longer than the shortest, drift of the clocks (up to {drift}) included"
+            "95 of 100 took no more than so much longer than the shortest{between}, drift of the clocks (up to {drift}) included"
         );
         Some(ForeignQuantity::once(name, ForeignUnit::Seconds, high(values)?).noted(note))
     };
@@ -121,7 +127,38 @@ fn answer(report: &StampReport) -> String {
             Some(format!("{} lost{way}", ForeignUnit::Share.write(found.as_ref()?.share)))
         })
         .collect();
-    format!("{round_trip}, {}", lost.join(", "))
+    let clock = match report.steps.len() {
+        0 => String::new(),
+        1 => "; the reflector's clock was set meanwhile".to_owned(),
+        number => format!("; the reflector's clock was set {number} times meanwhile"),
+    };
+    format!("{round_trip}, {}{clock}", lost.join(", "))
+}
+
+/// When the reflector's clock was set, and by how much.
+fn clock_steps(report: &StampReport) -> Option<String> {
+    const NAMED: usize = 5;
+    let signed = |seconds: f64| {
+        let sign = if seconds < 0.0 { "-" } else { "+" };
+        format!("{sign}{}", ForeignUnit::Seconds.write(seconds.abs()))
+    };
+    let each = report.steps.iter().take(NAMED).map(|step| {
+        format!("by {} after {}", signed(step.seconds), ForeignUnit::Seconds.write(step.at_seconds))
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    let more = report.steps.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(", and {more} times more") } else { String::new() };
+    let variation = if report.variation_there_seconds.is_empty() {
+        "that often no delay variation can be told"
+    } else {
+        "delays are compared between two such moments only"
+    };
+    (!report.steps.is_empty()).then(|| {
+        format!(
+            "The reflector's clock was set or slewed against this host's: {each}{more}. Later packets took so much longer there and \
+             so much less back, and {variation}."
+        )
+    })
 }
 
 fn course(report: &StampReport) -> ForeignCourse {
@@ -154,7 +191,14 @@ fn remarks(settings: &SenderSettings, report: &StampReport) -> Vec<String> {
                 .to_owned(),
         ),
     };
-    let all = [Some(method), Some(accounts(report)), which, Some(one_way(report)), ttl];
+    let all = [
+        Some(method),
+        Some(accounts(report)),
+        which,
+        clock_steps(report),
+        Some(one_way(report)),
+        ttl,
+    ];
     all.into_iter().flatten().chain(unusual(report)).collect()
 }
 
@@ -187,7 +231,9 @@ fn one_way(report: &StampReport) -> String {
     };
     let why: Vec<String> =
         [clock("this host's", near), clock("the reflector's", far)].into_iter().flatten().collect();
-    let why = if why.is_empty() {
+    let why = if !report.steps.is_empty() {
+        "the reflector's clock was set meanwhile".to_owned()
+    } else if why.is_empty() {
         "the clocks count in different ways".to_owned()
     } else {
         why.join(", ")
