@@ -12,7 +12,7 @@ use crate::connection::{Dial, WITHIN, get};
 use crate::discovery::{Discovery, Target};
 use crate::error::ResponsivenessError;
 use crate::load::Load;
-use crate::method::{Method, Stability, responsiveness};
+use crate::method::{Convergence, Method, responsiveness};
 use crate::probe::{self, Answered, Shared, lock};
 use crate::report::{Confidence, Idle, IntervalReport, ResponsivenessReport, Way, WayReport};
 use crate::tls::{self, Trust};
@@ -120,8 +120,7 @@ struct DirectionMeasurement<'a> {
     shared: Arc<Mutex<Shared>>,
     /// The ends of the intervals, and the octets that had arrived by then; the start first.
     ends: Vec<(Instant, u64)>,
-    rates: Stability,
-    responses: Stability,
+    known: Convergence,
     intervals: Vec<IntervalReport>,
 }
 
@@ -144,8 +143,7 @@ impl<'a> DirectionMeasurement<'a> {
             loads: Vec::new(),
             shared: Arc::default(),
             ends: Vec::new(),
-            rates: Stability::default(),
-            responses: Stability::default(),
+            known: Convergence::default(),
             intervals: Vec::new(),
         }
     }
@@ -163,7 +161,6 @@ impl<'a> DirectionMeasurement<'a> {
             self.way as u64,
         );
         let probes = AbortOnDrop(tokio::spawn(launched));
-        let mut rate_confidence = Confidence::Low;
         for number in 1..=self.method.most_intervals {
             let end = self.ends[self.ends.len() - 1].0 + self.method.interval;
             // It is made within the interval; where that takes longer, so does the interval.
@@ -175,15 +172,12 @@ impl<'a> DirectionMeasurement<'a> {
             if let Some(interval) = self.intervals.last() {
                 watch(MeasurementProgress::Interval(self.way, *interval));
             }
-            // Once it is stable it stays so: from then on the responsiveness is looked at.
-            if rate_confidence < Confidence::High {
-                rate_confidence = self.rates.confidence(self.method);
-            } else if self.responses.confidence(self.method) == Confidence::High {
+            if self.known.confidence(self.method)[1] == Confidence::High {
                 break;
             }
         }
         drop(probes);
-        Ok(self.report(rate_confidence))
+        Ok(self.report())
     }
 
     async fn add(&mut self, number: usize) -> Result<(), ResponsivenessError> {
@@ -224,13 +218,12 @@ impl<'a> DirectionMeasurement<'a> {
             }
         }
         self.ends.push((Instant::now(), self.arrived()));
-        self.rates.add(self.rate(self.method.distance));
         let answered = self.last_answered();
         let rpm = responsiveness(&probe::parts(self.method, &answered));
         let rpm = rpm.map(|rpm| rpm.overall);
-        if let Some(rpm) = rpm {
-            self.responses.add(rpm);
-        }
+        let is_whole = self.ends.len() > self.method.distance;
+        let average = is_whole.then(|| self.rate(self.method.distance));
+        self.known.add(self.method, average, rpm);
         let rate = self.rate(1);
         lock(&self.shared).pairs_per_second = Some(self.method.pairs_per_second(rate));
         let each = rate / self.loads.len().max(1) as f64;
@@ -247,17 +240,18 @@ impl<'a> DirectionMeasurement<'a> {
         Ok(())
     }
 
-    fn report(self, rate_confidence: Confidence) -> WayReport {
+    fn report(self) -> WayReport {
         let answered = self.last_answered();
         let parts = probe::parts(self.method, &answered);
         let mut probes = lock(&self.shared).counts;
+        let [rate_confidence, rpm_confidence] = self.known.confidence(self.method);
         probes.under_way = probes.launched - probes.answered - probes.failed;
         WayReport {
             way: self.way,
             bits_per_second: self.rate(self.method.distance),
             rate_confidence,
             rpm: responsiveness(&parts),
-            rpm_confidence: self.responses.confidence(self.method).min(rate_confidence),
+            rpm_confidence,
             parts,
             probes,
             connections: self.loads.len(),

@@ -22,8 +22,9 @@ use crate::tls;
 pub(crate) const STREAM_WINDOW: u32 = 16 << 20;
 pub(crate) const CONNECTION_WINDOW: u32 = 64 << 20;
 
-/// What the HTTP/2 library keeps of a stream's data: little, or requests would wait behind it.
-pub(crate) const SEND_BUFFER: usize = 64 << 10;
+/// What the HTTP/2 library keeps of a stream's data: little, or requests would wait behind it. One frame
+/// that every peer must take (RFC 9113, section 4.2).
+pub(crate) const SEND_BUFFER: usize = 16 << 10;
 
 /// What the TLS library keeps of data to be sent; by itself it would keep 64 KiB.
 pub(crate) const TLS_BUFFER: usize = 4 << 10;

@@ -23,7 +23,7 @@ mod tls;
 pub use client::{MeasurementProgress, measure};
 pub use discovery::{Target, WELL_KNOWN};
 pub use error::{ResponsivenessError, ServerError};
-pub use method::{Method, Stability, responsiveness};
+pub use method::{Method, responsiveness};
 pub use report::{
     Confidence, Counts, Idle, IntervalReport, Parts, ResponsivenessReport, Rpm, Way, WayReport,
 };

@@ -71,18 +71,18 @@ impl Method {
 
 /// Averages of successive intervals, until they agree.
 #[derive(Debug, Clone, Default)]
-pub struct Stability {
+struct Stability {
     averages: Vec<f64>,
 }
 
 impl Stability {
     /// Adds the average that ends with the newest interval.
-    pub fn add(&mut self, average: f64) {
+    fn add(&mut self, average: f64) {
         self.averages.push(average);
     }
 
     /// How much is known of the newest average (section 5.4.1).
-    pub fn confidence(&self, method: &Method) -> Confidence {
+    fn confidence(&self, method: &Method) -> Confidence {
         let Some(from) = self.averages.len().checked_sub(method.distance) else {
             return Confidence::Low;
         };
@@ -91,6 +91,31 @@ impl Stability {
             return Confidence::Low;
         };
         if deviation < method.tolerance * newest { Confidence::High } else { Confidence::Medium }
+    }
+}
+
+/// When a direction is known well enough (section 5.4): first the goodput has to be stable, and then it stays
+/// so; only from there on averages of the responsiveness count.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Convergence {
+    rates: Stability,
+    responses: Stability,
+}
+
+impl Convergence {
+    /// Adds an interval: the average goodput, if as many intervals have passed as it is over, and the
+    /// round trips a minute, if there are any.
+    pub(crate) fn add(&mut self, method: &Method, rate: Option<f64>, rpm: Option<f64>) {
+        if self.rates.confidence(method) < Confidence::High {
+            rate.into_iter().for_each(|rate| self.rates.add(rate));
+        } else {
+            rpm.into_iter().for_each(|rpm| self.responses.add(rpm));
+        }
+    }
+
+    /// How much is known of the goodput, and of the responsiveness.
+    pub(crate) fn confidence(&self, method: &Method) -> [Confidence; 2] {
+        [&self.rates, &self.responses].map(|one| one.confidence(method))
     }
 }
 
@@ -153,6 +178,21 @@ mod tests {
         ] {
             stability.add(average);
             assert_eq!(stability.confidence(&METHOD), expected, "{stability:?}");
+        }
+    }
+
+    /// A queue that still fills while the line is full from the first second on: four averages agree at 408,
+    /// before the goodput has been averaged often enough, and the last of them are a fifth lower.
+    #[test]
+    fn responsiveness_counts_only_once_goodput_is_stable() {
+        let rpm = [418.0, 410.0, 408.0, 402.0, 389.0, 372.0, 350.0, 341.0, 338.0, 336.0, 335.0];
+        let mut known = Convergence::default();
+        for (interval, rpm) in (1..).zip(rpm) {
+            let rate = (interval >= METHOD.distance).then_some(18.8e6);
+            known.add(&METHOD, rate, Some(rpm));
+            let [rate, responses] = known.confidence(&METHOD);
+            assert_eq!(rate == Confidence::High, interval >= 7, "{interval}");
+            assert_eq!(responses == Confidence::High, interval >= 11, "{interval}");
         }
     }
 

@@ -246,7 +246,7 @@ async fn large(respond: &mut SendResponse<Bytes>, far: &Far) -> io::Result<()> {
         .body(())
         .map_err(io::Error::other)?;
     let mut body = respond.send_response(answer, false).map_err(plain)?;
-    let waiting = Waiting::default();
+    let waiting = Waiting::new(&far.socket)?;
     tokio::select! {
         sent = fill(&mut body, LARGE_OCTETS, &waiting) => sent?,
         () = limit(&waiting, &far.socket) => {}
@@ -258,12 +258,11 @@ async fn large(respond: &mut SendResponse<Bytes>, far: &Far) -> io::Result<()> {
 /// Lets less wait, by the rate at which the client takes it.
 async fn limit(waiting: &Waiting, socket: &OwnedFd) {
     let mut before = (Instant::now(), acknowledged(socket));
-    waiting.limit(socket, 0.0);
     loop {
         tokio::time::sleep(LOOK).await;
         let now = (Instant::now(), acknowledged(socket));
         let seconds = now.0.duration_since(before.0).as_secs_f64();
-        waiting.limit(socket, now.1.saturating_sub(before.1) as f64 * 8.0 / seconds);
+        waiting.limit(now.1.saturating_sub(before.1) as f64 * 8.0 / seconds);
         before = now;
     }
 }

@@ -185,7 +185,7 @@ fn courses(way: &WayReport) -> Vec<ForeignCourse> {
 fn remarks(method: &Method, report: &ResponsivenessReport) -> Vec<String> {
     let interval = Span::from(method.interval);
     let method = format!(
-        "By draft-ietf-ippm-responsiveness-09 with intervals of {interval} (the draft has 5 s), up to {} of them in each direction.",
+        "By draft-ietf-ippm-responsiveness-09 with intervals of {interval} (the draft has 1 s), up to {} of them in each direction.",
         method.most_intervals
     );
     let server = format!("Measured to {} with {}.", report.server, report.tls);
