@@ -217,6 +217,7 @@ fn twelve_lines_hold_whatever_there_is() {
             summary: Summary {
                 addition: String::new(),
                 figures: (0..figures).map(figure).collect(),
+                shows_all: false,
                 decided: String::new(),
                 limit: long.clone(),
                 setting: vec![long.clone(); 3],
