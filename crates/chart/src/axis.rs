@@ -49,21 +49,54 @@ impl Axis {
 
     /// The range of an axis, given all values that should be visible.
     pub(crate) fn scale(&self, values: impl Iterator<Item = f64>) -> Scale {
+        let by_data = match self.growth {
+            Growth::Logarithmic => round_decades,
+            Growth::Linear => round,
+        };
+        let (first, last) = self.fixed().unwrap_or_else(|| by_data(self.seen(values)));
+        Scale { first, last, growth: self.growth }
+    }
+
+    /// The range of an axis next to rows of text, with its ticks: of a linear one each row is a step,
+    /// so that its numbers are evenly spaced.
+    pub(crate) fn in_rows(
+        &self,
+        values: impl Iterator<Item = f64>,
+        rows: usize,
+    ) -> (Scale, Vec<Tick>) {
+        if self.growth == Growth::Logarithmic {
+            let scale = self.scale(values);
+            return (scale, ticks(&scale));
+        }
+        let (least, most) = self.fixed().unwrap_or_else(|| from_zero(self.seen(values)));
+        let (first, step) = AxisStep::in_rows(least, most, rows - 1);
+        let at = |row: usize| step.times(first + row as f64);
+        let numbered = (0..rows).step_by(if rows > FEW_ROWS { 2 } else { 1 }).map(at).collect();
+        let scale = Scale { first: at(0), last: at(rows - 1), growth: self.growth };
+        (scale, numbered_ticks(numbered, step))
+    }
+
+    fn fixed(&self) -> Option<(f64, f64)> {
         let logarithmic = self.growth == Growth::Logarithmic;
-        let fixed = self.range.filter(|&(first, last)| {
+        self.range.filter(|&(first, last)| {
             first < last && !is_flat(first, last) && (!logarithmic || first > 0.0)
-        });
+        })
+    }
+
+    /// The least and the greatest of the values that have a place.
+    fn seen(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
+        let logarithmic = self.growth == Growth::Logarithmic;
         let values = values.filter(|value| value.is_finite() && (!logarithmic || *value > 0.0));
         let (least, most) = values
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
                 (least.min(value), most.max(value))
             });
-        let seen = if least <= most { (least, most) } else { (1.0, 10.0) };
-        let ends =
-            fixed.unwrap_or_else(|| if logarithmic { round_decades(seen) } else { round(seen) });
-        Scale { first: ends.0, last: ends.1, growth: self.growth }
+        if least <= most { (least, most) } else { (1.0, 10.0) }
     }
 }
+
+/// Of more rows of text every second one has a number.
+const FEW_ROWS: usize = 7;
 
 /// Values that differ by less than this share of their size are drawn as one: smaller differences
 /// come from rounding of floating point (about 1e-16 for each operation), or are finer than the
@@ -87,13 +120,18 @@ fn around(value: f64) -> (f64, f64) {
 }
 
 /// The range out to whole steps; from zero where that is near.
-fn round((least, most): (f64, f64)) -> (f64, f64) {
+fn round(seen: (f64, f64)) -> (f64, f64) {
+    let (least, most) = from_zero(seen);
+    let step = AxisStep::dividing(most - least);
+    (step.times((least / step.times(1.0)).floor()), step.times((most / step.times(1.0)).ceil()))
+}
+
+/// The range from zero where that is near, and with room around where it is a single value.
+fn from_zero((least, most): (f64, f64)) -> (f64, f64) {
     let (least, most) =
         if is_flat(least, most) { around(f64::midpoint(least, most)) } else { (least, most) };
     let least = if least > 0.0 && least < 0.4 * most { 0.0 } else { least };
-    let most = if most < 0.0 && most > 0.4 * least { 0.0 } else { most };
-    let step = AxisStep::dividing(most - least);
-    (step.times((least / step.times(1.0)).floor()), step.times((most / step.times(1.0)).ceil()))
+    (least, if most < 0.0 && most > 0.4 * least { 0.0 } else { most })
 }
 
 /// The range out to 1, 2 or 5 times a power of ten.
@@ -115,7 +153,7 @@ fn decade(value: f64) -> f64 {
     10f64.powi(value.log10().floor() as i32)
 }
 
-/// A step of 1, 2 or 5 times a power of ten.
+/// A step of one digit times a power of ten.
 #[derive(Debug, Clone, Copy)]
 struct AxisStep {
     factor: f64,
@@ -125,11 +163,28 @@ struct AxisStep {
 impl AxisStep {
     /// The step that divides `length`, above zero, into four to seven.
     fn dividing(length: f64) -> Self {
-        let rough = length / 7.0;
+        Self::of_at_least(length / 7.0, &[1.0, 2.0, 5.0])
+    }
+
+    /// The first step's number and the smallest step so that `steps` of them hold a range.
+    fn in_rows(least: f64, most: f64, steps: usize) -> (f64, Self) {
+        let mut step = Self::of_at_least((most - least) / steps as f64, &[1.0]);
+        step.exponent -= 1;
+        loop {
+            let first = (least / step.times(1.0)).floor();
+            if step.times(first + steps as f64) >= most {
+                return (first, step);
+            }
+            step = Self::of_at_least(step.times(1.1), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]);
+        }
+    }
+
+    /// The smallest step of these digits that is not below `rough`.
+    fn of_at_least(rough: f64, digits: &[f64]) -> Self {
         let exponent = rough.log10().floor() as i32;
-        let all = [1.0, 2.0, 5.0].map(|factor| Self { factor, exponent });
+        let mut all = digits.iter().map(|&factor| Self { factor, exponent });
         let next = Self { factor: 1.0, exponent: exponent + 1 };
-        all.into_iter().find(|step| step.times(1.0) >= rough).unwrap_or(next)
+        all.find(|step| step.times(1.0) >= rough).unwrap_or(next)
     }
 
     /// A number of steps, rounded once.
@@ -155,7 +210,10 @@ fn linear_ticks(scale: &Scale) -> Vec<Tick> {
     let step = AxisStep::dividing(scale.last - scale.first);
     let first = (scale.first / step.times(1.0) - 1e-9).ceil() as i64;
     let last = (scale.last / step.times(1.0) + 1e-9).floor() as i64;
-    let values: Vec<f64> = (first..=last).map(|place| step.times(place as f64)).collect();
+    numbered_ticks((first..=last).map(|place| step.times(place as f64)).collect(), step)
+}
+
+fn numbered_ticks(values: Vec<f64>, step: AxisStep) -> Vec<Tick> {
     let numbers = linear_numbers(&values, step);
     values
         .into_iter()

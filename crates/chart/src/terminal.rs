@@ -28,17 +28,19 @@ pub fn terminal(
     rows: usize,
     paint: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
-    drawn(panel, (columns, rows), margin(panel), paint)
+    let axis = by_data(panel);
+    drawn(panel, (columns, rows), margin(&axis), axis, paint)
 }
 
 /// Panels below each other, which have the same range of x: only the last one has its numbers, and
 /// all begin in the same column. The names of several series follow the label of their panel. There
 /// are [`ROWS_AROUND`] rows more than those between the axes, for each panel, and two.
 pub fn terminal_below(panels: &[Panel], columns: usize, rows: usize) -> Vec<String> {
-    let widest = panels.iter().map(margin).max().unwrap_or(0);
+    let axes: Vec<RowAxis> = panels.iter().map(|panel| in_rows(panel, rows)).collect();
+    let widest = axes.iter().map(margin).max().unwrap_or(0);
     let mut lines = Vec::new();
-    for (place, panel) in panels.iter().enumerate() {
-        let mut own = drawn(panel, (columns, rows), widest, |_, text| text.to_owned());
+    for (place, (panel, axis)) in panels.iter().zip(axes).enumerate() {
+        let mut own = drawn(panel, (columns, rows), widest, axis, |_, text| text.to_owned());
         if let Some(label) = own.first_mut() {
             *label = labelled(panel).chars().take(columns).collect();
         }
@@ -53,6 +55,9 @@ pub fn terminal_below(panels: &[Panel], columns: usize, rows: usize) -> Vec<Stri
 /// Rows of a panel of [`terminal_below`] outside its axes: its label, and the line of its x axis.
 pub const ROWS_AROUND: usize = 2;
 
+/// The lowest panel.
+const LEAST_ROWS: usize = 4;
+
 /// Rows below an x axis: its numbers and its label.
 const NUMBERS: usize = 2;
 
@@ -64,17 +69,31 @@ fn labelled(panel: &Panel) -> String {
     std::iter::once(panel.y.label.clone()).chain(names).collect::<Vec<_>>().join("   ")
 }
 
-/// The x and y values of a panel as scales.
-fn scales(panel: &Panel) -> (Scale, Scale) {
-    let points = || panel.series.iter().flat_map(|series| &series.points);
-    let x = panel.x.scale(points().map(|point| point.x));
-    (x, panel.y.scale(points().map(|point| point.y)))
+/// The y axis of a panel next to rows of text.
+struct RowAxis {
+    scale: Scale,
+    ticks: Vec<Tick>,
+    /// Dots above its last value, and below its first one.
+    inset: f64,
+}
+
+/// As long as the data, from the first dot to the last.
+fn by_data(panel: &Panel) -> RowAxis {
+    let points = panel.series.iter().flat_map(|series| &series.points);
+    let scale = panel.y.scale(points.map(|point| point.y));
+    RowAxis { scale, ticks: ticks(&scale), inset: 0.0 }
+}
+
+/// With a step in each of few rows, from the middle of the first row to that of the last.
+fn in_rows(panel: &Panel, rows: usize) -> RowAxis {
+    let points = panel.series.iter().flat_map(|series| &series.points);
+    let (scale, ticks) = panel.y.in_rows(points.map(|point| point.y), rows.max(LEAST_ROWS));
+    RowAxis { scale, ticks, inset: 1.5 }
 }
 
 /// The width of the longest number of the y axis.
-fn margin(panel: &Panel) -> usize {
-    let heights = ticks(&scales(panel).1);
-    let numbers = heights.iter().filter_map(|tick| tick.number.as_ref());
+fn margin(axis: &RowAxis) -> usize {
+    let numbers = axis.ticks.iter().filter_map(|tick| tick.number.as_ref());
     numbers.map(|number| number.chars().count()).max().unwrap_or(0)
 }
 
@@ -82,11 +101,13 @@ fn drawn(
     panel: &Panel,
     (columns, rows): (usize, usize),
     margin: usize,
+    axis: RowAxis,
     paint: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
-    let (x, y) = scales(panel);
-    let heights = ticks(&y);
-    let mut canvas = Canvas::new(columns.saturating_sub(margin + 2).max(10), rows.max(4), x, y);
+    let points = panel.series.iter().flat_map(|series| &series.points);
+    let x = panel.x.scale(points.map(|point| point.x));
+    let columns = columns.saturating_sub(margin + 2).max(10);
+    let mut canvas = Canvas::new(columns, rows.max(LEAST_ROWS), x, axis);
     for (place, series) in panel.series.iter().enumerate() {
         canvas.draw(series, place);
     }
@@ -96,7 +117,7 @@ fn drawn(
         }
     }
     let mut lines = vec![panel.y.label.clone()];
-    lines.extend(canvas.rows(&heights, margin, paint));
+    lines.extend(canvas.rows(margin, paint));
     lines.extend(below(&panel.x, &canvas, margin));
     lines
 }
@@ -128,19 +149,25 @@ struct Canvas {
     columns: usize,
     rows: usize,
     x: Scale,
-    y: Scale,
+    y: RowAxis,
     cells: Vec<CharacterCell>,
 }
 
 impl Canvas {
-    fn new(columns: usize, rows: usize, x: Scale, y: Scale) -> Self {
+    fn new(columns: usize, rows: usize, x: Scale, y: RowAxis) -> Self {
         Self { columns, rows, x, y, cells: vec![CharacterCell::default(); columns * rows] }
     }
 
     /// The place of a point in dots from the left and from above.
     fn spot(&self, point: &Point) -> Option<(f64, f64)> {
-        let (across, up) = (self.x.place(point.x)?, self.y.place(point.y)?);
-        Some((across * (self.columns * 2 - 1) as f64, (1.0 - up) * (self.rows * 4 - 1) as f64))
+        let (across, up) = (self.x.place(point.x)?, self.y.scale.place(point.y)?);
+        Some((across * (self.columns * 2 - 1) as f64, self.down(up)))
+    }
+
+    /// Dots from above of a share of the height.
+    fn down(&self, up: f64) -> f64 {
+        let inset = self.y.inset;
+        inset + (1.0 - up) * ((self.rows * 4 - 1) as f64 - 2.0 * inset)
     }
 
     /// The cell of a place in dots, with the dot in it.
@@ -204,16 +231,12 @@ impl Canvas {
     }
 
     /// The rows from above to below, with the numbers of the axis before them.
-    fn rows(
-        &self,
-        heights: &[Tick],
-        margin: usize,
-        paint: impl Fn(usize, &str) -> String,
-    ) -> Vec<String> {
+    fn rows(&self, margin: usize, paint: impl Fn(usize, &str) -> String) -> Vec<String> {
         let mut numbers: Vec<Option<&str>> = vec![None; self.rows];
-        for tick in heights {
+        for tick in &self.y.ticks {
             let row = self
                 .y
+                .scale
                 .share(tick.value)
                 .map(|up| ((1.0 - up) * (self.rows - 1) as f64).round() as usize);
             if let (Some(free @ None), Some(number)) =
@@ -302,6 +325,37 @@ mod tests {
         assert_eq!(lines.len(), 8, "{lines:#?}");
         assert!(lines[1].starts_with("10 ┤") && lines[4].starts_with(" 0 ┤"), "{lines:#?}");
         assert!(lines[5].starts_with("   └┬") && lines[7].trim() == "x", "{lines:#?}");
+    }
+
+    /// A row of text is one step of a linear axis, and a value stands in the row of the nearest one:
+    /// 2150 ms once stood in the row of 2500, and 1500 and 1000 shared one.
+    #[test]
+    fn a_value_stands_in_the_row_of_the_nearest_number() {
+        for (rows, value) in
+            (4..=10).flat_map(|rows| [0.93, 44.0, 173.0, 2150.0, 9999.0].map(|one| (rows, one)))
+        {
+            let panel = Panel {
+                x: Axis::linear("x"),
+                ..panel(vec![series("", Mark::Line, &[(0.0, 0.0), (1.0, value), (9.0, value)])])
+            };
+            let lines = terminal_below(&[panel], 40, rows);
+            let number = |line: &String| line.split('┤').next()?.trim().parse::<f64>().ok();
+            let (top, zero) = (number(&lines[1]), number(&lines[rows]));
+            let numbered: Vec<usize> =
+                (1..=rows).filter(|row| number(&lines[*row]).is_some()).collect();
+            let apart: Vec<usize> = numbered.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            assert!(apart.iter().all(|rows| *rows == apart[0]), "{lines:#?}");
+            let step = number(&lines[numbered[0]]).unwrap() / (rows - numbered[0]) as f64;
+            // The plateau is the longest of the rows.
+            let length = |row: &usize| lines[*row].trim_end().chars().count();
+            let seen = (1..=rows).max_by_key(length).unwrap_or_default();
+            let read = (rows - seen) as f64 * step;
+            assert!(
+                (read - value).abs() <= step * 0.63,
+                "{value} in {rows} rows reads {read}: {lines:#?}"
+            );
+            assert!(zero == Some(0.0) && top.is_none_or(|top| top <= 2.0 * value), "{lines:#?}");
+        }
     }
 
     #[test]

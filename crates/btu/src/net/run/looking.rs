@@ -14,7 +14,7 @@ use btu_report::course_picture;
 use btu_suite::record::WireAccount;
 use btu_suite::sample::Interval;
 use btu_testbed::testbed;
-use btu_units::Span;
+use btu_units::{Span, three_digits};
 
 /// The interval of samples: a wire answers in well under a millisecond.
 const EVERY: Duration = Duration::from_millis(100);
@@ -210,10 +210,22 @@ fn on_one_time_axis(picture: &mut Picture) {
 /// is lower than any picture.
 fn lines(picture: &Picture, (columns, rows): (u16, u16)) -> Vec<String> {
     let columns = usize::from(columns).clamp(2, COLUMNS) - 1;
-    let panels = &picture.panels[..picture.panels.len().min(PANELS)];
+    let panels: Vec<Panel> = picture.panels.iter().take(PANELS).map(with_newest).collect();
     let room = usize::from(rows).saturating_sub(OTHER_ROWS) / panels.len().max(1);
     let rows = room.saturating_sub(btu_chart::ROWS_AROUND).clamp(*ROWS.start(), *ROWS.end());
-    btu_chart::terminal_below(panels, columns, rows)
+    btu_chart::terminal_below(&panels, columns, rows)
+}
+
+/// The panel with its newest value in its label, where it has one series: a row of text is too high to
+/// read a value from.
+fn with_newest(panel: &Panel) -> Panel {
+    let mut panel = panel.clone();
+    if let [Series { points, .. }] = panel.series.as_slice()
+        && let Some(newest) = points.last()
+    {
+        panel.y.label = format!("{}: {} now", panel.y.label, three_digits(newest.y));
+    }
+    panel
 }
 
 #[cfg(test)]
