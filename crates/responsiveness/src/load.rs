@@ -59,8 +59,8 @@ impl Waiting {
 
     /// Limits what waits to the octets of 5 ms at the measured rate.
     ///
-    /// The kernel calls a socket writable while less than half of its mark waits unsent (tcp_poll() and
-    /// tcp_stream_memory_free() in net/ipv4/tcp.c). The mark is half of the limit, and two pieces come on top at
+    /// The kernel calls a socket writable while less than half of its mark waits unsent (`tcp_poll` and
+    /// `tcp_stream_memory_free` in net/ipv4/tcp.c). The mark is half of the limit, and two pieces come on top at
     /// most: the one that is handed over then, and one before it that is on its way to the socket.
     pub(crate) fn limit(&self, bits_per_second: f64) {
         let limit = ((bits_per_second / 8.0 * SECONDS) as usize).max(LEAST);

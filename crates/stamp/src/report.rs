@@ -180,10 +180,8 @@ fn losses(ledger: &Ledger) -> Losses {
 fn lost_batches(ledger: &Ledger, losses: Losses) -> [Vec<u64>; 2] {
     let sent = || ledger.sent.iter().zip(&ledger.answers).filter(|(sent, _)| sent.is_some());
     let Losses::ByDirection { unknown, .. } = losses else {
-        let lost = (0..).zip(sent()).filter_map(|(place, (_, answer))| match answer {
-            None => Some(place),
-            Some(_) => None,
-        });
+        let lost = (0..).zip(sent()).filter(|(_, (_, answer))| answer.is_none());
+        let lost = lost.map(|(place, _)| place);
         return [batches(lost, ledger.sent_in_all()), Vec::new()];
     };
     let (mut there, mut back) = (Vec::new(), Vec::new());

@@ -183,7 +183,7 @@ mod tests {
         let none = batches(std::iter::empty(), 50);
         assert_eq!(wilson_by_batches(0, 50, &none, Level::P95), wilson(0, 50, Level::P95));
         let all = wilson_by_batches(50, 50, &batches(0..50, 50), Level::P95).unwrap();
-        assert!(all.interval.high == 1.0 && all.interval.low > 0.8, "{all:?}");
+        assert!(all.interval.high > 0.999 && all.interval.low > 0.8, "{all:?}");
     }
 
     proptest! {

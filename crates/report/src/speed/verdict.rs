@@ -41,7 +41,10 @@ fn waits(bloat: &Bloat) -> String {
     for wait in &bloat.waits {
         let (longer, meanwhile) = (longer(wait, bloat.bound_seconds), meanwhile(wait.phase));
         match each.last_mut() {
-            Some((same, phases)) if *same == longer => *phases += &format!(" and {meanwhile}"),
+            Some((same, phases)) if *same == longer => {
+                phases.push_str(" and ");
+                phases.push_str(meanwhile);
+            }
             _ => each.push((longer, meanwhile.to_owned())),
         }
     }
