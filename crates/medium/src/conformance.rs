@@ -10,7 +10,7 @@ mod queues;
 pub mod virtual_time;
 
 use btu_conditions::judge;
-use btu_network::{Direction, Framing, Loss, Reordering};
+use btu_network::{Direction, Framing, Loss, QueueLimit, Reordering};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use crate::{Limit, Probability, occupied_bits};
@@ -83,7 +83,7 @@ const FAST: BitRate = BitRate::from_megabits_per_second(100);
 /// When it does not.
 pub fn a_busy_line_keeps_its_rate(bench: &mut impl Bench, rate: BitRate, length: Bytes) {
     let each = Serializer::new(rate).transmit_bits(occupied_bits(Framing::Ethernet, length));
-    let burst = Limit::for_rate(rate).frames as u64 * 3 / 4;
+    let burst = Limit::of(QueueLimit::Suited, rate).frames as u64 * 3 / 4;
     let rest = 1_000_000_000 / each.nanoseconds();
     let script: Vec<_> =
         (0..burst + rest).map(|n| (each * n.saturating_sub(burst), length)).collect();

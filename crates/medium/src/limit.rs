@@ -3,9 +3,6 @@
 use btu_network::QueueLimit;
 use btu_units::{BitRate, Bytes, Span};
 
-/// A frame of 1500 octets of payload with its Ethernet header, as a driver sees it.
-const FULL_FRAME: u64 = 1514;
-
 /// The limit of a store: full when either number is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
@@ -29,27 +26,11 @@ impl Limit {
         Self { frames: Self::MOST_FRAMES, bytes }
     }
 
-    /// The queue before a line when nothing else is asked: 100 full frames or 100 ms worth at
-    /// `rate`, whichever is more. 100 ms is a common round-trip time on the Internet, so one
-    /// bandwidth-delay product (Villamizar and Song 1994); 100 frames is what slow interfaces have
-    /// long had.
-    pub(crate) fn for_rate(rate: BitRate) -> Self {
-        let tenth_of_a_second = rate.bits_per_second() / 8 / 10;
-        let bytes = tenth_of_a_second.max(100 * FULL_FRAME);
-        let frames =
-            usize::try_from(bytes / FULL_FRAME).unwrap_or(usize::MAX).clamp(100, Self::MOST_FRAMES);
-        Self { frames, bytes: Bytes::new(bytes) }
-    }
-
     /// The queue before a line of `rate` that a network file asks for, within the bound on memory.
     pub fn of(queue: QueueLimit, rate: BitRate) -> Self {
-        match queue {
-            QueueLimit::Suited => Self::for_rate(rate),
-            QueueLimit::Frames(frames) => {
-                Self::frames(usize::try_from(frames).unwrap_or(usize::MAX).min(Self::MOST_FRAMES))
-            }
-            QueueLimit::Bytes(bytes) => Self::bytes(bytes),
-        }
+        let (frames, bytes) = queue.at(rate);
+        let frames = usize::try_from(frames).unwrap_or(usize::MAX);
+        Self { bytes, ..Self::frames(frames.min(Self::MOST_FRAMES)) }
     }
 
     /// What a propagation delay of `delay` behind a line of `rate` can contain: as many shortest
@@ -74,9 +55,9 @@ mod tests {
 
     #[test]
     fn the_default_queue_is_a_hundred_frames_or_a_tenth_of_a_second() {
-        let slow = Limit::for_rate(BitRate::from_megabits_per_second(10));
+        let slow = Limit::of(QueueLimit::Suited, BitRate::from_megabits_per_second(10));
         assert_eq!((slow.frames, slow.bytes), (100, Bytes::new(151_400)));
-        let fast = Limit::for_rate(BitRate::from_megabits_per_second(1000));
+        let fast = Limit::of(QueueLimit::Suited, BitRate::from_megabits_per_second(1000));
         assert_eq!((fast.frames, fast.bytes), (8256, Bytes::new(12_500_000)));
     }
 

@@ -31,6 +31,7 @@ mod settings;
 mod size;
 mod source;
 mod tally;
+mod tcp;
 #[cfg(test)]
 mod tests;
 mod warning;
@@ -43,6 +44,7 @@ pub use outcome::{
 pub use replication::{Accounts, Replication};
 pub use run::{SimulationError, replicate};
 pub use settings::{BATCHES, Settings, idealise};
+pub use tcp::{TcpTransfer, TransferTimes, transfer};
 pub use warning::SimulationWarning;
 
 use btu_network::Drawing;

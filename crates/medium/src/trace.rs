@@ -73,7 +73,7 @@ impl TraceLine {
             self.send(self.next());
             self.place += 1;
             if self.place == self.trace.opportunities_ms.len() {
-                self.lap += self.length();
+                self.lap += self.trace.lap();
                 self.place = 0;
             }
         }
@@ -84,16 +84,12 @@ impl TraceLine {
         self.lap + MILLISECOND * u64::from(self.trace.opportunities_ms[self.place])
     }
 
-    fn length(&self) -> Span {
-        MILLISECOND * u64::from(self.trace.opportunities_ms.last().copied().unwrap_or(1))
-    }
-
     /// Skips the opportunities by `now` at which no frame waited.
     fn skip(&mut self, now: Time) {
         if self.next() > now {
             return;
         }
-        let lap = self.length().nanoseconds();
+        let lap = self.trace.lap().nanoseconds();
         let laps = now.since(Time::ZERO).nanoseconds() / lap;
         self.lap = Time::from_nanoseconds(laps * lap);
         let passed = now.since(self.lap).nanoseconds() / MILLISECOND.nanoseconds();

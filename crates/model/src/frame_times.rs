@@ -58,6 +58,25 @@ impl FrameTimes {
         })
     }
 
+    /// With which probability 0, 1, 2 and so on frames of a Poisson stream arrive during a frame.
+    pub(crate) fn arrivals(&self, rate: f64, most: usize) -> Vec<f64> {
+        let mut shares = vec![0.0; most + 1];
+        for &(share, part) in &self.parts {
+            let (mut chance, ratio): (f64, fn(f64, f64) -> f64) = match part {
+                TimeComponent::Fixed(time) => ((-rate * time).exp(), |load, count| load / count),
+                TimeComponent::Exponential(mean) => {
+                    (1.0 / (1.0 + rate * mean), |load, _| load / (1.0 + load))
+                }
+            };
+            let (TimeComponent::Fixed(time) | TimeComponent::Exponential(time)) = part;
+            for (count, sum) in shares.iter_mut().enumerate() {
+                *sum += share * chance;
+                chance *= ratio(rate * time, (count + 1) as f64);
+            }
+        }
+        shares
+    }
+
     /// Mean and second moment of the larger of a frame's time and `least`.
     pub(crate) fn moments_of_at_least(&self, least: f64) -> (f64, f64) {
         let mean = self.expect(|part| match part {

@@ -38,7 +38,7 @@ pub use answers::{
     Question, Reference, RingUse, SegmentPrediction, SimulatedTransfer, Transfer, TransferLimit,
     TransferPrediction,
 };
-pub use bulk::as_window;
+pub use bulk::as_connection;
 pub use formula::Formula;
 pub use frames::Occupation;
 pub use sweep::{Found, Range, RangeError, Resolution, last_that_holds, sweep_with};

@@ -3,6 +3,9 @@
 //! Source: Kleinrock, Queueing Systems I (1975), chapter 5 (Pollaczek and Khinchine). Assumptions: arrivals are Poisson,
 //! the queue has no limit, first come first served, service times independent. Range: a load below
 //! one; at and above it the answer is saturated.
+//!
+//! A queue with a limit: M/G/1/K by the chain at departures (Kleinrock; Tijms, A First Course in
+//! Stochastic Models, 2003, section 9.7), which is exact.
 
 use crate::answer::{Answer, sensible};
 use crate::frame_times::FrameTimes;
@@ -27,6 +30,27 @@ pub(crate) fn waiting_of_moments(rate: f64, mean: f64, second_moment: f64) -> An
         return Answer::SATURATED;
     }
     Answer::of(rate * second_moment / (2.0 * (1.0 - load)))
+}
+
+/// Mean wait in seconds of the frames that find a place, and the share that finds none, where so
+/// many frames can wait for the one that is sent.
+pub(crate) fn limited(rate: f64, times: &FrameTimes, room: usize) -> (f64, f64) {
+    let arrivals = times.arrivals(rate, room + 1);
+    // By how many frames a departing one leaves behind, against leaving none.
+    let mut left: Vec<f64> = vec![1.0];
+    for behind in 0..room {
+        let later: f64 =
+            (1..=behind).map(|before| left[before] * arrivals[behind - before + 1]).sum();
+        let next = (left[behind] - left[0] * arrivals[behind] - later) / arrivals[0];
+        left.push(next.max(0.0));
+    }
+    let sum: f64 = left.iter().sum();
+    let inside: f64 = left.iter().enumerate().map(|(count, part)| count as f64 * part).sum();
+    // Per frame that is carried: the chain's share of the time, and the mean of one service.
+    let cycle = left[0] / sum + rate * times.mean();
+    let lost = 1.0 - 1.0 / cycle;
+    let frames = inside / sum / cycle + (room + 1) as f64 * lost;
+    ((frames / (rate * (1.0 - lost)) - times.mean()).max(0.0), lost.max(0.0))
 }
 
 /// Mean wait where every frame takes `time` seconds (M/D/1).
@@ -69,6 +93,26 @@ mod tests {
         }
     }
 
+    /// A line of 5 Mb/s, 580 frames of 1000 octets a second, which occupy 1020: with room for four an
+    /// independent simulation of 600,000 frames gave 8.05 % (standard error 0.07) and a delay of 6.33
+    /// ms: the wait, the frame without its gap of 12 octets, and a way of 2 ms. M/M/1/K is known in closed
+    /// form: (1 - rho) rho^K / (1 - rho^(K + 1)).
+    #[test]
+    fn a_queue_with_a_limit() {
+        let (wait, lost) = limited(580.0, &FrameTimes::fixed(1020.0 * 8.0 / 5e6), 4);
+        let delay = wait + 1008.0 * 8.0 / 5e6 + 2e-3;
+        assert!((delay - 6.33e-3).abs() < 0.02e-3, "{delay}");
+        assert!((lost - 0.0805).abs() < 1.5e-3, "{lost}");
+        for (load, room) in [(0.5, 3), (0.9, 10), (0.99, 100_usize)] {
+            let (wait, lost) = limited(load, &FrameTimes::exponential(1.0), room);
+            let power = |count: usize| (1.0 - load) * load.powi(count as i32);
+            let all = 1.0 - load.powi(room as i32 + 2);
+            assert!((lost - power(room + 1) / all).abs() < 1e-9, "{load}, {room}: {lost}");
+            let frames: f64 = (0..=room + 1).map(|count| count as f64 * power(count) / all).sum();
+            assert!((wait + 1.0 - frames / (load * (1.0 - lost))).abs() < 1e-6, "{load}, {room}");
+        }
+    }
+
     #[test]
     fn without_capacity_there_is_no_mean() {
         assert!(waiting_of_fixed(2.0, 0.5).is_saturated());
@@ -77,6 +121,20 @@ mod tests {
     }
 
     proptest! {
+        /// Nothing waits longer than a full queue takes, and a large one is as good as one without a
+        /// limit.
+        #[test]
+        fn no_wait_is_longer_than_the_queue(load in 0.01f64..0.999, room in 0usize..200) {
+            let times = FrameTimes::mix([(0.3, FrameTimes::fixed(0.5)), (0.7, FrameTimes::fixed(1.2142857))]);
+            let (wait, lost) = limited(load, &times, room);
+            prop_assert!(wait <= (room as f64 + 1.0) * 1.2142858 && (0.0..1.0).contains(&lost));
+            let open = waiting(load, &times).value.unwrap();
+            prop_assert!(wait <= open * (1.0 + 1e-6));
+            if room as f64 > 20.0 * (load * open + 1.0) {
+                prop_assert!((wait / open - 1.0).abs() < 1e-3 && lost < 1e-6, "{} of {}", wait, open);
+            }
+        }
+
         #[test]
         fn more_load_waits_longer(rate in 0.0f64..0.99, step in 0.001f64..2.0) {
             let now = waiting_of_exponential(rate, 1.0).value.unwrap();

@@ -88,12 +88,15 @@ impl Trace {
         Span::from_milliseconds(gaps.max().unwrap_or_default().into())
     }
 
+    /// The time after which it begins again; 1 ms without any opportunity.
+    pub fn lap(&self) -> Span {
+        Span::from_milliseconds(self.opportunities_ms.last().copied().unwrap_or(1).max(1).into())
+    }
+
     /// The mean rate over the whole trace.
     pub fn mean_rate(&self) -> BitRate {
         let bits = self.opportunities_ms.len() as u64 * Self::OPPORTUNITY.count() * 8;
-        BitRate::from_bits_per_second(
-            bits * 1000 / u64::from(self.opportunities_ms.last().copied().unwrap_or(1).max(1)),
-        )
+        BitRate::from_bits_per_second(bits * 1000 / self.lap().milliseconds() as u64)
     }
 }
 

@@ -87,6 +87,20 @@ impl Drawing {
         own.min().unwrap_or(Span::ZERO)
     }
 
+    /// The network as its links are this long after it came up, without any further change.
+    #[must_use]
+    pub fn changed_by(&self, time: Span) -> Self {
+        let mut drawing = self.clone();
+        for link in &mut drawing.links {
+            for change in std::mem::take(&mut link.changes) {
+                if change.at <= time {
+                    link.change(&change);
+                }
+            }
+        }
+        drawing
+    }
+
     /// The station called `name`.
     pub fn station_called(&self, name: &str) -> Option<StationId> {
         self.stations

@@ -3,7 +3,7 @@
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::direction::{Direction, Loss};
+use crate::direction::{Direction, Loss, Rate};
 use crate::drawing::{BridgeId, LinkId, SegmentId, StationId};
 use crate::queue::QueueLimit;
 
@@ -33,6 +33,20 @@ impl Link {
             changes.filter_map(|change| change.delay).fold(direction.delay, Ord::min)
         };
         least(Way::Forth, &self.forth) + least(Way::Back, &self.back)
+    }
+
+    /// Makes a change at once.
+    pub(crate) fn change(&mut self, change: &Change) {
+        for (way, line) in [(Way::Forth, &mut self.forth), (Way::Back, &mut self.back)] {
+            if ![way, Way::Both].contains(&change.way) {
+                continue;
+            }
+            if let (Some(rate), Rate::Fixed(own)) = (change.rate, &mut line.rate) {
+                *own = rate;
+            }
+            line.delay = change.delay.unwrap_or(line.delay);
+            line.loss = change.loss.unwrap_or(line.loss);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Queues before transmitters.
 
-use btu_units::{Bytes, Probability, Span};
+use btu_units::{BitRate, Bytes, Probability, Span};
 use serde::{Deserialize, Serialize};
 
 /// How a queue treats frames that it cannot send at once.
@@ -26,6 +26,17 @@ impl Default for Discipline {
     }
 }
 
+impl Discipline {
+    /// How much fits into the queue.
+    pub fn limit(&self) -> QueueLimit {
+        match self {
+            Self::TailDrop { limit } => *limit,
+            Self::Red(red) => red.limit,
+            Self::Codel(codel) | Self::FqCodel(FairCodel { codel, .. }) => codel.limit,
+        }
+    }
+}
+
 /// How much fits into a queue, the frame in transmission not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -36,6 +47,27 @@ pub enum QueueLimit {
     Frames(u32),
     /// A number of octets.
     Bytes(Bytes),
+}
+
+/// A frame of 1500 octets of payload with its Ethernet header, as a driver sees it.
+const FULL_FRAME: u64 = 1514;
+
+impl QueueLimit {
+    /// Frames and octets before a line of `rate`: full when either number is reached. If the file
+    /// asks for nothing, 100 full frames or 100 ms worth, whichever is more. 100 ms is a common
+    /// round-trip time on the Internet, so one bandwidth-delay product (Villamizar and Song 1994);
+    /// 100 frames is what slow interfaces have long had.
+    pub fn at(self, rate: BitRate) -> (u64, Bytes) {
+        match self {
+            Self::Suited => {
+                let tenth_of_a_second = rate.bits_per_second() / 8 / 10;
+                let bytes = tenth_of_a_second.max(100 * FULL_FRAME);
+                ((bytes / FULL_FRAME).max(100), Bytes::new(bytes))
+            }
+            Self::Frames(frames) => (frames.into(), Bytes::new(u64::MAX)),
+            Self::Bytes(bytes) => (u64::MAX, bytes),
+        }
+    }
 }
 
 /// The parameters of random early detection (RED).

@@ -11,6 +11,7 @@ use btu_stats::Estimate;
 use btu_studies::app::{AppPlan, AppRow, AppVerdict};
 use btu_suite::app::{Carrier, Slowing};
 
+use crate::differs;
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
 };
@@ -261,7 +262,12 @@ fn prediction(verdict: &AppVerdict, columns: Columns) -> Option<Section> {
     let note = "from the network file, and from what both ends were seen to compute for a request; own: what a message of 20 \
                 octets and its echo took longer than the network file says, before the pictures (95 % over the \
                 cells); a message: the least time between two of them";
-    Section::of("What the closed forms expect", note, vec![Block::Table(table)])
+    let numbers = verdict.rows.iter().filter_map(|row| {
+        Some((row.cell.workload.name(), row.seconds.as_ref()?, row.expected_seconds?))
+    });
+    let differing = differs::sentence(numbers, None).map(Block::Text);
+    let blocks = [Block::Table(table)].into_iter().chain(differing).collect();
+    Section::of("What the closed forms expect", note, blocks)
 }
 
 /// The parts of a picture's time, by the closed form.

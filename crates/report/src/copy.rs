@@ -7,6 +7,7 @@ use btu_studies::breakdown::ConnectionShares;
 use btu_studies::copy::{CopyCell, CopyPlan, CopyRow, CopyVerdict};
 use btu_suite::copy::{Cache, Direction, Program, Storage};
 
+use crate::differs;
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
 };
@@ -190,7 +191,14 @@ fn times(verdict: &CopyVerdict) -> Option<Section> {
         layout: Layout::SideBySide,
         table,
     };
-    Section::of("How long a copy takes", note, vec![Block::Figure(figure)])
+    let numbers = verdict.rows.iter().filter_map(|row| {
+        Some((row.cell.program_name(), &row.seconds.as_ref()?.median, row.expected_seconds?))
+    });
+    let resent = verdict.rows.iter().any(|row| row.retransmits.is_some_and(|count| count > 0.0));
+    let reason = resent.then_some("segments were sent again, which the form leaves out");
+    let differing = differs::sentence(numbers, reason).map(Block::Text);
+    let blocks = [Block::Figure(figure)].into_iter().chain(differing).collect();
+    Section::of("How long a copy takes", note, blocks)
 }
 
 /// Time over size, a series for each program and background, and the line.

@@ -1,13 +1,15 @@
 //! The result of `btu lan` as a report.
 
-use btu_studies::lan::{LanPlan, LanRow, LanVerdict, Level, UsersFit};
+use btu_studies::lan::{LanPlan, LanRow, LanVerdict, Level, LevelMachine, UsersFit};
 use btu_suite::lan::Task;
 
+use crate::differs;
 use crate::html::{
-    Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
+    Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section,
+    Series, Table,
 };
 use crate::number::{ends, three_digits};
-use crate::stored_page::{StoredRun, warned};
+use crate::stored_page::{StoredRun, page_warning, warned};
 use crate::study::Reported;
 use crate::summary::KeyFigure;
 use crate::unit::time;
@@ -26,7 +28,8 @@ impl Reported for LanPlan {
             stations(self, verdict),
             spread(verdict),
         ];
-        let page = stored.page(headline(verdict), warned(&verdict.warnings), sections);
+        let warnings = warned(&verdict.warnings).into_iter().chain(simulator(verdict)).collect();
+        let page = stored.page(headline(verdict), warnings, sections);
         Page { summary: stored.summary(figures(verdict), limit(verdict)), ..page }
     }
 }
@@ -64,6 +67,21 @@ fn figures(verdict: &LanVerdict) -> Vec<KeyFigure> {
         }
     };
     ranked(verdict).into_iter().map(figure).collect()
+}
+
+/// Says which simulated numbers of the first screen the measurement does not confirm, and why.
+fn simulator(verdict: &LanVerdict) -> Option<PageWarning> {
+    let rows = ranked(verdict);
+    let numbers = rows.iter().filter_map(|(row, _)| {
+        Some((row.cell.task.name(), row.slowdown.as_ref()?, row.simulated?))
+    });
+    let is_limit = verdict.machine.iter().any(LevelMachine::is_limit);
+    let reason = if is_limit {
+        "this machine was the limit"
+    } else {
+        "its operations are one frame each way, and its server takes the same time for each"
+    };
+    Some(page_warning("simulator", &differs::sentence(numbers, Some(reason))?, ""))
 }
 
 /// The task with the largest slowdown at the highest level, and the closed form for it.
@@ -319,7 +337,15 @@ fn expected(verdict: &LanVerdict) -> Option<Section> {
     );
     let note = "a closed network of the server and the medium, with what was seen at k = 0; it takes times for irregular, and knows no \
                 collisions; the simulator knows them, and takes the server's times for regular; with regular times a server of a fixed time is waited for a little less";
-    Section::of("What the closed form expects", note, vec![Block::Text(text), Block::Table(table)])
+    let numbers = verdict
+        .rows
+        .iter()
+        .filter_map(|row| Some((row.cell.task.name(), row.slowdown.as_ref()?, row.expected?)));
+    let reason = "the form knows no collisions, no retransmissions and no busy machine";
+    let differing = differs::sentence(numbers, Some(reason));
+    let blocks = [Block::Text(text), Block::Table(table)].into_iter();
+    let blocks = blocks.chain(differing.map(Block::Text)).collect();
+    Section::of("What the closed form expects", note, blocks)
 }
 
 /// The queue is shown only if the server takes a fixed time: else stations wait for other

@@ -10,6 +10,7 @@ mod compare;
 mod copy;
 mod course;
 mod csv;
+mod differs;
 mod doctor;
 mod fleet;
 mod foreign;

@@ -11,6 +11,7 @@ use btu_studies::speed::{
 };
 
 use self::verdict::bloat_sentence;
+use crate::differs;
 use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::{ends, three_digits};
 use crate::stored_page::{StoredRun, warned};
@@ -334,7 +335,13 @@ fn connections(verdict: &SpeedVerdict) -> Option<Section> {
             Cell::count(connects.refused),
         ]);
     }
-    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    let numbers = verdict.rows.iter().filter_map(|row| {
+        let connects = row.connects.as_ref()?;
+        Some((name(row.cell.phase), &connects.per_second, connects.expected_per_second?))
+    });
+    let differing = differs::sentence(numbers, Some("the form's hosts take no time"));
+    let table = (!table.rows.is_empty()).then_some(Block::Table(table));
+    let blocks = table.into_iter().chain(differing.map(Block::Text)).collect();
     let note = "one after the other: connect, a request of 16 octets, its answer, close; expected: by the closed form of the network \
                 file, two round trips and the frames of one connection, with hosts that take no time";
     Section::of("How many connections", note, blocks)
@@ -386,7 +393,20 @@ fn further(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section>
             time(expected)
         );
         blocks.push(Block::Text(text));
+        let idle = verdict.rows.iter().filter(|row| row.cell.phase == Phase::Idle);
+        let idle = idle.filter_map(|row| {
+            Some((name(row.cell.phase), &row.round_trip.as_ref()?.median, expected))
+        });
+        blocks.extend(
+            differs::sentence(idle, Some("the form's hosts take no time")).map(Block::Text),
+        );
     }
+    let numbers = verdict.rows.iter().filter_map(|row| {
+        let flow = row.flows.first().filter(|_| !row.cell.phase.is_of_requests())?;
+        Some((name(row.cell.phase), flow.goodput.as_ref()?, flow.expected_bits_per_second?))
+    });
+    let reason = "the first screen says what limited them";
+    blocks.extend(differs::sentence(numbers, Some(reason)).map(Block::Text));
     let note = "RFC 6349: how much longer a transfer takes than the closed form's, octets that were not resent, mean round trip over \
                 the shortest idle one, less one; processors that btu's workers kept busy";
     Section::of("For the record", note, blocks)

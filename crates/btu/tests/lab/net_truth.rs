@@ -163,8 +163,8 @@ fn transfers(lab: &Lab) -> Vec<Transfer> {
     ]
 }
 
-/// What `btu model` answers: the simulated time if there is one, as on its first line.
-fn predicted(lab: &Lab, transfer: &Transfer) -> f64 {
+/// What `btu model` answers on its first line, the simulated time if there is one: least, median, most.
+fn predicted(lab: &Lab, transfer: &Transfer) -> [f64; 3] {
     let size = format!("{} MB", transfer.megabytes);
     let [from, to] = transfer.ends;
     let given: Vec<&str> = transfer.given.iter().map(String::as_str).collect();
@@ -172,37 +172,75 @@ fn predicted(lab: &Lab, transfer: &Transfer) -> f64 {
     let said = lab.output(&[&["model"], &given[..], &asked].concat());
     let said: serde_json::Value = serde_json::from_slice(&said.stdout).expect("JSON");
     let bulk = &said["transfer"]["bulk"];
-    let simulated = bulk["simulated"]["seconds"].as_f64();
-    simulated.or(bulk["seconds"]["value"].as_f64()).expect("a time")
+    let simulated = &bulk["simulated"];
+    let seconds = simulated["seconds"].as_f64().or(bulk["seconds"]["value"].as_f64());
+    let seconds = seconds.expect("a time");
+    let end = |place: usize| simulated["range"][place].as_f64().unwrap_or(seconds);
+    [end(0), seconds, end(1)]
 }
 
 /// The answer of `btu model` on six networks, each next to a real transfer.
 #[test]
 fn transfers_on_six_networks_take_what_the_model_says() {
     let Some(lab) = Lab::open_slow_lines_if_changed() else { return };
-    for transfer in transfers(&lab) {
-        let expected = predicted(&lab, &transfer);
+    hold_to_the_model(&lab, transfers(&lab));
+}
+
+/// Networks that change under way, and a recorded one. A transfer begins up to half a second after its
+/// network.
+#[test]
+fn transfers_on_changing_and_recorded_networks_take_what_the_model_says() {
+    let Some(lab) = Lab::open_slow_lines_if_changed() else { return };
+    let change = |name: &str, from: &str, at: &str| {
+        let text = line(10.0, &format!("{from}\n[[links.line.changes]]\nway = \"both\"\n{at}"));
+        let path = lab.file(&text).with_file_name(name);
+        std::fs::write(&path, &text).expect("a file");
+        path.display().to_string()
+    };
+    let slower = change("slower.toml", "delay = \"5 ms\"", "at = \"4 s\"\nrate = \"5 Mb/s\"");
+    let longer = change("longer.toml", "delay = \"5 ms\"", "at = \"2 s\"\ndelay = \"40 ms\"");
+    let one = |network, given: &str, megabytes, ends, back| Transfer {
+        network,
+        given: vec![given.to_owned()],
+        megabytes,
+        ends,
+        others: None,
+        back,
+        tolerance: 0.1,
+    };
+    let transfers = vec![
+        one("half the rate", &slower, 10, ["client", "server"], 0.005),
+        one("eight times the delay", &longer, 6, ["client", "server"], 0.04),
+        one("a recorded link", "lte", 5, ["server", "phone"], 0.02),
+    ];
+    hold_to_the_model(&lab, transfers);
+}
+
+fn hold_to_the_model(lab: &Lab, transfers: Vec<Transfer>) {
+    for transfer in transfers {
+        let [least, expected, most] = predicted(lab, &transfer);
         let given: Vec<&str> = transfer.given.iter().map(String::as_str).collect();
         let up = lab.output(&[&["net", "up"], &given[..], &["-C", "reno"]].concat());
         assert!(up.status.success(), "{}", text(&up.stderr));
         let [from, to] = transfer.ends;
         let others = transfer.others.map(|(from, to, octets, every)| {
-            part(&lab, from, &format!("feed {to} {octets} {every}"))
+            part(lab, from, &format!("feed {to} {octets} {every}"))
         });
-        let server = part(&lab, to, "take");
+        let server = part(lab, to, "take");
         let said =
-            output_of(part(&lab, from, &format!("give {} {to}", transfer.megabytes * 1_000_000)));
+            output_of(part(lab, from, &format!("give {} {to}", transfer.megabytes * 1_000_000)));
         // The client's clock stops when the server's last frame has come back.
         let seconds = number_after(&said, "answered after ") - transfer.back;
         assert_eq!(
             number_after(&output_of(server), "received ") as u64,
             transfer.megabytes * 1_000_000
         );
-        println!("{}: {seconds:.2} s of {expected:.2}", transfer.network);
+        println!("{}: {seconds:.2} s of {expected:.2} ({least:.2} .. {most:.2})", transfer.network);
+        let within = least * (1.0 - transfer.tolerance)..=most * (1.0 + transfer.tolerance);
         judge!(
             lab,
-            (seconds / expected - 1.0).abs() <= transfer.tolerance,
-            "{}: {seconds} s instead of {expected} s",
+            within.contains(&seconds),
+            "{}: {seconds} s instead of {expected} s ({least} .. {most})",
             transfer.network
         );
         assert!(lab.output(&["net", "down"]).status.success());

@@ -13,6 +13,8 @@ pub(super) struct Flight {
     pub(super) arrived: Time,
     /// The index of the source that sent it.
     pub(super) source: u32,
+    /// What a connection wrote on it.
+    pub(super) label: usize,
     /// The frame itself and its copies that are under way; 0 in a place that is free.
     pub(super) copies: u32,
     /// The cause of the last copy's loss.
@@ -37,6 +39,7 @@ impl Flights {
             entered: now,
             arrived: now,
             source,
+            label: 0,
             copies: 1,
             cause: None,
             arrived_at_all: false,

@@ -9,6 +9,7 @@ use super::replication::{AccountCounters, Accounts, Replication, Snapshot};
 use super::settings::{BATCHES, Settings};
 use super::source::{NEVER, Parcel, Source, SourceReaction};
 use super::tally::{FlowTally, StationTally};
+use super::tcp::{Connection, SEGMENTS};
 use crate::account::Cause;
 use crate::fabric::{Event, Fabric, FabricEvent, Port, TimerHeap};
 use crate::frame::{Address, Damage, Frame};
@@ -82,6 +83,7 @@ pub(super) struct Run<'a> {
     flows: Vec<FlowTally>,
     stations: Vec<StationTally>,
     counts: AccountCounters,
+    connection: Option<Connection>,
 }
 
 impl<'a> Run<'a> {
@@ -104,6 +106,7 @@ impl<'a> Run<'a> {
             flows: Vec::new(),
             stations: Vec::new(),
             counts: AccountCounters::default(),
+            connection: None,
         };
         run.start();
         run.open_tallies();
@@ -168,8 +171,43 @@ impl<'a> Run<'a> {
         &self.fabric
     }
 
+    /// Begins a transfer, of which the first two sources are the ends.
+    pub(super) fn connect(&mut self, connection: Connection, now: Time) {
+        self.connection = Some(connection);
+        self.attend(now, |connection| connection.send(now));
+    }
+
+    pub(super) fn connection(&self) -> Option<&Connection> {
+        self.connection.as_ref()
+    }
+
+    /// Lets the connection react, sends what it then sends, and sets its alarms.
+    fn attend(&mut self, now: Time, react: impl FnOnce(&mut Connection)) {
+        let Some(mut connection) = self.connection.take() else { return };
+        react(&mut connection);
+        for sending in connection.sendings.drain(..) {
+            let parcel = self.sources[sending.flow as usize]
+                .parcel(&self.drawing.traffic[sending.flow as usize]);
+            let tag = self.send(sending.flow, parcel, now);
+            self.flights.of(tag).label = sending.label;
+        }
+        for (source, alarm) in (0..).zip(connection.alarms) {
+            match alarm {
+                Some(time) => self.timers.set(source, time),
+                None => self.timers.clear(source),
+            }
+        }
+        self.connection = Some(connection);
+    }
+
     /// A source was woken.
     fn fire(&mut self, number: u32, now: Time) {
+        if self.connection.is_some() && number < 2 {
+            return self.attend(now, |connection| match number {
+                SEGMENTS => connection.ring(now),
+                _ => connection.acknowledge(),
+            });
+        }
         let source = &mut self.sources[number as usize];
         if source.is_saturated() {
             self.timers.clear(number);
@@ -206,7 +244,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn send(&mut self, number: u32, parcel: Parcel, now: Time) {
+    /// Hands a frame over; its tag.
+    fn send(&mut self, number: u32, parcel: Parcel, now: Time) -> u32 {
         let tag = self.flights.take_off(number, now);
         let frame = Frame::new(tag, parcel.size - CHECK_SEQUENCE)
             .between(Address::of_station(parcel.from), parcel.to);
@@ -214,6 +253,7 @@ impl<'a> Run<'a> {
         self.stations[parcel.from as usize].offered.count(parcel.size);
         self.counts.generated += 1;
         self.fabric.accept(Port(parcel.from), frame, now);
+        tag
     }
 
     /// A copy of a frame has come out at a station.
@@ -239,9 +279,16 @@ impl<'a> Run<'a> {
         if frame.destination.is_group() {
             return;
         }
-        let source = flight.source;
+        let (source, label) = (flight.source, flight.label);
         if first {
             self.settle(frame, due);
+            if self.connection.is_some() && source < 2 {
+                let now = self.fabric.clock();
+                return self.attend(now, |connection| match source {
+                    SEGMENTS => connection.arrived(label, now),
+                    _ => connection.acknowledged(label, now),
+                });
+            }
             let free_at = self.free_at[port.index()].as_mut();
             let progress = self.sources[source as usize].arrived(port.0, due, free_at);
             self.follow(source, progress);

@@ -7,6 +7,10 @@ use super::size::draw;
 use crate::frame::Address;
 use crate::random::Stream;
 
+/// TCP's shortest timer (Linux: tcp_rto_min), and how often it doubles at most, to some 100 s.
+const LEAST_TIMEOUT: Span = Span::from_milliseconds(200);
+const MOST_DOUBLED: u32 = 9;
+
 /// A sender with a random stream of its own, named `flow/station`.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -31,7 +35,7 @@ pub(super) enum ArrivalProcess {
     /// Whenever there is room.
     Saturated,
     /// One exchange after the other.
-    Closed { think: f64, reply: Option<Bytes>, service: Span, phase: Phase },
+    Closed { think: f64, reply: Option<Bytes>, service: Span, phase: Phase, lost: u32 },
 }
 
 /// The state of an exchange.
@@ -39,12 +43,14 @@ pub(super) enum ArrivalProcess {
 pub(super) enum Phase {
     /// The request will be sent when the source's alarm rings.
     Thinking,
-    /// The request, sent at this time, is under way.
+    /// The request of this time was lost, and will be sent again.
+    AskingAgain(Time),
+    /// The request, first sent at this time, is under way.
     Asking(Time),
     /// The target works on the request; the reply will be sent when the source's alarm rings.
     Serving { asked: Time, server: u32 },
     /// The reply is under way.
-    Answering(Time),
+    Answering { asked: Time, server: u32 },
 }
 
 /// A frame to be sent.
@@ -117,7 +123,7 @@ impl Source {
         if let ArrivalProcess::Closed { reply: Some(size), phase, .. } = &mut self.pace
             && let Phase::Serving { asked, server } = *phase
         {
-            *phase = Phase::Answering(asked);
+            *phase = Phase::Answering { asked, server };
             return (
                 Parcel { from: server, to: Address::of_station(self.station), size: *size },
                 None,
@@ -132,7 +138,8 @@ impl Source {
             }
             ArrivalProcess::Saturated => None,
             ArrivalProcess::Closed { phase, .. } => {
-                *phase = Phase::Asking(now);
+                let first = if let Phase::AskingAgain(asked) = *phase { asked } else { now };
+                *phase = Phase::Asking(first);
                 None
             }
         };
@@ -153,9 +160,10 @@ impl Source {
         now: Time,
         free_at: Option<&mut Time>,
     ) -> SourceReaction {
-        let ArrivalProcess::Closed { reply, service, phase, .. } = &mut self.pace else {
+        let ArrivalProcess::Closed { reply, service, phase, lost, .. } = &mut self.pace else {
             return SourceReaction::None;
         };
+        *lost = 0;
         match *phase {
             Phase::Asking(asked) if reply.is_some() => {
                 *phase = Phase::Serving { asked, server: station };
@@ -165,20 +173,27 @@ impl Source {
                 }
                 SourceReaction::Wake(done)
             }
-            Phase::Asking(asked) | Phase::Answering(asked) => {
+            Phase::Asking(asked) | Phase::Answering { asked, .. } => {
                 SourceReaction::Done(now.since(asked), self.think(now))
             }
-            Phase::Thinking | Phase::Serving { .. } => SourceReaction::None,
+            Phase::Thinking | Phase::AskingAgain(_) | Phase::Serving { .. } => SourceReaction::None,
         }
     }
 
-    /// Its frame is lost. No station answers any more, so the next exchange begins with a new
-    /// pause: a timeout that costs nothing.
+    /// Its frame is lost. With one frame on the way no later one tells of it, so it is sent again by
+    /// TCP's timer, which doubles.
     pub(super) fn lost(&mut self, now: Time) -> SourceReaction {
-        match self.pace {
-            ArrivalProcess::Closed { .. } => SourceReaction::Wake(self.think(now)),
-            _ => SourceReaction::None,
-        }
+        let ArrivalProcess::Closed { phase, lost, .. } = &mut self.pace else {
+            return SourceReaction::None;
+        };
+        *phase = match *phase {
+            Phase::Asking(asked) => Phase::AskingAgain(asked),
+            Phase::Answering { asked, server } => Phase::Serving { asked, server },
+            other => other,
+        };
+        let wait = LEAST_TIMEOUT * (1u64 << *lost);
+        *lost = (*lost + 1).min(MOST_DOUBLED);
+        SourceReaction::Wake(now + wait)
     }
 
     fn think(&mut self, now: Time) -> Time {
@@ -229,6 +244,7 @@ impl ArrivalProcess {
                 reply,
                 service,
                 phase: Phase::Thinking,
+                lost: 0,
             },
         }
     }
@@ -279,6 +295,27 @@ mod tests {
         let ring = flow(Target::Next);
         assert_eq!(source(1).target(&ring), Address::of_station(2));
         assert_eq!(source(3).target(&ring), Address::of_station(0));
+    }
+
+    /// The request is lost twice, the reply once: 0.2, 0.4 and, since the request has arrived, 0.2 s.
+    #[test]
+    fn a_lost_frame_is_sent_again_by_the_timer() {
+        let second = |seconds| Time::ZERO + Span::from_seconds_f64(seconds);
+        let (reply, service) = (Some(Bytes::new(64)), Span::ZERO);
+        let pace = ArrivalProcess::of(Arrivals::Closed { think: Span::ZERO, reply, service });
+        let mut source = Source { pace, ..source(0) };
+        let flow = flow(Target::Station(StationId(1)));
+        source.fire(&flow, second(1.0));
+        assert_eq!(source.lost(second(1.0)), SourceReaction::Wake(second(1.2)));
+        source.fire(&flow, second(1.2));
+        assert_eq!(source.lost(second(1.2)), SourceReaction::Wake(second(1.6)));
+        source.fire(&flow, second(1.6));
+        assert_eq!(source.arrived(1, second(1.7), None), SourceReaction::Wake(second(1.7)));
+        let (reply, _) = source.fire(&flow, second(1.7));
+        assert_eq!((reply.from, source.lost(second(1.7))), (1, SourceReaction::Wake(second(1.9))));
+        source.fire(&flow, second(1.9));
+        let done = SourceReaction::Done(Span::from_seconds_f64(1.0), second(2.0));
+        assert_eq!(source.arrived(0, second(2.0), None), done);
     }
 
     #[test]

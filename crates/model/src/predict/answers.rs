@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::formula::Formula;
 use crate::answer::{Answer, Warning};
-use crate::tcp;
 
 /// The closed forms' prediction for a network while all its traffic is on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -184,6 +183,8 @@ pub struct LinePrediction {
     pub waiting_seconds: Answer,
     /// Mean time from the queue to the last bit at the other end.
     pub delay_seconds: Answer,
+    /// Share of frames that find its queue full, and are dropped.
+    pub overflow: f64,
 }
 
 /// One submodel: a bridge.
@@ -219,7 +220,7 @@ pub struct FlowPrediction {
     /// Mean time from request to reply, with the server's time; of flows that wait for replies
     /// only.
     pub response_seconds: Option<Answer>,
-    /// Share of frames that arrive, where links lose some at random; full queues are not counted.
+    /// Share of frames that arrive, where links lose some at random or find a queue full.
     pub arriving_share: f64,
     /// Bits per second that arrive, from destination address to check sequence, of all senders
     /// together.
@@ -249,11 +250,18 @@ pub struct BulkTransfer {
     pub replaces: Option<String>,
     /// The time from the first packet of the connection to the last octet at the receiver.
     pub seconds: Answer,
+    /// On a recorded link: the least and the most over the moments at which it may begin; `seconds`
+    /// is their median.
+    pub by_start: Option<[f64; 2]>,
+    /// When what limits it longest begins: 0, or the time of a change of a link.
+    pub limited_from_seconds: f64,
     /// The same if nothing else used the network.
     pub alone_seconds: Answer,
     /// The same by a congestion control that does not slow down for random loss, such as BBR; only
     /// where loss limits.
     pub despite_loss_seconds: Option<Answer>,
+    /// The same if all others gave way as TCP does; only where they leave nothing.
+    pub shared_seconds: Option<Answer>,
     /// Payload at the receiver, once the connection has its speed.
     pub goodput_bits_per_second: Answer,
     /// The same for the path, if neither window nor loss limited.
@@ -266,6 +274,9 @@ pub struct BulkTransfer {
     pub filling_window_bytes: f64,
     /// Payload of a full segment.
     pub segment_bytes: f64,
+    /// Whether the queue at the slowest part holds less than a round trip, so that TCP loses speed
+    /// when it is full.
+    pub is_queue_short: bool,
     /// Share of the segments that are lost at random.
     pub loss: f64,
     /// The slowest part of the path.
@@ -274,17 +285,6 @@ pub struct BulkTransfer {
     pub limit: BulkLimit,
     /// What a simulation of the same transfer gave, if there was one.
     pub simulated: Option<SimulatedTransfer>,
-}
-
-impl BulkTransfer {
-    /// The time of so many octets at this goodput, in seconds: handshake, slow start, the file, and
-    /// the way of its last segment.
-    pub fn seconds_at(&self, size_bytes: f64, goodput_bits_per_second: f64) -> f64 {
-        let segments = size_bytes / self.segment_bytes;
-        let per_second = goodput_bits_per_second / self.segment_bytes / 8.0;
-        let round_trip = self.round_trip_seconds;
-        round_trip + tcp::seconds_of(segments, per_second, round_trip) + self.one_way_seconds
-    }
 }
 
 /// The part of a path that is full first.
@@ -313,14 +313,12 @@ pub enum BulkLimit {
 /// The time of a transfer by simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SimulatedTransfer {
-    /// The time in seconds.
+    /// The median of the simulated transfers, in seconds.
     pub seconds: f64,
-    /// The ends of its interval.
-    pub interval: [f64; 2],
-    /// The confidence level of the interval.
-    pub confidence: f64,
-    /// Frames that the connection kept on the way.
-    pub window_frames: u32,
+    /// The quickest and the slowest of them.
+    pub range: [f64; 2],
+    /// How many were simulated.
+    pub transfers: u32,
 }
 
 /// A transfer at the rate at which the software of a flow's sender makes packets.

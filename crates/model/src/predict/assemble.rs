@@ -211,6 +211,7 @@ impl<'a> Solved<'a> {
             utilisation: share(wait.used, wait.used),
             waiting_seconds: wait.waiting,
             delay_seconds: wait.delay(),
+            overflow: wait.overflow,
         }
     }
 
@@ -246,11 +247,13 @@ impl<'a> Solved<'a> {
         let way = &self.network.routes[class].way;
         let servers =
             way.iter().map(|(server, visits)| (&self.network.servers[*server as usize], visits));
-        let hops =
-            servers.clone().filter(|(server, _)| server.queues()).map(|(_, visits)| visits).sum();
+        let hops = servers.filter(|(server, _)| server.queues()).map(|(_, visits)| visits).sum();
         // Few frames are lost more than once, so the mean loss of a mean path is exact enough.
-        let arriving_share =
-            servers.map(|(server, visits)| (1.0 - server.loss).powf(*visits)).product();
+        let kept = way.iter().map(|(server, visits)| {
+            let lost = self.network.servers[*server as usize].loss;
+            ((1.0 - lost) * (1.0 - self.waits[*server as usize].overflow)).powf(*visits)
+        });
+        let arriving_share = kept.product();
         let delay = self.delay(class);
         let (rate, bits) = (self.network.rates[number], self.network.classes[class].mean_bits);
         let starved = self.responses[number].is_some_and(|response| response.value.is_none());

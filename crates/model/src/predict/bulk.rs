@@ -11,22 +11,31 @@
 //! backoff data and acknowledgements collide far more often than the formula's many stations: the
 //! time is a lower bound there.
 
-use btu_network::{Arrivals, Direction, Drawing, Flow, Sizes, StationId, Target};
+use btu_network::{Arrivals, Direction, Drawing, Flow, Rate, Sizes, StationId, Target, Trace};
 use btu_units::{Bytes, Span};
 
 use super::PredictError;
 use super::answers::{Bottleneck, BulkLimit, BulkTransfer, PacketSizes, Transfer};
-use super::network::QueueingNetwork;
+use super::network::{QueueingNetwork, fixed_rate};
 use super::paced::flow_called;
 use super::saturated::cost;
-use super::server::{Nature, star};
+use super::server::{FrameServer, Nature, ServerLocation, star};
 use super::tree::Tree;
 use crate::answer::{Answer, Warning};
 use crate::ethernet::Transport;
-use crate::tcp;
+use crate::tcp::{self, Stretch, TcpPath};
 
 /// Octets of a frame around its packet, from destination address to check sequence.
 const AROUND_PACKET: Bytes = Bytes::new(18);
+
+/// Octets before a packet, which a queue counts.
+const ETHERNET_HEADER: Bytes = Bytes::new(14);
+
+/// No frame at a time of its own.
+const SILENT: Arrivals = Arrivals::Periodic { per_second: 0.0 };
+
+/// Moments of a recording at which a transfer may begin.
+const STARTS: u32 = 200;
 
 /// The time of `transfer` by TCP in `drawing`.
 pub(super) fn predict(
@@ -37,41 +46,130 @@ pub(super) fn predict(
     let ends = Ends::of(drawing, transfer)?;
     let packet = packet_of(drawing);
     let others = Drawing { traffic: ends.others(drawing), ..drawing.clone() };
-    let course = Course::of(&others, &ends, packet, sizes);
-    let nobody = Drawing { traffic: Vec::new(), ..others };
-    let alone = Course::of(&nobody, &ends, packet, sizes);
     let segment_bytes = (packet - Transport::Tcp.headers()).count() as f64;
     let window = transfer.window.map(|window| window.count() as f64 / segment_bytes);
-    let station = |id: StationId| drawing.station(id).name.clone();
+    let segments = transfer.size.count() as f64 / segment_bytes;
+    let way = Way { ends: &ends, packet, sizes, window };
+    let courses = way.courses(&others);
+    let seconds = way.times(&courses, drawing, segments);
+    let nobody = Drawing { traffic: Vec::new(), ..others.clone() };
+    let alone_seconds = way.times(&way.courses(&nobody), drawing, segments).answer();
+    let course = &courses[seconds.place];
     let (per_second, limit) = course.limited(window);
-    let mut bulk = BulkTransfer {
+    let lossless = || courses.iter().map(|course| Course { loss_events: 0.0, ..course.clone() });
+    let despite_loss_seconds = (limit == BulkLimit::Loss)
+        .then(|| way.times(&lossless().collect::<Vec<_>>(), drawing, segments).answer());
+    let shared_seconds = seconds.answer().is_saturated().then(|| {
+        let courses = way.courses(&giving_way(&others));
+        way.times(&courses, drawing, segments).answer()
+    });
+    let station = |id: StationId| drawing.station(id).name.clone();
+    Ok(BulkTransfer {
         from: station(ends.from),
         to: station(ends.to),
         replaces: ends.replaced.map(|flow| drawing.traffic[flow].name.clone()),
-        seconds: Answer::of(0.0),
-        alone_seconds: Answer::of(0.0),
-        despite_loss_seconds: None,
+        seconds: seconds.answer(),
+        by_start: seconds.by_start,
+        limited_from_seconds: course.from,
+        alone_seconds,
+        despite_loss_seconds,
+        shared_seconds,
         goodput_bits_per_second: course.goodput(segment_bytes, per_second),
         path_bits_per_second: course.goodput(segment_bytes, course.per_second),
         round_trip_seconds: course.round_trip,
         one_way_seconds: course.one_way,
         filling_window_bytes: course.per_second * course.round_trip * segment_bytes,
         segment_bytes,
+        is_queue_short: course.queue < course.per_second * course.round_trip,
         loss: course.loss,
         bottleneck: course.bottleneck.clone(),
         limit,
         simulated: None,
-    };
-    let size = transfer.size.count() as f64;
-    let takes = |course: &Course, per_second| {
-        course.goodput(segment_bytes, per_second).map(|goodput| bulk.seconds_at(size, goodput))
-    };
-    let seconds = takes(&course, per_second);
-    let alone_seconds = takes(&alone, alone.limited(window).0);
-    let despite_loss = (limit == BulkLimit::Loss).then(|| takes(&course, course.within(window)));
-    (bulk.seconds, bulk.alone_seconds, bulk.despite_loss_seconds) =
-        (seconds, alone_seconds, despite_loss);
-    Ok(bulk)
+    })
+}
+
+/// The others with senders that give way in place of those at fixed rates.
+fn giving_way(others: &Drawing) -> Drawing {
+    let mut others = others.clone();
+    for flow in &mut others.traffic {
+        if fixed_rate(flow).is_some() {
+            flow.arrivals = Arrivals::Saturated;
+        }
+    }
+    others
+}
+
+/// The times of a transfer.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    seconds: f64,
+    is_bound: bool,
+    by_start: Option<[f64; 2]>,
+    /// The place of the course that it passes longest.
+    place: usize,
+}
+
+impl Times {
+    fn answer(&self) -> Answer {
+        let answer = match self.seconds.is_finite() {
+            true => Answer::of(self.seconds),
+            false => Answer::SATURATED,
+        };
+        if self.is_bound { answer.but(Warning::Optimistic) } else { answer }
+    }
+}
+
+/// The way of a connection through a drawing.
+#[derive(Debug, Clone, Copy)]
+struct Way<'a> {
+    ends: &'a Ends,
+    packet: Bytes,
+    sizes: Option<PacketSizes>,
+    /// In segments.
+    window: Option<f64>,
+}
+
+impl Way<'_> {
+    /// What the path gives as the network begins, and after each change of a link.
+    fn courses(&self, others: &Drawing) -> Vec<Course> {
+        let changes = others.links.iter().flat_map(|link| &link.changes);
+        let mut times: Vec<Span> = changes.map(|change| change.at).chain([Span::ZERO]).collect();
+        times.sort_unstable();
+        times.dedup();
+        let course = |at: Span| Course {
+            from: at.seconds(),
+            ..Course::of(&others.changed_by(at), self.ends, self.packet, self.sizes)
+        };
+        times.into_iter().map(course).collect()
+    }
+
+    /// The time of so many segments: handshake, windows, and the way of the last segment. On a
+    /// recorded link the median and the ends over all moments at which it may begin.
+    fn times(&self, courses: &[Course], drawing: &Drawing, segments: f64) -> Times {
+        let recorded = courses.iter().find_map(|course| course.recorded.as_ref());
+        let recorded = recorded.and_then(|recorded| recorded.of(drawing));
+        let stretches = courses.iter().map(|course| course.stretch(self.window)).collect();
+        let path = TcpPath { stretches, recorded };
+        let took = |begin: f64| {
+            let Course { round_trip, one_way, .. } = &courses[path.place(begin)];
+            round_trip + path.seconds(segments, begin + round_trip) + one_way
+        };
+        let lap = path.recorded.map(|(trace, _)| trace.lap().seconds());
+        let begins = lap.map_or(1, |_| STARTS);
+        let begin = |number: u32| f64::from(number) / f64::from(begins) * lap.unwrap_or(0.0);
+        let mut times: Vec<f64> = (0..begins).map(|number| took(begin(number))).collect();
+        times.sort_unstable_by(f64::total_cmp);
+        let seconds = times[times.len() / 2];
+        let ends = courses.iter().skip(1).map(|course| course.from).chain([f64::INFINITY]);
+        let passed = courses.iter().zip(ends).map(|(course, end)| end.min(seconds) - course.from);
+        let longest = passed.enumerate().max_by(|left, right| left.1.total_cmp(&right.1));
+        Times {
+            seconds,
+            is_bound: courses.iter().any(|course| course.is_bound),
+            by_start: lap.map(|_| [times[0], times[times.len() - 1]]),
+            place: longest.map_or(0, |(place, _)| place),
+        }
+    }
 }
 
 /// The stations of a transfer.
@@ -162,9 +260,11 @@ fn packet_of(drawing: &Drawing) -> Bytes {
     smallest.max(Transport::Tcp.headers() + Bytes::new(1))
 }
 
-/// What the path gives a connection.
-#[derive(Debug)]
+/// What the path gives a connection from a time on.
+#[derive(Debug, Clone)]
 struct Course {
+    /// Seconds since the network came up.
+    from: f64,
     /// Segments per second that the path can take.
     per_second: f64,
     /// Seconds from a segment's first bit to its acknowledgement's last.
@@ -172,9 +272,33 @@ struct Course {
     /// Seconds of a segment alone.
     one_way: f64,
     loss: f64,
+    /// Losses that halve a window, for each segment.
+    loss_events: f64,
+    /// Segments that the slowest part's queue holds.
+    queue: f64,
     bottleneck: Bottleneck,
+    recorded: Option<Recorded>,
     /// Whether a real path is slower.
     is_bound: bool,
+}
+
+/// The recorded link of a path.
+#[derive(Debug, Clone, Copy)]
+struct Recorded {
+    link: u32,
+    forth: bool,
+    /// Its opportunities that a segment takes, next to the others' frames.
+    each: f64,
+    /// Segments per second that the rest of the path can take.
+    rest: f64,
+}
+
+impl Recorded {
+    fn of(self, drawing: &Drawing) -> Option<(&Trace, f64)> {
+        let link = &drawing.links[self.link as usize];
+        let line = if self.forth { &link.forth } else { &link.back };
+        if let Rate::Trace(trace) = &line.rate { Some((trace, self.each)) } else { None }
+    }
 }
 
 impl Course {
@@ -190,24 +314,47 @@ impl Course {
         let round_trip = one_way + network.delay_behind_others(answers);
         network.tied = Some([data, answers]);
         network.fill();
-        let kept = network.routes[network.of_flow[data].0]
-            .way
-            .iter()
-            .map(|(server, visits)| (1.0 - network.servers[*server as usize].loss).powf(*visits));
+        let kept = |lost: fn(&FrameServer) -> f64| -> f64 {
+            let way = network.routes[network.of_flow[data].0].way.iter();
+            way.map(|(server, visits)| {
+                (1.0 - lost(&network.servers[*server as usize])).powf(*visits)
+            })
+            .product()
+        };
+        let fullest = network.fullest([data, answers]);
+        let frame = packet + ETHERNET_HEADER;
         Self {
+            from: 0.0,
             per_second: network.rates[data],
             round_trip,
             one_way,
-            loss: 1.0 - kept.product::<f64>(),
-            bottleneck: network.bottleneck([data, answers]),
+            loss: 1.0 - kept(|server| server.loss),
+            loss_events: 1.0 - kept(|server| server.loss_events),
+            queue: network.servers[fullest].room(frame).unwrap_or(f64::INFINITY),
+            bottleneck: network.bottleneck(fullest, [data, answers]),
+            recorded: network.recorded([data, answers]),
             is_bound: network.contends(data),
+        }
+    }
+
+    /// What the walk of a transfer takes of it.
+    fn stretch(&self, window: Option<f64>) -> Stretch {
+        Stretch {
+            from: self.from,
+            per_second: self.recorded.map_or(self.per_second, |recorded| recorded.rest),
+            round_trip: self.round_trip,
+            loss_events: self.loss_events,
+            longest_window: window
+                .unwrap_or(f64::INFINITY)
+                .min(self.per_second * self.round_trip + self.queue),
         }
     }
 
     /// Segments per second, and what limits them.
     fn limited(&self, window: Option<f64>) -> (f64, BulkLimit) {
-        let reno = tcp::reno(self.loss, self.round_trip);
-        let within = self.within(window);
+        let reno = tcp::reno(self.loss_events, self.round_trip);
+        let within = window.map_or(f64::INFINITY, |window| window / self.round_trip);
+        let within = within.min(self.per_second);
         if reno < within {
             (reno, BulkLimit::Loss)
         } else if within < self.per_second {
@@ -215,11 +362,6 @@ impl Course {
         } else {
             (self.per_second, BulkLimit::Path)
         }
-    }
-
-    /// Segments per second with this window, whatever is lost.
-    fn within(&self, window: Option<f64>) -> f64 {
-        window.map_or(f64::INFINITY, |window| window / self.round_trip).min(self.per_second)
     }
 
     /// Bits of payload that arrive in a second at so many segments of this size.
@@ -242,10 +384,9 @@ fn connection(ends: &Ends, packet: Bytes) -> [Flow; 2] {
         start: Span::ZERO,
         stop: None,
     };
-    let silent = Arrivals::Periodic { per_second: 0.0 };
     [
         flow("transfer", [ends.from, ends.to], packet, Arrivals::Saturated),
-        flow("acknowledgements", [ends.to, ends.from], Transport::Tcp.headers(), silent),
+        flow("acknowledgements", [ends.to, ends.from], Transport::Tcp.headers(), SILENT),
     ]
 }
 
@@ -264,24 +405,57 @@ impl QueueingNetwork<'_> {
         way.sum()
     }
 
-    /// The part that a connection fills first, of those that its segments and acknowledgements pass.
-    fn bottleneck(&self, connection: [usize; 2]) -> Bottleneck {
+    /// Seconds per second in which a server is busy with the frames that count.
+    fn busy(&self, server: &FrameServer, counts: impl Fn(usize) -> bool) -> f64 {
+        let visits = server.visits.iter().filter(|visit| counts(visit.class));
+        visits.map(|visit| self.frames(visit) * cost(server, visit)).sum()
+    }
+
+    /// The place of the part that a connection fills first, of those that its segments and
+    /// acknowledgements pass.
+    fn fullest(&self, connection: [usize; 2]) -> usize {
         let own = connection.map(|flow| self.of_flow[flow].0);
-        let busy = |number: u32, counts: &dyn Fn(usize) -> bool| -> f64 {
-            let server = &self.servers[number as usize];
-            let visits = server.visits.iter().filter(|visit| counts(visit.class));
-            visits.map(|visit| self.frames(visit) * cost(server, visit)).sum()
-        };
         let passed = own.into_iter().flat_map(|class| &self.routes[class].way);
-        let fullest = passed
-            .map(|(number, _)| (*number, busy(*number, &|_| true)))
-            .fold((0, 0.0), |most, next| if next.1 > most.1 { next } else { most });
-        let server = &self.servers[fullest.0 as usize];
+        let shares = passed.map(|(number, _)| {
+            (*number as usize, self.busy(&self.servers[*number as usize], |_| true))
+        });
+        shares.fold((0, 0.0), |most, next| if next.1 > most.1 { next } else { most }).0
+    }
+
+    fn bottleneck(&self, place: usize, connection: [usize; 2]) -> Bottleneck {
+        let own = connection.map(|flow| self.of_flow[flow].0);
+        let server = &self.servers[place];
         Bottleneck {
             name: self.called(server),
             rate_bits_per_second: server.rate,
-            others: busy(fullest.0, &|class| !own.contains(&class)),
+            others: self.busy(server, |class| !own.contains(&class)),
         }
+    }
+
+    /// The recorded link that a connection's segments pass, the slowest of several.
+    fn recorded(&self, connection: [usize; 2]) -> Option<Recorded> {
+        let own = connection.map(|flow| self.of_flow[flow].0);
+        let passed = || own.into_iter().flat_map(|class| &self.routes[class].way);
+        let others = |server| self.busy(server, |class| !own.contains(&class));
+        let place = |number: &u32| {
+            let server = &self.servers[*number as usize];
+            let ServerLocation::Link { link, forth } = server.place else { return None };
+            let drawn = &self.drawing.links[link as usize];
+            let line = if forth { &drawn.forth } else { &drawn.back };
+            matches!(line.rate, Rate::Trace(_)).then_some((server, link, forth))
+        };
+        let links = self.routes[own[0]].way.iter().filter_map(|(number, _)| place(number));
+        let (slowest, link, forth) = links.min_by(|a, b| a.0.rate.total_cmp(&b.0.rate))?;
+        let rooms = passed().filter_map(|(number, _)| {
+            let server = &self.servers[*number as usize];
+            let busy = self.busy(server, |class| own.contains(&class));
+            (!std::ptr::eq(server, slowest) && busy > 0.0)
+                .then(|| (1.0 - others(server)).max(0.0) / busy)
+        });
+        let rest = self.rates[connection[0]] * rooms.fold(f64::INFINITY, f64::min);
+        let left = 1.0 - others(slowest);
+        let each = if left > 0.0 { 1.0 / left } else { f64::INFINITY };
+        Some(Recorded { link, forth, each, rest })
     }
 
     /// Whether a flow passes a shared Ethernet with 802.3's own backoff.
@@ -293,33 +467,15 @@ impl QueueingNetwork<'_> {
     }
 }
 
-/// The drawing in which a simulator sends the transfer: in place of the connection its first two
-/// flows keep so many segments on the way, those of the first acknowledged one by one, those of the
-/// second not at all. After an acknowledgement, or the arrival of a segment without one, or a loss,
-/// the next is sent after `pause`.
+/// The drawing in which a simulator sends the transfer: its first flow has the segments, its second
+/// the acknowledgements, both without a rate of their own.
 ///
 /// # Errors
 /// When the drawing has no such stations.
-pub fn as_window(
-    drawing: &Drawing,
-    transfer: &Transfer,
-    [answered, silent]: [u32; 2],
-    pause: Span,
-) -> Result<Drawing, PredictError> {
+pub fn as_connection(drawing: &Drawing, transfer: &Transfer) -> Result<Drawing, PredictError> {
     let ends = Ends::of(drawing, transfer)?;
-    let packet = packet_of(drawing);
-    let [segments, answers] = connection(&ends, packet);
-    let answer = Bytes::new(answers.sizes.mean() as u64);
-    let flow = |name: &str, count: u32, reply| Flow {
-        name: name.to_owned(),
-        from: vec![ends.from; count as usize],
-        arrivals: Arrivals::Closed { think: pause, reply, service: Span::ZERO },
-        ..segments.clone()
-    };
-    let mut traffic = vec![
-        flow("transfer", answered, Some(answer)),
-        flow("transfer, not acknowledged", silent, None),
-    ];
+    let mut traffic = connection(&ends, packet_of(drawing)).to_vec();
+    traffic[0].arrivals = SILENT;
     traffic.extend(ends.others(drawing));
     Ok(Drawing { traffic, ..drawing.clone() })
 }

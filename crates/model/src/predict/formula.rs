@@ -45,9 +45,10 @@ impl Formula {
                 "stations with equal Poisson traffic; a target rotation time that is long against a station's queue",
             ),
             Self::SingleQueue => (
-                "M/G/1",
+                "M/G/1, with a limit M/G/1/K",
                 "Pollaczek and Khinchine, in Kleinrock, Queueing Systems I (1975)",
-                "Poisson arrivals; a queue without a limit; first come, first served",
+                "Poisson arrivals; first come, first served; a queue that drops what does not fit has the file's \
+                 limit, in frames of the mean size; any other one has none",
             ),
             Self::MeanValues => (
                 "mean-value analysis",

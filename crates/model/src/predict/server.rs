@@ -2,14 +2,15 @@
 //! direction of each line.
 
 use btu_network::{
-    Atm, Contention, Direction, Drawing, Fddi, Medium, Rate, Service, SharedEthernet, Star,
-    TokenRing,
+    Atm, Contention, Direction, Discipline, Drawing, Fddi, Medium, Rate, Service, SharedEthernet,
+    Star, TokenRing,
 };
-use btu_units::Span;
+use btu_units::{BitRate, Bytes, Span};
 
 use super::answers::PacketSizes;
 use super::frames::Occupation;
 use crate::polling::Turn;
+use crate::tcp;
 
 /// The place of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,10 @@ pub(super) struct FrameServer {
     pub(super) sizes: PacketSizes,
     /// Share of frames that vanish on it.
     pub(super) loss: f64,
+    /// Of these, the losses that make TCP slow down, for each frame.
+    pub(super) loss_events: f64,
+    /// A line's queue.
+    pub(super) queue: Option<Discipline>,
     /// The server of the opposite direction.
     pub(super) back: u32,
     /// The frames that pass it.
@@ -103,6 +108,8 @@ impl FrameServer {
         Self {
             latency: latency.seconds(),
             loss: line.loss.share(),
+            loss_events: tcp::loss_events(line.loss),
+            queue: Some(line.queue),
             ..blank(place, Nature::Line, Occupation::of_line(line), rate.max(1), line.delay)
         }
     }
@@ -133,6 +140,13 @@ impl FrameServer {
             Nature::TokenRing { .. } | Nature::TimedToken { .. } => self.propagation / 2.0,
             Nature::Line | Nature::Delay => 0.0,
         }
+    }
+
+    /// How many frames of this length can wait for a line.
+    pub(super) fn room(&self, frame: Bytes) -> Option<f64> {
+        let rate = BitRate::from_bits_per_second(self.rate as u64);
+        let (frames, bytes) = self.queue?.limit().at(rate);
+        Some(frames.min(bytes.count() / frame.count().max(1)) as f64)
     }
 
     /// Whether a token goes round on it.
@@ -168,6 +182,8 @@ fn blank(
             PacketSizes::Drawn
         },
         loss: 0.0,
+        loss_events: 0.0,
+        queue: None,
         back: 0,
         visits: Vec::new(),
     }

@@ -200,6 +200,71 @@ fn a_recorded_line_counts_packets_as_its_recorder_did() {
     is(carried("390 B"), 4000.0, 1e-3);
 }
 
+fn bulk(text: &str, size: u64) -> BulkTransfer {
+    predict_transfer(&read(text), &megabytes(size)).unwrap().transfer.unwrap().bulk
+}
+
+/// 5 s at 9.41 Mb/s are 5.88 MB, the other 14.12 MB at 0.941 Mb/s take 120 s. iperf3 took 124.8 s on
+/// the emulator.
+#[test]
+fn a_transfer_on_a_line_that_changes() {
+    let text = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mb/s\"\ndelay = \"5 ms\"\n\
+                [[links.l.changes]]\nat = \"5 s\"\nway = \"both\"\nrate = \"1 Mb/s\"\n";
+    let bulk = bulk(text, 20);
+    let share = 1448.0 / 1538.0 / 8.0;
+    let arithmetic = 5.0 + (20e6 - 5.0 * 10e6 * share) / (1e6 * share);
+    is(bulk.seconds, arithmetic, 0.3);
+    is(bulk.seconds, 124.8, 1.0);
+    close(bulk.limited_from_seconds, 5.0, 1e-9);
+    close(bulk.bottleneck.rate_bits_per_second, 1e6, 1e-3);
+}
+
+/// A lap of 10 s: an opportunity each millisecond in its first second, then one each 10 ms. 2 MB are
+/// 1382 segments: at best 1000 of them in the first second and 382 in 3.8 s, at worst 900 in nine
+/// seconds and the rest in half a second of the next lap.
+#[test]
+fn a_transfer_on_a_recording_depends_on_when_it_begins() {
+    let first = (1..=1000).map(|ms| ms.to_string());
+    let all: Vec<String> = first.chain((101..=1000).map(|ms| (ms * 10).to_string())).collect();
+    let text = format!(
+        "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\ntrace = [{}]\n",
+        all.join(", ")
+    );
+    let bulk = bulk(&text, 2);
+    let [least, most] = bulk.by_start.unwrap();
+    close(least, 4.8, 0.2);
+    close(most, 9.5, 0.2);
+    assert!((least..most).contains(&bulk.seconds.value.unwrap()));
+}
+
+/// Four frames wait at most, and 8.1 % of them find the queue full: with the one in transmission
+/// there is no delay of more than 10.1 ms.
+#[test]
+fn no_mean_delay_is_longer_than_a_full_queue() {
+    let text = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"5 Mb/s\"\ndelay = \"2 ms\"\n\
+                queue = \"4 frames\"\n[traffic.up]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\npackets_per_s = 580\n";
+    let flow = predict(&read(text)).flows[0].clone();
+    is(flow.delay_seconds, 6.33e-3, 0.02e-3);
+    close(1.0 - flow.arriving_share, 0.0805, 1.5e-3);
+    is(flow.carried_bits_per_second, 580.0 * 8000.0 * flow.arriving_share, 1.0);
+    let managed = text.replace("\"4 frames\"", "\"codel\"");
+    let warnings = predict(&read(&managed)).warnings;
+    assert!(warnings.iter().any(|one| one.message.contains("before it is full")), "{warnings:?}");
+}
+
+/// The library's home, with an upload of 1.1 Mb/s on 1 Mb/s: half of what the call leaves, if the
+/// upload gives way.
+#[test]
+fn next_to_a_full_line_a_transfer_has_a_shared_time() {
+    let asked =
+        Transfer { from: Some("phone".to_owned()), to: Some("server".to_owned()), ..megabytes(2) };
+    let drawing = drawing("home-bloated", &[]);
+    let bulk = predict_transfer(&drawing, &asked).unwrap().transfer.unwrap().bulk;
+    assert!(bulk.seconds.is_saturated());
+    let seconds = bulk.shared_seconds.unwrap().value.unwrap();
+    assert!((30.0..58.0).contains(&seconds), "{seconds}");
+}
+
 #[test]
 fn even_targets_load_all_lines_alike_and_never_their_own_sender() {
     let prediction = predict(&drawing("ethernet-switched-10", &[("traffic.to-first.load", "1 %")]));

@@ -2,6 +2,9 @@
 
 use std::f64::consts::E;
 
+use btu_network::Discipline;
+use btu_units::Bytes;
+
 use super::answers::PacketSizes;
 use super::frames::Class;
 use super::saturated::cost;
@@ -34,6 +37,8 @@ pub(super) struct Wait {
     pub(super) beyond: f64,
     /// Mean seconds until a frame begins.
     pub(super) waiting: Answer,
+    /// Share of frames that find a line's queue full.
+    pub(super) overflow: f64,
 }
 
 impl Wait {
@@ -70,6 +75,7 @@ pub(super) fn at(server: &FrameServer, classes: &[Class], rates: &[f64]) -> Wait
             occupied: 0.0,
             beyond: server.beyond(IDLE_WAY),
             waiting: Answer::of(0.0),
+            overflow: 0.0,
         };
     }
     let load = ServerLoad { server, classes, rates, sums };
@@ -115,6 +121,7 @@ impl ServerLoad<'_> {
             occupied: busy / frames,
             beyond: beyond / frames,
             waiting,
+            overflow: 0.0,
         }
     }
 
@@ -180,10 +187,21 @@ impl ServerLoad<'_> {
 
     fn line(&self) -> Wait {
         let Sums { frames, busy, second, .. } = self.sums;
-        self.answer(
-            busy,
-            self.own_share(),
-            single_queue::waiting_of_moments(frames, busy / frames, second / frames),
-        )
+        let open = single_queue::waiting_of_moments(frames, busy / frames, second / frames);
+        let limited = open.value.and_then(|wait| self.limited(wait * frames));
+        let (waiting, overflow) =
+            limited.map_or((open, 0.0), |(wait, lost)| (Answer::of(wait), lost));
+        Wait { overflow, ..self.answer(busy, self.own_share(), waiting) }
+    }
+
+    /// Wait and losses where a queue that drops what does not fit is too short for so many waiting
+    /// frames in the mean. Beyond twenty times the mean the limit is as good as none.
+    fn limited(&self, waiting: f64) -> Option<(f64, f64)> {
+        const CHECK_SEQUENCE: f64 = 4.0;
+        let Some(Discipline::TailDrop { .. }) = self.server.queue else { return None };
+        let octets = self.sums.own_bits / self.sums.frames / 8.0 - CHECK_SEQUENCE;
+        let room = self.server.room(Bytes::new(octets.round() as u64))?;
+        (room < 20.0 * (waiting + 1.0))
+            .then(|| single_queue::limited(self.sums.frames, &self.times(), room as usize))
     }
 }

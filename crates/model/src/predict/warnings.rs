@@ -1,6 +1,8 @@
 //! Warnings about a prediction. Members of a group share one.
 
-use btu_network::{Arrivals, Attachment, Bridge, Flow, Rate, StationId, Target};
+use btu_network::{
+    Arrivals, Attachment, Bridge, Discipline, FairCodel, Flow, Rate, StationId, Target,
+};
 
 use super::answers::{PredictionWarning, SegmentPrediction};
 use super::assemble::Solved;
@@ -15,6 +17,7 @@ pub(super) fn of(solved: &Solved<'_>, segments: &[SegmentPrediction]) -> Vec<Pre
     optimistic(segments, &mut warnings);
     uneven(solved, &mut warnings);
     lines(solved, &mut warnings);
+    managed(solved, &mut warnings);
     traffic(solved, &mut warnings);
     warnings.sort_by_key(|warning| match warning.warning {
         Warning::Saturated => 0,
@@ -50,27 +53,31 @@ impl AffectedNames {
     }
 }
 
-fn saturated(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
+/// The key of the file that draws a server.
+fn place(solved: &Solved<'_>, server: &FrameServer) -> String {
     let drawing = solved.network.drawing;
+    match server.place {
+        ServerLocation::Segment(segment)
+        | ServerLocation::StationLine { segment, .. }
+        | ServerLocation::BridgeLine { segment, .. } => {
+            format!("segments.{}", drawing.segments[segment as usize].group)
+        }
+        ServerLocation::Link { link, .. } => {
+            format!("links.{}", drawing.links[link as usize].group)
+        }
+        ServerLocation::Bridge(bridge) => {
+            format!("bridges.{}", drawing.bridges[bridge as usize].group)
+        }
+    }
+}
+
+fn saturated(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     let mut named = Vec::new();
     for (server, wait) in solved.network.servers.iter().zip(&solved.waits) {
         if !wait.waiting.is_saturated() {
             continue;
         }
-        let place = match server.place {
-            ServerLocation::Segment(segment)
-            | ServerLocation::StationLine { segment, .. }
-            | ServerLocation::BridgeLine { segment, .. } => {
-                format!("segments.{}", drawing.segments[segment as usize].group)
-            }
-            ServerLocation::Link { link, .. } => {
-                format!("links.{}", drawing.links[link as usize].group)
-            }
-            ServerLocation::Bridge(bridge) => {
-                format!("bridges.{}", drawing.bridges[bridge as usize].group)
-            }
-        };
-        note(&mut named, place, solved.network.called(server), wait.used);
+        note(&mut named, place(solved, server), solved.network.called(server), wait.used);
     }
     warnings.extend(named.into_iter().map(|named| PredictionWarning {
         message: format!(
@@ -204,8 +211,34 @@ fn lines(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     };
     let slow = "a recorded link counts with its mean rate; its slow stretches make frames wait far longer. Simulate it";
     warnings.extend(traces.into_iter().map(|named| warning(named, Warning::Optimistic, slow)));
-    let begins = "what changes under way is left out: this is the network as it begins";
+    let begins = "delays are those of the network as it begins, without what changes under way";
     warnings.extend(changes.into_iter().map(|named| warning(named, Warning::OutOfRange, begins)));
+}
+
+/// Lines whose queue drops before it is full, where the formula's mean wait is above that at which
+/// it begins to.
+fn managed(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
+    let mut named = Vec::new();
+    for (server, wait) in solved.network.servers.iter().zip(&solved.waits) {
+        let begins = match server.queue {
+            Some(Discipline::Codel(codel) | Discipline::FqCodel(FairCodel { codel, .. })) => {
+                codel.target.seconds()
+            }
+            Some(Discipline::Red(red)) => red.minimum.bits() / server.rate,
+            Some(Discipline::TailDrop { .. }) | None => continue,
+        };
+        if wait.waiting.value.is_some_and(|seconds| seconds > begins) {
+            note(&mut named, place(solved, server), solved.network.called(server), 0.0);
+        }
+    }
+    warnings.extend(named.into_iter().map(|named| PredictionWarning {
+        message: format!(
+            "{}: the queue drops frames before it is full, which the formula leaves out: waits are shorter. Simulate it",
+            named.called()
+        ),
+        place: named.place,
+        warning: Warning::OutOfRange,
+    }));
 }
 
 fn traffic(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {

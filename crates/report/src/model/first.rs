@@ -64,12 +64,18 @@ fn figure(flow: &FlowPrediction) -> KeyFigure {
         interval: String::new(),
         note: match flow.carried_bits_per_second.value {
             Some(_) => format!(
-                "mean delay, {} Mb/s carried",
-                answer(flow.carried_bits_per_second, megabits)
+                "mean delay, {} Mb/s carried{}",
+                answer(flow.carried_bits_per_second, megabits),
+                lost(flow)
             ),
             None => "more is offered than can be carried".to_owned(),
         },
     }
+}
+
+fn lost(flow: &FlowPrediction) -> String {
+    let lost = 1.0 - flow.arriving_share;
+    if lost < 5e-4 { String::new() } else { format!(", {} lost", percent(lost)) }
 }
 
 /// What limits the transfer, else the busiest medium.

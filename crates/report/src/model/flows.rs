@@ -62,9 +62,10 @@ pub(super) fn transfer(page: &PredictionText) -> Vec<String> {
         row("Time", answer(bulk.seconds, time)),
         row("Time without others", answer(bulk.alone_seconds, time)),
     ];
+    rows.extend(bulk.by_start.map(|ends| row("By when it starts", ends.map(time).join(" .. "))));
     rows.extend(bulk.despite_loss_seconds.map(|at| row("Time by BBR", answer(at, time))));
     rows.extend(bulk.simulated.map(|at| {
-        let ends = at.interval.map(time).join(" .. ");
+        let ends = at.range.map(time).join(" .. ");
         row("Time, simulated", format!("{} ({ends})", time(at.seconds)))
     }));
     let place = &bulk.bottleneck;

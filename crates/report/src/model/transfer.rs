@@ -5,6 +5,7 @@ use btu_model::{Answer, Warning};
 use btu_units::Bytes;
 
 use super::figures::{answer, bit_rate, rate, time};
+use crate::differs::UNKNOWN;
 use crate::html::PageWarning;
 use crate::number::{percent, three_digits};
 use crate::stored_page::page_warning;
@@ -14,19 +15,23 @@ use crate::unit;
 /// Times that differ by less than this share are told as one.
 const ALIKE: f64 = 5e-3;
 
+/// Formula and simulation of one thing differ by less than this share.
+const TOLERANCE: f64 = 0.03;
+
 /// Random loss above which the formula of Reno is out of its range.
 const MOST_LOSS: f64 = 0.02;
 
 /// Segments with which a connection begins (RFC 6928): that much window is always there.
 const FIRST_WINDOW: f64 = 10.0;
 
-/// The transfer and its time: by simulation where the formula is only a bound.
+/// The transfer and its time: by simulation, else by formula.
 pub(super) fn headline(transfer: &TransferPrediction) -> String {
     let TransferPrediction { bulk, .. } = transfer;
     let what = format!("{} from {} to {}", size(transfer), bulk.from, bulk.to);
     if bulk.seconds.is_saturated() {
-        return format!("{what} takes for ever: the traffic of others leaves nothing");
+        return format!("{what} {}", starved(bulk));
     }
+    let range = range(bulk);
     let takes = match best(bulk) {
         Answer { value: Some(seconds), warning: Some(Warning::Optimistic) } => {
             format!("at least {}", short(seconds))
@@ -35,37 +40,56 @@ pub(super) fn headline(transfer: &TransferPrediction) -> String {
         _ => "-".to_owned(),
     };
     match bulk.despite_loss_seconds.and_then(|answer| answer.value) {
-        Some(seconds) => format!("{what} takes {takes} by Reno, {} by BBR", short(seconds)),
-        None => format!("{what} takes {takes}"),
+        Some(seconds) => format!("{what} takes {takes}{range} by Reno, {} by BBR", short(seconds)),
+        None => format!("{what} takes {takes}{range}"),
     }
 }
 
-/// The time that is right: the simulator's where the formula is only a bound.
-pub(super) fn best(bulk: &BulkTransfer) -> Answer {
-    match bulk.simulated {
-        Some(simulated) if bulk.seconds.warning == Some(Warning::Optimistic) => {
-            Answer::of(simulated.seconds)
+/// Senders at fixed rates leave nothing; what a transfer gets if they are connections of TCP.
+fn starved(bulk: &BulkTransfer) -> String {
+    let place = &bulk.bottleneck;
+    let others = bit_rate(place.others * place.rate_bits_per_second);
+    let never = format!("never arrives next to {others} that do not give way");
+    match bulk.shared_seconds.and_then(|answer| answer.value) {
+        Some(seconds) => {
+            format!("{never}, and takes {} or more next to TCP, which does", short(seconds))
         }
-        _ => bulk.seconds,
+        None => never,
     }
+}
+
+/// The simulated time, else the formula's.
+pub(super) fn best(bulk: &BulkTransfer) -> Answer {
+    bulk.simulated.map_or(bulk.seconds, |simulated| Answer::of(simulated.seconds))
+}
+
+/// Within what a single transfer lies, and why it varies.
+fn range(bulk: &BulkTransfer) -> String {
+    let simulated = bulk.simulated.map(|simulated| simulated.range);
+    let why = if bulk.by_start.is_some() { "by when you start" } else { "by chance" };
+    let ends = simulated.or(bulk.by_start).map(interval).filter(|ends| !ends.is_empty());
+    ends.map_or_else(String::new, |ends| format!(" ({ends}, {why})"))
 }
 
 /// By formula and by simulation, without the others, and at a declared rate.
 pub(super) fn figures(transfer: &TransferPrediction) -> Vec<KeyFigure> {
     let TransferPrediction { bulk, paced, .. } = transfer;
+    let speed = bulk.goodput_bits_per_second.value.filter(|_| bulk.limited_from_seconds == 0.0);
     let formula = KeyFigure {
         name: "TCP, by formula".to_owned(),
         value: answer(bulk.seconds, short),
-        note: bulk.goodput_bits_per_second.value.map_or_else(String::new, |goodput| {
-            format!("{} once it has its speed", unit::rate(goodput))
-        }),
-        ..KeyFigure::default()
+        interval: bulk.by_start.map(interval).unwrap_or_default(),
+        note: match (bulk.by_start, speed) {
+            (None, Some(goodput)) => format!("{} once it has its speed", unit::rate(goodput)),
+            (Some(_), _) => "the recording kept full".to_owned(),
+            (None, None) => String::new(),
+        },
     };
     let simulated = bulk.simulated.map(|simulated| KeyFigure {
         name: "TCP, simulated".to_owned(),
         value: short(simulated.seconds),
-        interval: interval(simulated.interval),
-        note: String::new(),
+        interval: interval(simulated.range),
+        note: reason(bulk).unwrap_or_default(),
     });
     let alone = others_matter(bulk).then(|| KeyFigure {
         name: "without others".to_owned(),
@@ -76,10 +100,37 @@ pub(super) fn figures(transfer: &TransferPrediction) -> Vec<KeyFigure> {
     [formula].into_iter().chain(simulated).chain(alone).chain(paced).collect()
 }
 
-/// The ends of an interval, without a unit in seconds; empty where both are the same in print.
+/// Why the simulated transfers all differ from the formula's.
+fn reason(bulk: &BulkTransfer) -> Option<String> {
+    let (simulated, formula) = (bulk.simulated?, bulk.seconds.value?);
+    let [least, most] = simulated.range;
+    let [low, high] = bulk.by_start.unwrap_or([formula; 2]);
+    if low <= most * (1.0 + TOLERANCE) && high >= least * (1.0 - TOLERANCE) {
+        return None;
+    }
+    let why = if bulk.seconds.warning == Some(Warning::Optimistic) {
+        Some("the formula leaves out collisions of data and acknowledgements")
+    } else if bulk.by_start.is_some() {
+        Some("the formula keeps the recording full, without losses in its queue")
+    } else if bulk.loss > MOST_LOSS {
+        Some("the formula leaves out timers")
+    } else if bulk.limit == BulkLimit::Loss {
+        Some("the formula has losses at equal distances")
+    } else if bulk.is_queue_short {
+        Some("the formula leaves out losses in a queue shorter than a round trip")
+    } else {
+        None
+    };
+    Some(why.map_or_else(|| UNKNOWN.to_owned(), |why| format!("differs: {why}")))
+}
+
+/// The ends of an interval, without a unit in seconds; empty where both are nearly the same.
 fn interval(ends: [f64; 2]) -> String {
+    if ends[1] <= ends[0] * (1.0 + ALIKE) {
+        return String::new();
+    }
     let [low, high] = if ends[1] >= 100.0 { ends.map(short) } else { ends.map(three_digits) };
-    if low == high { String::new() } else { format!("{low} .. {high}") }
+    format!("{low} .. {high}")
 }
 
 /// The rule of the study of 1989.
@@ -117,6 +168,12 @@ pub(super) fn limit(bulk: &BulkTransfer) -> String {
         BulkLimit::Path if others_matter(bulk) => {
             format!("{}, {line}: others use {} % of it", place.name, percent(place.others))
         }
+        BulkLimit::Path if bulk.by_start.is_some() => {
+            format!("{}, recorded, {line} in the mean", place.name)
+        }
+        BulkLimit::Path if bulk.limited_from_seconds > 0.0 => {
+            format!("{}, {line} from {} on", place.name, short(bulk.limited_from_seconds))
+        }
         BulkLimit::Path => format!("{}, {line}; only a faster line would help", place.name),
     }
 }
@@ -127,8 +184,7 @@ pub(super) fn setting(bulk: &BulkTransfer) -> Vec<String> {
         bulk.replaces.as_ref().map(|flow| format!("in place of the file's traffic {flow}"));
     let holds = match bulk.limit {
         BulkLimit::Loss => {
-            "Reno and, on short paths, CUBIC by the square-root law (1997); BBR by the path's rate"
-                .to_owned()
+            "holds for Reno and, on short paths, CUBIC; BBR by the path's rate".to_owned()
         }
         BulkLimit::Window => "one connection with this window".to_owned(),
         BulkLimit::Path if bulk.filling_window_bytes <= FIRST_WINDOW * bulk.segment_bytes => {
@@ -150,7 +206,7 @@ pub(super) fn warnings(bulk: &BulkTransfer) -> Vec<PageWarning> {
         let advice = if bulk.simulated.is_some() { "The simulator's answer counts" } else { "" };
         warnings.push(page_warning("lower bound", seen, advice));
     }
-    if bulk.limit == BulkLimit::Loss && bulk.loss > MOST_LOSS {
+    if bulk.limit == BulkLimit::Loss && bulk.loss > MOST_LOSS && bulk.simulated.is_none() {
         let seen = format!(
             "at a loss of {} % Reno waits for timers, too, which the formula leaves out",
             percent(bulk.loss)

@@ -1,11 +1,11 @@
 //! Closed forms against the simulator, which is independent of them: where a form says that it
 //! holds, both agree.
 
-use btu_medium::sim::{Outcome, Settings, simulate};
+use btu_medium::sim::{Outcome, Settings, TcpTransfer, simulate, transfer};
 use btu_model::Warning;
-use btu_model::predict::predict;
+use btu_model::predict::{Transfer, as_connection, predict, predict_transfer};
 use btu_network::{Drawing, library_text};
-use btu_units::Span;
+use btu_units::{Bytes, Span};
 
 fn read(text: &str) -> Drawing {
     Drawing::read(text, "test").unwrap_or_else(|error| panic!("{error}"))
@@ -137,5 +137,38 @@ fn a_shared_ethernet_s_range_ends_where_the_simulator_leaves_the_form() {
         let (error, warning) = at(load);
         let is_marked = warning == Some(Warning::Optimistic);
         assert!(is_marked && error < -0.06, "{load} %: {error} {warning:?}");
+    }
+}
+
+/// 5 MB by Reno on lossy lines, by formula and by forty simulated transfers, and what real ones took in
+/// the mean: losses one by one, in bursts, and a transfer that ends before losses matter. One transfer
+/// varies by a third.
+#[test]
+fn a_transfer_with_losses_takes_what_the_simulator_says() {
+    let asked = Transfer { size: Bytes::new(5_000_000), ..Transfer::default() };
+    let wifi = "rate = \"50 Mb/s\"\ndelay = \"10 ms\"";
+    for (line, losses, real) in [
+        (wifi, "loss = \"1 %\"", None),
+        (wifi, "loss = { p = \"0.5 %\", r = \"30 %\", bad = \"60 %\" }", None),
+        ("rate = \"2 Mb/s\"\ndelay = \"270 ms\"", "loss = \"0.1 %\"", Some([27.1, 39.9])),
+    ] {
+        let drawing = read(&format!(
+            "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\n{line}\n{losses}\n"
+        ));
+        let bulk = predict_transfer(&drawing, &asked).unwrap().transfer.unwrap().bulk;
+        let formula = bulk.seconds.value.unwrap();
+        let drawn = as_connection(&drawing, &asked).unwrap();
+        let one = TcpTransfer {
+            segments: (5e6 / bulk.segment_bytes).ceil() as u32,
+            window: f64::INFINITY,
+            begin: Span::ZERO,
+            end: Span::from_seconds(1000),
+        };
+        let seconds = |number| transfer(&drawn, &one, 7, number).unwrap().unwrap().all.seconds();
+        let mean = (0..40).map(seconds).sum::<f64>() / 40.0;
+        println!("{losses}: formula {formula:.2} s, simulated {mean:.2} s");
+        assert!((formula / mean - 1.0).abs() < 0.15, "{losses}: {formula} {mean}");
+        let within = |[least, most]: [f64; 2]| (least..most).contains(&mean);
+        assert!(real.is_none_or(within), "{losses}: {mean}, measured {real:?} (95 %)");
     }
 }

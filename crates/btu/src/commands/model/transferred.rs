@@ -1,39 +1,34 @@
-//! The simulator's answer for a transfer, next to the formula's.
-//!
-//! The simulator has no congestion control: the connection is a window of frames on the way, wide
-//! enough to fill its path with some more in its queue. So it has no answer where random loss
-//! decides, and where others always have another frame, too. Every second frame is acknowledged.
-//! On a shared Ethernet each one is, and the window is the station's queue, where Reno's and BBR's
-//! grow to: while a station that lost a contention waits, the other one must come to its end.
+//! The simulator's answer for a transfer, next to the formula's: whole transfers by Reno, with others'
+//! traffic, losses, changes and recordings as the file draws them. It has no answer next to senders
+//! that always have another frame, which leave no room in a queue.
 
-use btu_medium::sim::{Outcome, Settings};
-use btu_model::Warning;
-use btu_model::predict::{BulkLimit, BulkTransfer, Prediction, SimulatedTransfer, as_window};
-use btu_network::{Arrivals, Drawing};
-use btu_stats::{Estimate, Level};
+use std::num::NonZero;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread::ScopedJoinHandle;
+
+use btu_medium::sim::{TcpTransfer, TransferTimes, transfer};
+use btu_model::predict::{BulkTransfer, Prediction, SimulatedTransfer, as_connection};
+use btu_network::{Arrivals, Drawing, Flow, Rate};
 use btu_units::Span;
 
 use crate::cli::Model;
-use crate::commands::sim::replicate_all;
 use crate::exit::Refusal;
 use crate::start::progress::SimulationBar;
 
-/// Frames of the connection that wait at the slowest part of its path.
-const WAITING: f64 = 20.0;
+/// Simulated transfers: begun with the network, or at as many moments of a recording. A further one
+/// is outside of their range with a probability of 2 in 21.
+const TRANSFERS: u32 = 20;
 
-/// A wider window is not simulated: each of its frames is a sender of its own.
-const MOST_FRAMES: f64 = 2000.0;
+/// Segments of one transfer. A longer one goes on at the rate of its second half.
+const MOST_SEGMENTS: f64 = 5e4;
 
-/// Segments that each replication counts, and those before them.
-const COUNTED: f64 = 4000.0;
-const WARM_UP: f64 = 500.0;
-
-/// Round trips that each replication counts at least, and those before them.
-const ROUND_TRIPS: f64 = 20.0;
-
-/// Frames of the others in all replications above which the network is too large to simulate while
+/// Frames of the others in all transfers above which the network is too large to simulate while
 /// a user waits.
-const MOST_OF_OTHERS: f64 = 3e5;
+const MOST_OF_OTHERS: f64 = 3e6;
+
+/// How much longer than by the formula a simulated transfer may take.
+const LONGEST: f64 = 10.0;
 
 /// Adds the simulated time of the transfer, if there is one.
 pub(super) fn simulate(
@@ -42,90 +37,128 @@ pub(super) fn simulate(
     prediction: &mut Prediction,
 ) -> anyhow::Result<()> {
     let Some(asked) = &mut prediction.transfer else { return Ok(()) };
-    let bulk = &asked.bulk;
-    let Some((segments, window)) = plan(drawing, bulk) else { return Ok(()) };
-    let transfer = model.transfer_of(model.transfer.unwrap_or_default());
-    let pause = Span::from_seconds_f64(1.0 / segments);
-    let drawn = as_window(drawing, &transfer, window, pause)
-        .map_err(|error| Refusal::Usage(error.to_string()))?;
-    let settings = settings(bulk, segments);
-    if others_in(&drawn, &settings) > MOST_OF_OTHERS {
-        return Ok(());
-    }
+    let question = model.transfer_of(model.transfer.unwrap_or_default());
+    let drawn =
+        as_connection(drawing, &question).map_err(|error| Refusal::Usage(error.to_string()))?;
+    let segments = asked.size_bytes / asked.bulk.segment_bytes;
+    let window = question.window.map(|window| window.count() as f64 / asked.bulk.segment_bytes);
+    let Some(plan) = Plan::of(&drawn, &asked.bulk, segments, window) else { return Ok(()) };
     let bar = SimulationBar::new(model.check.quiet);
-    let replications = replicate_all(&drawn, &settings, |share| bar.show(share));
+    bar.show(0.0);
+    let times = plan.run(&drawn);
     bar.clear();
-    let outcome = Outcome::of(&drawn, &settings, &replications?);
-    let bits = bulk.segment_bytes * 8.0;
-    let seconds = |segments: f64| bulk.seconds_at(asked.size_bytes, segments * bits);
-    let Some([least, mean, most]) = delivered(&outcome) else { return Ok(()) };
-    asked.bulk.simulated = Some(SimulatedTransfer {
-        seconds: seconds(mean),
-        interval: [seconds(most), seconds(least)],
-        confidence: Level::P95.share(),
-        window_frames: window.iter().sum(),
-    });
+    asked.bulk.simulated = times?.and_then(|times| summary(&plan, times, segments));
     Ok(())
 }
 
-/// Segments per second by formula and the window in frames, acknowledged and not, where the
-/// simulator has an answer.
-fn plan(drawing: &Drawing, bulk: &BulkTransfer) -> Option<(f64, [u32; 2])> {
-    let goodput = bulk.goodput_bits_per_second.value?;
-    let segments = goodput / bulk.segment_bytes / 8.0;
-    let always = |arrivals| matches!(arrivals, Arrivals::Saturated);
-    let others = drawing.traffic.iter().filter(|flow| Some(&flow.name) != bulk.replaces.as_ref());
-    if bulk.loss > 0.0 || segments <= 0.0 || others.into_iter().any(|flow| always(flow.arrivals)) {
+/// What is simulated.
+struct Plan {
+    one: TcpTransfer,
+    /// The time of a recording, after which it begins again.
+    lap: Span,
+    /// When the last change of a link is over.
+    settled: Span,
+    has_losses: bool,
+}
+
+impl Plan {
+    fn of(
+        drawn: &Drawing,
+        bulk: &BulkTransfer,
+        segments: f64,
+        window: Option<f64>,
+    ) -> Option<Self> {
+        let longest = bulk.by_start.map_or(bulk.seconds.value?, |[_, most]| most);
+        let simulated = segments.ceil().clamp(1.0, MOST_SEGMENTS);
+        let seconds = longest * (simulated / segments).min(1.0) * LONGEST + 10.0;
+        let others = drawn.traffic.iter().skip(2);
+        let frames = others.clone().map(per_second).sum::<f64>() * seconds / LONGEST;
+        let always = |flow: &Flow| matches!(flow.arrivals, Arrivals::Saturated);
+        if others.clone().any(always) || frames * f64::from(TRANSFERS) > MOST_OF_OTHERS {
+            return None;
+        }
+        let lines = drawn.links.iter().flat_map(|link| [&link.forth, &link.back]);
+        let laps = lines.filter_map(|line| match &line.rate {
+            Rate::Trace(trace) => Some(trace.lap()),
+            Rate::Fixed(_) => None,
+        });
+        let changes = drawn.links.iter().flat_map(|link| &link.changes);
+        Some(Self {
+            one: TcpTransfer {
+                segments: simulated as u32,
+                window: window.unwrap_or(f64::INFINITY),
+                begin: Span::ZERO,
+                end: Span::from_seconds_f64(seconds),
+            },
+            lap: laps.max().unwrap_or(Span::ZERO),
+            has_losses: bulk.loss > 0.0 || changes.clone().any(|change| change.loss.is_some()),
+            settled: changes.map(|change| change.at).max().unwrap_or(Span::ZERO),
+        })
+    }
+
+    /// The times of all transfers, of two where these are alike and no loss is drawn; none if one
+    /// did not come to its end.
+    fn run(&self, drawn: &Drawing) -> anyhow::Result<Option<Vec<TransferTimes>>> {
+        let Some(mut times) = self.some(drawn, 0..2)? else { return Ok(None) };
+        let is_certain = !self.has_losses && self.lap == Span::ZERO;
+        if is_certain && times[0].all == times[1].all {
+            return Ok(Some(times));
+        }
+        let Some(more) = self.some(drawn, 2..TRANSFERS)? else { return Ok(None) };
+        times.extend(more);
+        Ok(Some(times))
+    }
+
+    fn some(
+        &self,
+        drawn: &Drawing,
+        numbers: Range<u32>,
+    ) -> anyhow::Result<Option<Vec<TransferTimes>>> {
+        let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let one = |number: u32| {
+            let begin = self.lap.seconds() * (f64::from(number) + 0.5) / f64::from(TRANSFERS);
+            let begin = Span::from_seconds_f64(begin);
+            let asked = TcpTransfer { begin, end: self.one.end + begin, ..self.one };
+            transfer(drawn, &asked, 1, number)
+        };
+        let share = |worker: usize| {
+            numbers.clone().skip(worker).step_by(workers).map(one).collect::<Vec<_>>()
+        };
+        let times: Vec<_> = std::thread::scope(|scope| {
+            let share = &share;
+            let begun: Vec<_> =
+                (0..workers).map(|worker| scope.spawn(move || share(worker))).collect();
+            let ended = begun.into_iter().map(ScopedJoinHandle::join);
+            ended.flat_map(|times| times.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        Ok(times.into_iter().collect::<Result<Option<Vec<_>>, _>>()?)
+    }
+}
+
+/// Median and ends; where only the beginning was simulated, the rest goes on as its second half did.
+fn summary(plan: &Plan, times: Vec<TransferTimes>, segments: f64) -> Option<SimulatedTransfer> {
+    let rest = (segments / f64::from(plan.one.segments) - 1.0).max(0.0);
+    let is_steady = |times: &TransferTimes| times.half >= plan.settled && plan.lap == Span::ZERO;
+    if rest > 0.0 && !times.iter().all(is_steady) {
         return None;
     }
-    let on_the_way = segments * bulk.round_trip_seconds;
-    let contends = bulk.seconds.warning == Some(Warning::Optimistic);
-    let (frames, silent) = match bulk.limit {
-        BulkLimit::Window => (on_the_way.floor().max(1.0), 0.0),
-        _ if contends => (on_the_way + queue_of_cable(bulk), 0.0),
-        BulkLimit::Path | BulkLimit::Loss => (on_the_way.ceil() + WAITING, 0.5),
+    let whole = |times: TransferTimes| {
+        let second_half = times.all.saturating_sub(times.half).seconds();
+        times.all.seconds() + rest * 2.0 * second_half
     };
-    let silent = (frames * silent).floor();
-    (frames <= MOST_FRAMES).then_some((segments, [(frames - silent) as u32, silent as u32]))
+    let mut seconds: Vec<f64> = times.into_iter().map(whole).collect();
+    seconds.sort_unstable_by(f64::total_cmp);
+    let range = [*seconds.first()?, *seconds.last()?];
+    let transfers = seconds.len() as u32;
+    Some(SimulatedTransfer { seconds: seconds[seconds.len() / 2], range, transfers })
 }
 
-/// Frames that a station's queue on a shared Ethernet holds if the file gives no limit: 100, or
-/// 100 ms of the medium.
-fn queue_of_cable(bulk: &BulkTransfer) -> f64 {
-    const FEWEST: f64 = 100.0;
-    const SECONDS: f64 = 0.1;
-    const FULL_FRAME_BITS: f64 = 1538.0 * 8.0;
-    (bulk.bottleneck.rate_bits_per_second * SECONDS / FULL_FRAME_BITS).max(FEWEST)
-}
-
-fn settings(bulk: &BulkTransfer, segments: f64) -> Settings {
-    let round_trips = ROUND_TRIPS * bulk.round_trip_seconds;
-    let warm_up = Span::from_seconds_f64(round_trips.max(WARM_UP / segments));
-    let counted = Span::from_seconds_f64(round_trips.max(COUNTED / segments));
-    Settings { duration: warm_up + counted, warm_up, replications: Settings::REPLICATIONS, seed: 1 }
-}
-
-/// Frames that the others hand over in all replications.
-fn others_in(drawn: &Drawing, settings: &Settings) -> f64 {
-    let rate = |flow: &btu_network::Flow| match flow.arrivals {
+/// Frames that the senders of a flow hand over.
+fn per_second(flow: &Flow) -> f64 {
+    let each = match flow.arrivals {
         Arrivals::Poisson { per_second } | Arrivals::Periodic { per_second } => per_second,
         Arrivals::Closed { think, .. } => 1.0 / think.seconds().max(1e-3),
         Arrivals::Saturated => 0.0,
     };
-    let others = drawn.traffic.iter().skip(2);
-    let frames: f64 = others.map(|flow| rate(flow) * flow.from.len() as f64).sum();
-    frames * settings.duration.seconds() * f64::from(settings.replications)
-}
-
-/// Segments per second: the lower end, the mean, the upper end.
-fn delivered(outcome: &Outcome) -> Option<[f64; 3]> {
-    let each = outcome.flows.iter().take(2).filter_map(|flow| flow.exchanges.as_ref());
-    let ends = |estimate: &Estimate| {
-        let interval = estimate.interval;
-        let [low, high] = interval.map_or([estimate.value; 2], |at| [at.low, at.high]);
-        [low, estimate.value, high]
-    };
-    let add = |sum: [f64; 3], more: [f64; 3]| [0, 1, 2].map(|end| sum[end] + more[end]);
-    let sum = each.map(|exchanges| ends(&exchanges.per_second)).fold([0.0; 3], add);
-    (sum[0] > 0.0).then_some(sum)
+    each * flow.from.len() as f64
 }
