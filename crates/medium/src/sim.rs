@@ -34,6 +34,7 @@ mod tally;
 mod tcp;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod warning;
 
 pub use course::{Course, Track, Used, course};
@@ -44,7 +45,8 @@ pub use outcome::{
 pub use replication::{Accounts, Replication};
 pub use run::{SimulationError, replicate};
 pub use settings::{BATCHES, Settings, idealise};
-pub use tcp::{TcpTransfer, TransferTimes, transfer};
+pub use tcp::TcpTransfer;
+pub use transfer::{TransferTimes, transfer};
 pub use warning::SimulationWarning;
 
 use btu_network::Drawing;

@@ -12,10 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use btu_network::Drawing;
 use btu_units::{Span, Time};
-
-use super::run::{Run, SimulationError, seed_of};
 
 /// Segments of the first window (RFC 6928).
 const FIRST_WINDOW: f64 = 10.0;
@@ -49,40 +46,6 @@ pub struct TcpTransfer {
     pub end: Span,
 }
 
-/// Times of a transfer since it began.
-#[derive(Debug, Clone, Copy)]
-pub struct TransferTimes {
-    /// Until half of the segments had arrived.
-    pub half: Span,
-    /// Until all had.
-    pub all: Span,
-}
-
-/// Replication `number` of a transfer; `None` if it did not end in time.
-///
-/// # Errors
-/// A network that cannot be built.
-pub fn transfer(
-    drawing: &Drawing,
-    asked: &TcpTransfer,
-    seed: u64,
-    number: u32,
-) -> Result<Option<TransferTimes>, SimulationError> {
-    const STEP: Span = Span::from_milliseconds(100);
-    let mut run = Run::new(drawing, seed_of(seed, number))?;
-    let mut at = Time::ZERO + asked.begin;
-    run.go_on(at);
-    run.connect(Connection::new(asked), at);
-    while run.connection().is_some_and(|one| one.times[1].is_none()) && at < Time::ZERO + asked.end
-    {
-        at += STEP;
-        run.go_on(at);
-    }
-    let since = |time: Time| time.since(Time::ZERO + asked.begin);
-    let times = run.connection().and_then(|one| Some([one.times[0]?, one.times[1]?]));
-    Ok(times.map(|[half, all]| TransferTimes { half: since(half), all: since(all) }))
-}
-
 /// A segment at its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Segment {
@@ -102,7 +65,7 @@ pub(super) struct Sending {
 }
 
 /// Both ends of a connection. The first of its segments is the handshake.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Connection {
     segments: Vec<Segment>,
     /// The segments before this one were sent, and those of them that are sent again.
@@ -135,7 +98,7 @@ pub(super) struct Connection {
     count: usize,
     unacknowledged: u32,
     /// When half of the segments and all had arrived.
-    times: [Option<Time>; 2],
+    pub(super) times: [Option<Time>; 2],
     /// What is to be sent now.
     pub(super) sendings: Vec<Sending>,
     /// The alarms of the sender and of the receiver.
@@ -143,32 +106,15 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    fn new(asked: &TcpTransfer) -> Self {
+    pub(super) fn new(asked: &TcpTransfer) -> Self {
         let count = asked.segments as usize + 1;
         Self {
             segments: vec![Segment::Waiting; count],
-            next: 0,
-            again: BTreeSet::new(),
-            transmissions: Vec::new(),
-            in_flight: 0,
-            latest: 0,
-            unknown: 0,
-            recovered_from: 0,
             window: 1.0,
             threshold: f64::INFINITY,
             longest_window: asked.window.max(1.0),
-            round_trip: None,
-            run_out: 0,
-            before_timeout: None,
             arrived: vec![false; count],
-            arrivals: Vec::new(),
-            known: 0,
-            missing: 0,
-            count: 0,
-            unacknowledged: 0,
-            times: [None; 2],
-            sendings: Vec::new(),
-            alarms: [None; 2],
+            ..Self::default()
         }
     }
 
@@ -360,71 +306,5 @@ impl Connection {
     pub(super) fn acknowledge(&mut self) {
         (self.unacknowledged, self.alarms[1]) = (0, None);
         self.sendings.push(Sending { flow: ACKNOWLEDGEMENTS, label: self.arrivals.len() });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A line with two silent flows, and more.
-    fn seconds(line: &str, segments: u32, number: u32) -> f64 {
-        let text = format!(
-            "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\n{line}\n\
-             [traffic.data]\nfrom = \"a\"\nto = \"b\"\npackets_per_s = 1\nstart = \"100000 s\"\n\
-             [traffic.answers]\nfrom = \"b\"\nto = \"a\"\nsize = \"70 B\"\npackets_per_s = 1\nstart = \"100000 s\"\n"
-        );
-        let drawing = Drawing::read(&text, "line").unwrap_or_else(|error| panic!("{error}"));
-        let (begin, end) = (Span::ZERO, Span::from_seconds(10_000));
-        let asked = TcpTransfer { segments, window: f64::INFINITY, begin, end };
-        let times = transfer(&drawing, &asked, 1, number).unwrap().expect("it ends");
-        assert!(times.half < times.all);
-        times.all.seconds()
-    }
-
-    fn near(seconds: f64, expected: f64, tolerance: f64) {
-        assert!((seconds / expected - 1.0).abs() < tolerance, "{seconds}, not {expected}");
-    }
-
-    /// 812.7 full frames a second; a handshake and four windows of 40 ms come before.
-    #[test]
-    fn a_line_is_full_once_it_has_its_speed() {
-        near(seconds("rate = \"10 Mb/s\"\ndelay = \"5 ms\"", 8127, 0), 10.0, 0.01);
-        near(seconds("rate = \"10 Mb/s\"\ndelay = \"20 ms\"", 8127, 0), 10.1, 0.01);
-        near(seconds("rate = \"1 Gb/s\"\ndelay = \"50 ms\"", 70, 0), 0.351, 0.01);
-    }
-
-    /// 13,812 segments: 4064 in five seconds, the others at 81.27 a second.
-    #[test]
-    fn a_line_that_changes() {
-        let change = "rate = \"10 Mb/s\"\ndelay = \"5 ms\"\n[[links.l.changes]]\nat = \"5 s\"\nway = \"both\"\nrate = \"1 Mb/s\"";
-        near(seconds(change, 13_812, 0), 124.9, 0.01);
-    }
-
-    /// The square-root law for losses one by one (within what 14,000 segments, some 28 losses, leave to
-    /// chance), and what bursts do: 1 % of losses in bursts of ten are a tenth of the halvings, and
-    /// 3.2 times the rate.
-    #[test]
-    fn losses_halve_the_window_once_a_burst() {
-        let mean = |loss: &str| {
-            let line = format!(
-                "rate = \"1 Gb/s\"\ndelay = \"25 ms\"\nqueue = \"2000 frames\"\nloss = {loss}"
-            );
-            (0..5).map(|number| seconds(&line, 14_000, number)).sum::<f64>() / 5.0
-        };
-        let single = mean("\"0.2 %\"");
-        let law = 14_000.0 / ((1.5_f64 / 0.002).sqrt() / 0.05);
-        near(single, law, 0.15);
-        let bursts = mean("{ p = \"0.02 %\", r = \"10 %\", bad = \"100 %\" }");
-        assert!(bursts < 0.6 * single, "{bursts} s in bursts, {single} s one by one");
-    }
-
-    /// A line that is silent for a second loses nothing: the timer is taken back, and the window is
-    /// what it was.
-    #[test]
-    fn a_timer_that_was_too_early_is_taken_back() {
-        let each = (1..=3000).filter(|ms| !(1000..2000).contains(ms)).map(|ms| ms.to_string());
-        let line = format!("trace = [{}]\ndelay = \"10 ms\"", each.collect::<Vec<_>>().join(", "));
-        near(seconds(&line, 1950, 0), 3.0, 0.03);
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn predict(
     let segment_bytes = (packet - Transport::Tcp.headers()).count() as f64;
     let window = transfer.window.map(|window| window.count() as f64 / segment_bytes);
     let segments = transfer.size.count() as f64 / segment_bytes;
-    let way = Way { ends: &ends, packet, sizes, window };
+    let way = Passage { ends: &ends, packet, sizes, window };
     let courses = way.courses(&others);
     let seconds = way.times(&courses, drawing, segments);
     let nobody = Drawing { traffic: Vec::new(), ..others.clone() };
@@ -121,7 +121,7 @@ impl Times {
 
 /// The way of a connection through a drawing.
 #[derive(Debug, Clone, Copy)]
-struct Way<'a> {
+struct Passage<'a> {
     ends: &'a Ends,
     packet: Bytes,
     sizes: Option<PacketSizes>,
@@ -129,7 +129,7 @@ struct Way<'a> {
     window: Option<f64>,
 }
 
-impl Way<'_> {
+impl Passage<'_> {
     /// What the path gives as the network begins, and after each change of a link.
     fn courses(&self, others: &Drawing) -> Vec<Course> {
         let changes = others.links.iter().flat_map(|link| &link.changes);

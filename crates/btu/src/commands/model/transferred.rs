@@ -42,7 +42,7 @@ pub(super) fn simulate(
         as_connection(drawing, &question).map_err(|error| Refusal::Usage(error.to_string()))?;
     let segments = asked.size_bytes / asked.bulk.segment_bytes;
     let window = question.window.map(|window| window.count() as f64 / asked.bulk.segment_bytes);
-    let Some(plan) = Plan::of(&drawn, &asked.bulk, segments, window) else { return Ok(()) };
+    let Some(plan) = Simulations::of(&drawn, &asked.bulk, segments, window) else { return Ok(()) };
     let bar = SimulationBar::new(model.check.quiet);
     bar.show(0.0);
     let times = plan.run(&drawn);
@@ -52,7 +52,7 @@ pub(super) fn simulate(
 }
 
 /// What is simulated.
-struct Plan {
+struct Simulations {
     one: TcpTransfer,
     /// The time of a recording, after which it begins again.
     lap: Span,
@@ -61,7 +61,7 @@ struct Plan {
     has_losses: bool,
 }
 
-impl Plan {
+impl Simulations {
     fn of(
         drawn: &Drawing,
         bulk: &BulkTransfer,
@@ -136,7 +136,11 @@ impl Plan {
 }
 
 /// Median and ends; where only the beginning was simulated, the rest goes on as its second half did.
-fn summary(plan: &Plan, times: Vec<TransferTimes>, segments: f64) -> Option<SimulatedTransfer> {
+fn summary(
+    plan: &Simulations,
+    times: Vec<TransferTimes>,
+    segments: f64,
+) -> Option<SimulatedTransfer> {
     let rest = (segments / f64::from(plan.one.segments) - 1.0).max(0.0);
     let is_steady = |times: &TransferTimes| times.half >= plan.settled && plan.lap == Span::ZERO;
     if rest > 0.0 && !times.iter().all(is_steady) {
