@@ -192,7 +192,7 @@ fn what_cannot_be_answered_is_refused_in_words() {
 /// A transfer by TCP, by arithmetic: 1448 of 1538 octets of what the others leave. 100 MB on an idle
 /// line of 50 Mb/s, on one of which others take 60 % in frames' own octets (61 % with preamble and
 /// gap), and on one with 20 ms each way, which costs the handshake, slow start and one way more. The
-/// simulator agrees within 2 %.
+/// simulator agrees within 5 %: next to others a full queue drops theirs, too.
 #[test]
 fn a_transfer_gets_what_others_leave() {
     let here = tempfile::tempdir().unwrap();
@@ -213,7 +213,7 @@ fn a_transfer_gets_what_others_leave() {
             "{arguments:?}: {seconds}, not {expected}"
         );
         let simulated = bulk["simulated"]["seconds"].as_f64().unwrap();
-        assert!((simulated / seconds - 1.0).abs() < 0.02, "{arguments:?}: {simulated} {seconds}");
+        assert!((simulated / seconds - 1.0).abs() < 0.05, "{arguments:?}: {simulated} {seconds}");
         assert_eq!(bulk["from"], from);
         assert_eq!(answer["transfer"]["paced"], Value::Null, "no file, no software");
     }
@@ -226,7 +226,40 @@ fn a_transfer_gets_what_others_leave() {
     );
     assert_eq!(bulk["replaces"], "pages");
     let said = String::from_utf8(model(here.path(), &["satellite", "--transfer", "20 MB"]).stdout);
-    assert!(said.unwrap().contains("20 MB from ship to server takes 91.3 s"));
+    assert!(said.unwrap().contains("20 MB from ship to server takes 91.4 s"));
+}
+
+/// What is said where a line changes, is recorded, loses in bursts, is full of others' frames, or has a
+/// short queue.
+#[test]
+fn a_first_screen_says_when_and_by_what_a_transfer_varies() {
+    let here = tempfile::tempdir().unwrap();
+    let line = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\ndelay = \"5 ms\"\n";
+    let said = |more: &str, options: &[&str]| {
+        let file = here.path().join("mine.toml");
+        std::fs::write(&file, format!("{line}{more}")).unwrap();
+        let arguments = [&["mine.toml"], options].concat();
+        let output = model(here.path(), &arguments).stdout;
+        String::from_utf8(output).unwrap().replace("\n  ", " ")
+    };
+    let changes = "rate = \"10 Mb/s\"\n[[links.l.changes]]\nat = \"5 s\"\nway = \"both\"\nrate = \"1 Mb/s\"\n";
+    let text = said(changes, &["--transfer", "20 MB"]);
+    assert!(text.starts_with("mine: 20 MB from a to b takes 2 min 5 s"), "{text}");
+    assert!(text.contains("Limited by l forth, 1 Mb/s from 5.00 s on"), "{text}");
+    let text = said("trace = [1, 2, 3, 4, 5, 100, 1000]\n", &["--transfer", "20 kB"]);
+    assert!(text.contains("by when you start)"), "{text}");
+    let bursts = "rate = \"50 Mb/s\"\nloss = { p = \"0.5 %\", r = \"30 %\", bad = \"60 %\" }\n";
+    let text = said(bursts, &["--transfer", "5 MB"]);
+    assert!(text.contains("by chance) by Reno, "), "{text}");
+    let home = model(
+        here.path(),
+        &["home-bloated", "--transfer", "2 MB", "--from", "phone", "--to", "server"],
+    );
+    let text = String::from_utf8(home.stdout).unwrap();
+    assert!(text.contains("never arrives next to 1.11 Mb/s that do not give way"), "{text}");
+    let queue = "rate = \"5 Mb/s\"\nqueue = \"4 frames\"\n[traffic.up]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\npackets_per_s = 580\n";
+    let text = said(queue, &[]);
+    assert!(text.starts_with("mine: mean delay of up 9.34") && text.contains("8.14 % lost"), "{text}");
 }
 
 /// The commands at the end of a first screen are for the network that was asked for: a rate, a

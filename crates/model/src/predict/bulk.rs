@@ -111,10 +111,8 @@ struct Times {
 
 impl Times {
     fn answer(&self) -> Answer {
-        let answer = match self.seconds.is_finite() {
-            true => Answer::of(self.seconds),
-            false => Answer::SATURATED,
-        };
+        let answer =
+            if self.seconds.is_finite() { Answer::of(self.seconds) } else { Answer::SATURATED };
         if self.is_bound { answer.but(Warning::Optimistic) } else { answer }
     }
 }

@@ -16,7 +16,8 @@ pub(super) fn lines(page: &RateText) -> Vec<String> {
         sheet.row(cells(row));
     }
     let title = format!("Compared with the network file, idle, {} B, Mb/s", first.message.count());
-    page.section(&title, "the percentage is by how much the measured value differs", sheet.lines())
+    let note = "the percentage is by how much the measured value differs: closed form and simulator know neither slow start nor a busy machine";
+    page.section(&title, note, sheet.lines())
 }
 
 fn cells(row: &ExpectedRow) -> Vec<String> {
