@@ -234,7 +234,8 @@ fn a_transfer_gets_what_others_leave() {
 #[test]
 fn a_first_screen_says_when_and_by_what_a_transfer_varies() {
     let here = tempfile::tempdir().unwrap();
-    let line = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\ndelay = \"5 ms\"\n";
+    let line =
+        "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\ndelay = \"5 ms\"\n";
     let said = |more: &str, options: &[&str]| {
         let file = here.path().join("mine.toml");
         std::fs::write(&file, format!("{line}{more}")).unwrap();
@@ -259,7 +260,10 @@ fn a_first_screen_says_when_and_by_what_a_transfer_varies() {
     assert!(text.contains("never arrives next to 1.11 Mb/s that do not give way"), "{text}");
     let queue = "rate = \"5 Mb/s\"\nqueue = \"4 frames\"\n[traffic.up]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\npackets_per_s = 580\n";
     let text = said(queue, &[]);
-    assert!(text.starts_with("mine: mean delay of up 9.34") && text.contains("8.14 % lost"), "{text}");
+    assert!(
+        text.starts_with("mine: mean delay of up 9.34") && text.contains("8.14 % lost"),
+        "{text}"
+    );
 }
 
 /// The commands at the end of a first screen are for the network that was asked for: a rate, a
