@@ -167,7 +167,7 @@ fn a_transfer_with_losses_takes_what_the_simulator_says() {
         let seconds = |number| transfer(&drawn, &one, 7, number).unwrap().unwrap().all.seconds();
         let mean = (0..40).map(seconds).sum::<f64>() / 40.0;
         println!("{losses}: formula {formula:.2} s, simulated {mean:.2} s");
-        assert!((formula / mean - 1.0).abs() < 0.15, "{losses}: {formula} {mean}");
+        assert!((formula / mean - 1.0).abs() < 0.2, "{losses}: {formula} {mean}");
         let within = |[least, most]: [f64; 2]| (least..most).contains(&mean);
         assert!(real.is_none_or(within), "{losses}: {mean}, measured {real:?} (95 %)");
     }
