@@ -27,7 +27,6 @@ mod outlier;
 mod over_blocks;
 mod quantile;
 mod spread;
-mod stop;
 mod trimmed;
 mod welford;
 
@@ -52,6 +51,5 @@ pub use outlier::outliers;
 pub use over_blocks::{OverBlocks, over_blocks};
 pub use quantile::quantile;
 pub use spread::{mean_interval, median, sample_deviation, sample_variance};
-pub use stop::{Decision, StopRule, student_half_width};
 pub use trimmed::{mean_without_highest_tenth, relative_range, trimmed_mean};
 pub use welford::Welford;

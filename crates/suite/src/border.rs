@@ -174,7 +174,7 @@ mod tests {
             ("twice", refused(|plan| plan["loads"] = json!(["idle", "cpu", "idle"]))),
             ("no profile", refused(|plan| plan["profile"]["name"] = json!(script))),
             ("blocks", refused(|plan| plan["profile"]["most_blocks"] = json!(u32::MAX))),
-            ("blocks", refused(|plan| plan["profile"]["least_blocks"] = json!(0))),
+            ("blocks", refused(|plan| plan["profile"]["most_blocks"] = json!(0))),
             ("no share", refused(|plan| plan["profile"]["wanted_half_width"] = json!(0.0))),
             (
                 "cannot name a host",

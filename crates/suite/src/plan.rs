@@ -116,13 +116,10 @@ pub struct Profile {
     /// The time of a calibrated baseline.
     #[serde(rename = "target_ns")]
     pub target: Span,
-    /// Blocks that are always measured.
-    #[serde(deserialize_with = "border::blocks")]
-    pub least_blocks: u32,
-    /// The highest number of blocks.
+    /// The number of blocks, if there is time for all.
     #[serde(deserialize_with = "border::blocks")]
     pub most_blocks: u32,
-    /// A row is done when the half width of its 95 % interval is at most this share of its mean.
+    /// A row whose 95 % interval has a half width of a larger share of its mean has low confidence.
     #[serde(deserialize_with = "border::share")]
     pub wanted_half_width: f64,
     /// No block beyond the first is begun or continued after this time from the first cell.
@@ -136,7 +133,6 @@ impl Profile {
         Self {
             name: "quick".to_owned(),
             target: Span::from_milliseconds(100),
-            least_blocks: 3,
             most_blocks: 5,
             wanted_half_width: 0.10,
             budget: Span::from_seconds(140),
@@ -148,8 +144,7 @@ impl Profile {
         Self {
             name: "standard".to_owned(),
             target: Span::from_milliseconds(1000),
-            least_blocks: 5,
-            most_blocks: 15,
+            most_blocks: 10,
             wanted_half_width: 0.05,
             budget: Span::from_seconds(45 * 60),
         }
@@ -160,8 +155,7 @@ impl Profile {
         Self {
             name: "full".to_owned(),
             target: Span::from_seconds(5),
-            least_blocks: 5,
-            most_blocks: 30,
+            most_blocks: 15,
             wanted_half_width: 0.025,
             budget: Span::from_seconds(8 * 3600),
         }

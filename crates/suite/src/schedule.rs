@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use btu_stats::{Decision, Level, StopRule};
-
 use crate::cell::Row;
 use crate::plan::Plan;
 use crate::record::{CellRecord, Outcome};
@@ -12,18 +10,16 @@ use crate::record::{CellRecord, Outcome};
 /// A cell of a rating to be measured.
 pub type Slot = crate::experiment::Slot<Row>;
 
-/// The cells of block `block` that are not stored yet, in their order. Blocks below the plan's
-/// least hold every row; later ones the rows with an interval that is still too wide, judged by the
-/// blocks before.
+/// The cells of block `block` that are not stored yet, in their order. Every block holds every row: a
+/// row that ended as soon as its values lay close together would have too narrow an interval
+/// whenever they do so by chance.
 pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
     let stored: BTreeSet<(u32, Row)> =
         records.iter().map(|record| (record.block, record.row)).collect();
-    let rows = if block < plan.profile.least_blocks {
-        plan.rows()
-    } else {
-        unfinished(plan, block, records)
-    };
-    let order = plan.shuffled(block, rows).into_iter().zip(0..);
+    if block >= plan.profile.most_blocks {
+        return Vec::new();
+    }
+    let order = plan.shuffled(block, plan.rows()).into_iter().zip(0..);
     order
         .filter(|(row, _)| !stored.contains(&(block, *row)))
         .map(|(row, position)| Slot { cell: row, block, position })
@@ -45,35 +41,6 @@ pub fn out_of_place<'a>(plan: &Plan, records: &'a [CellRecord]) -> Option<&'a Ce
             slots.into_iter().map(|slot| (slot.cell, slot.position)).collect();
         of_block.iter().find(|record| places.get(&record.row) != Some(&record.position))
     })
-}
-
-/// The rows that need more repetitions after the blocks before `block`.
-fn unfinished(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Row> {
-    let values = values(records.iter().filter(|record| record.block < block));
-    let rule = stop_rule(plan);
-    let wanting =
-        |row: &Row| rule.judge(values.get(row).map_or(&[], Vec::as_slice)) == Decision::More;
-    plan.rows().into_iter().filter(wanting).collect()
-}
-
-/// The plan's stop rule.
-pub(crate) fn stop_rule(plan: &Plan) -> StopRule {
-    StopRule {
-        fewest: plan.profile.least_blocks as usize,
-        most: plan.profile.most_blocks as usize,
-        wanted_half_width: plan.profile.wanted_half_width,
-        level: Level::P95,
-    }
-}
-
-fn values<'a>(records: impl Iterator<Item = &'a CellRecord>) -> BTreeMap<Row, Vec<f64>> {
-    let mut values: BTreeMap<Row, Vec<f64>> = BTreeMap::new();
-    for record in records.filter(|record| record.is_valid()) {
-        if let Some(value) = value(record) {
-            values.entry(record.row).or_default().push(value);
-        }
-    }
-    values
 }
 
 /// The number by which a row is judged: goodput of bulk and datagrams, median round trip of request
@@ -103,7 +70,6 @@ mod tests {
     use btu_units::Span;
 
     use super::*;
-    use crate::cell::Load;
     use crate::network::Network;
     use crate::plan::Profile;
     use crate::record::HostResult;
@@ -119,27 +85,22 @@ mod tests {
         CellRecord { host: Some(host), ..empty }
     }
 
-    /// Measures whole blocks; `cpu` is steady and everything else varies wildly.
+    /// Measures whole blocks.
     fn measured(plan: &Plan, blocks: u32) -> Vec<CellRecord> {
         let mut records: Vec<CellRecord> = Vec::new();
         for block in 0..blocks {
-            for slot in missing(plan, block, &records) {
-                let steady = slot.cell == Row::Host { load: Load::Cpu };
-                let milliseconds = if steady { 100 } else { 100 + 100 * u64::from(block % 2) };
-                records.push(record(slot, milliseconds));
-            }
+            records
+                .extend(missing(plan, block, &records).into_iter().map(|slot| record(slot, 100)));
         }
         records
     }
 
+    /// Values that lie close together by chance end nothing.
     #[test]
-    fn only_wide_rows_are_repeated_after_the_least() {
+    fn every_block_holds_every_row_whatever_was_measured() {
         let plan = plan();
-        let records = measured(&plan, plan.profile.least_blocks);
-        let rows: Vec<Row> =
-            missing(&plan, plan.profile.least_blocks, &records).iter().map(|s| s.cell).collect();
-        assert_eq!(rows.len(), 2);
-        assert!(!rows.contains(&Row::Host { load: Load::Cpu }));
+        let records = measured(&plan, 3);
+        assert_eq!(missing(&plan, 3, &records).len(), plan.rows().len());
     }
 
     #[test]
@@ -168,15 +129,5 @@ mod tests {
         let all = missing(&plan, 0, &[]);
         let stored = vec![record(all[1], 100)];
         assert_eq!(missing(&plan, 0, &stored), vec![all[0], all[2]]);
-    }
-
-    #[test]
-    fn an_invalid_cell_counts_for_nothing() {
-        let plan = plan();
-        let mut records = measured(&plan, plan.profile.least_blocks);
-        for record in &mut records {
-            record.faults.push("void".to_owned());
-        }
-        assert_eq!(missing(&plan, plan.profile.least_blocks, &records).len(), 3);
     }
 }

@@ -225,10 +225,10 @@ fn planned(
         Some(field) => field,
         None => Field::Drawing(networks.next().ok_or_else(|| usage("there is no network"))?),
     };
-    let (least_blocks, blocks) = match (options.blocks, options.time) {
-        (Some(blocks), _) => (blocks, blocks),
-        (None, Some(_)) => (file.order.blocks, MOST_BLOCKS),
-        (None, None) => (file.order.blocks, file.order.at_most_blocks),
+    let least_blocks = options.blocks.unwrap_or(file.order.blocks);
+    let blocks = match (options.blocks, options.time) {
+        (None, Some(_)) => MOST_BLOCKS,
+        _ => least_blocks,
     };
     let measured =
         file.rows.iter().flat_map(|row| &row.programs).filter(|step| step.part != Part::Service);
@@ -238,8 +238,7 @@ fn planned(
     let deadline = longest + lead + PROGRAM_MARGIN;
     let frame = study::frame::<RunPlan>(study, (blocks, budget), deadline, network)?;
     let networks = networks.collect();
-    let until = if options.blocks.is_some() { None } else { file.order.until };
-    let plan = RunPlan { networks, least_blocks, until, ..RunPlan::new(frame, file) };
+    let plan = RunPlan { networks, least_blocks, ..RunPlan::new(frame, file) };
     options.time.map_or(Ok(()), |time| one_repetition_fits(&plan, time))?;
     Ok(plan)
 }

@@ -92,7 +92,7 @@ impl Study for Rating {
     }
 
     fn sure_after(&self, block: u32, _done: &[CellRecord]) -> usize {
-        self.plan.profile.least_blocks.saturating_sub(block + 1) as usize * self.plan.rows().len()
+        self.plan.profile.most_blocks.saturating_sub(block + 1) as usize * self.plan.rows().len()
     }
 
     fn stored(&self, store: &Store, run: RunId) -> Result<Vec<CellRecord>, CoordinatorError> {

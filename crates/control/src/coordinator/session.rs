@@ -104,7 +104,7 @@ impl<S: Study> StudySession<'_, S> {
         notes.iter().try_for_each(|note| self.journal.event(Level::Info, note))
     }
 
-    /// Measures block after block until no row needs more, or the time is over.
+    /// Measures all blocks, or as many as there is time for.
     async fn every_block(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         self.observer.phase(Phase::Measure);
         let pace = self.study.pace();
@@ -116,10 +116,7 @@ impl<S: Study> StudySession<'_, S> {
             let slots = self.study.missing(block, &self.records);
             for (index, slot) in slots.iter().enumerate() {
                 if block > 0 && clock.is_over() {
-                    return self.journal.event(
-                        Level::Info,
-                        "the profile's time is over; wide rows stay as they are",
-                    );
+                    return self.journal.event(Level::Info, "the profile's time is over");
                 }
                 let progress = self.progress(slot, slots.len() - index, &clock);
                 self.stage.expect(Duration::from_secs_f64(progress.seconds_left.max(0.0)));

@@ -9,11 +9,8 @@ use super::file::ExperimentFile;
 use super::pattern;
 use super::row::RunRow;
 use super::value::{Value, What};
-use super::verdict::{RunVerdict, judge, values_of};
-use btu_stats::{Level, student_half_width};
-use btu_suite::experiment::{
-    CellSetting, Experiment, Facts, Frame, Measured, Observation, Raised, Slot, left,
-};
+use super::verdict::{RunVerdict, judge};
+use btu_suite::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation, Raised};
 use btu_suite::program::Programs;
 use btu_suite::script::Script;
 use btu_units::{Bytes, Span};
@@ -50,12 +47,8 @@ pub struct RunPlan {
     /// Every combination of levels that is measured, the baseline first.
     #[serde(deserialize_with = "rows")]
     pub rows: Vec<RunRow>,
-    /// So many blocks at least; more until every value is known well enough.
+    /// So many blocks at least; more only where a time was given in place of their number.
     pub least_blocks: u32,
-    /// The half width of an interval over its value at which a value is known well enough; `None`
-    /// means all blocks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<f64>,
     /// The resolution of the fraction that the rows are; absent where they are every combination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<u32>,
@@ -123,7 +116,6 @@ impl RunPlan {
             values: file.values,
             rows: file.rows,
             least_blocks: file.order.blocks,
-            until: file.order.until,
             resolution: file.resolution,
         }
     }
@@ -148,16 +140,6 @@ impl RunPlan {
 
     pub(super) fn row(&self, cell: &RunCell) -> Option<&RunRow> {
         self.rows.iter().find(|row| row.levels == cell.levels)
-    }
-
-    /// Whether every value of every row is known well enough by these records.
-    fn is_known(&self, wanted: f64, done: &[Measured<RunCell>]) -> bool {
-        self.rows.iter().all(|row| {
-            self.values.iter().all(|value| {
-                let values = values_of(value, row, done);
-                student_half_width(&values, Level::P95).is_some_and(|half| half <= wanted)
-            })
-        })
     }
 }
 
@@ -260,20 +242,5 @@ impl Experiment for RunPlan {
     fn judge(&self, cells: &[Measured<RunCell>]) -> RunVerdict {
         pattern::afresh();
         judge(self, cells)
-    }
-
-    /// As of every study; beyond the least blocks only while something is not known well enough by
-    /// the blocks before.
-    fn missing(&self, block: u32, done: &[Measured<RunCell>]) -> Vec<Slot<RunCell>> {
-        if block >= self.frame.blocks {
-            return Vec::new();
-        }
-        if let Some(wanted) = self.until.filter(|_| block >= self.least_blocks) {
-            let before: Vec<_> = done.iter().filter(|one| one.block < block).cloned().collect();
-            if self.is_known(wanted, &before) {
-                return Vec::new();
-            }
-        }
-        left(self, block, done)
     }
 }

@@ -48,7 +48,7 @@ fn plan_of(text: &str) -> RunPlan {
         version: RunPlan::VERSION,
         seed: 7,
         profile: "quick".to_owned(),
-        blocks: file.order.at_most_blocks,
+        blocks: file.order.blocks,
         budget: Span::from_seconds(60),
         deadline: Span::from_seconds(60),
         left_out: Vec::new(),
@@ -211,16 +211,6 @@ fn an_interrupted_plan_goes_on_as_it_would_have() {
         }
         assert_eq!(resumed, all);
     }
-}
-
-#[test]
-fn blocks_end_when_everything_is_known() {
-    let mut plan = plan();
-    (plan.until, plan.frame.blocks) = (Some(0.05), 20);
-    let all = records(&plan);
-    assert_eq!(all.iter().map(|one| one.block).max(), Some(3));
-    plan.until = Some(1e-6);
-    assert_eq!(records(&plan).iter().map(|one| one.block).max(), Some(19));
 }
 
 #[test]

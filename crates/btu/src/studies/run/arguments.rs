@@ -64,9 +64,8 @@ pub(crate) struct RunStudy {
     /// file, what it says]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,
-    /// How long to measure: btu begins repetitions while time is left, until all intervals are as narrow
-    /// as `until` says, or as many as --blocks; refused if one of each row takes longer [default:
-    /// `at_most` of the file]
+    /// How long to measure: btu begins repetitions while time is left, or as many as --blocks; refused
+    /// if one of each row takes longer [default: `at_most` of the file]
     #[arg(long, value_name = "TIME", value_parser = measuring_time)]
     pub(crate) time: Option<Span>,
     /// Time after which btu ends the command with all its processes [default: 60 s]

@@ -39,7 +39,6 @@ requests = [100, 200]
 
 [order]
 blocks = 3
-until = "5 %"
 at_most = "10 min"
 "#;
 
@@ -79,7 +78,7 @@ fn the_whole_of_a_file_is_read() {
         ("redis-on-a-busy-laptop", 12, 2)
     );
     let order = &file.order;
-    assert_eq!((order.blocks, order.until, order.at_most_blocks), (3, Some(0.05), 20));
+    assert_eq!((order.blocks, order.at_most), (3, btu_units::Span::from_seconds(600)));
     let base = &file.rows[0];
     assert_eq!(
         (base.levels.as_slice(), base.network, base.activities.len()),
@@ -163,8 +162,6 @@ fn each_mistake_is_told() {
         ("network = \"none\"\n".to_owned(), "there is no network `none`"),
         ("network = \"home-fq-codel\"\n".to_owned(), "there is nothing to measure"),
         (with("[order]\nblocks = 0"), "0 is not possible here"),
-        (with("[order]\nuntil = \"200 %\""), "not a probability"),
-        (with("[order]\nblocks = 9\nat_most_blocks = 3"), "fewer blocks at most than at least"),
         (with("[factors]\nload = [\"none\", \"cpu + dsik\"]"), "`dsik` is not known here"),
         (with("[factors]\nload = [\"none\"]"), "a list of 2 to 100 levels"),
         (with("[factors]\nx = [1, 1]"), "stands there twice"),
