@@ -145,7 +145,7 @@ How fast is it to that host? (A second machine with ssh: rented, or a friend's)
   btu speed --ssh HOST
 Is my queue bloated? See one that is (home-fq-codel has a fair one):
   btu speed --network home-bloated --from laptop --to server -C reno
-Did the upgrade hurt? Measure three times before and after it, and compare:
+Did the upgrade hurt? Measure old and new in turns, three of each, and compare:
   btu rate --tag before
   btu rate --tag after
   btu compare tag:before tag:after

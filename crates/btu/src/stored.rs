@@ -262,7 +262,7 @@ fn load_before(before: &Environment, row: &RunRow) -> Option<LoadBefore> {
 /// A run of the BTU benchmark for a comparison.
 pub(crate) fn compared(store: &Store, row: &RunRow) -> anyhow::Result<RunReadings> {
     let run = row.summary.id;
-    Ok(RunReadings { name: run.to_string(), readings: store.readings(run)? })
+    Ok(RunReadings { name: run.to_string(), place: 0, readings: store.readings(run)? })
 }
 
 /// The real hosts of a run, a line for each.

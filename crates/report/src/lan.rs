@@ -104,7 +104,7 @@ fn headline(verdict: &LanVerdict) -> String {
     let ends = [ranked(verdict).first(), ranked(verdict).last()]
         .map(|end| end.and_then(|(row, _)| row.slowdown));
     let are_equal = matches!(ends, [Some(one), Some(other)] if IntervalRelation::of(&one, &other) == IntervalRelation::Overlap);
-    let remark = if are_equal { ": no difference seen between them" } else { "" };
+    let remark = if are_equal { ": cannot tell a difference between them" } else { "" };
     format!("{all}, {least} {} times{remark}", three_digits(*best))
 }
 

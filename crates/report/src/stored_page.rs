@@ -86,7 +86,7 @@ impl StoredRun<'_> {
         let run = format!("{id}: {profile} profile on {network}, {}", duration(*took));
         let has_interval = figures.iter().any(|figure| !figure.interval.is_empty());
         let covers = if has_interval {
-            "intervals (95 %) are of this run alone"
+            "intervals (95 %) are of this run, not the next"
         } else {
             "no intervals: too few repetitions"
         };

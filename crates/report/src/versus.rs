@@ -38,39 +38,35 @@ impl Sides {
     }
 }
 
-/// What may be said of a ratio.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Said {
-    /// The difference itself.
-    Difference,
-    /// That none was seen, and how large it is at most, as a share.
-    NoDifference(f64),
-    /// Nothing before there are more repetitions.
-    CannotTell,
+/// From twice as much on, a difference that cannot be excluded is no bound worth a sentence.
+const DOUBLE: f64 = 2.0;
+
+/// How large a difference is at most, as a share: of ratios between which none was found, and whose intervals
+/// include equal values and exclude twice as much. `None` if any is not of that kind.
+pub(crate) fn largest_possible(compared: impl Iterator<Item = (Estimate, Finding)>) -> Option<f64> {
+    let most = compared.map(|(ratio, finding)| {
+        let ends = ratio.interval.filter(|_| !finding.is_difference())?;
+        let most = ends.high.max(1.0 / ends.low);
+        let is_bound = ends.contains(1.0) || finding == Finding::NoDifferenceSeen;
+        (is_bound && most < DOUBLE).then_some(most - 1.0)
+    });
+    most.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 
-impl Said {
-    /// By the finding of a comparison and its interval: no difference was seen where the interval
-    /// includes equal values and excludes twice as much.
-    pub(crate) fn of(ratio: &Estimate, finding: Finding) -> Self {
-        let most = ratio.interval.map(|ends| (ends, ends.high.max(1.0 / ends.low)));
-        match (finding, most) {
-            (Finding::Faster | Finding::Slower, _) => Self::Difference,
-            (Finding::NoDifferenceSeen, Some((_, most))) => Self::NoDifference(most - 1.0),
-            (_, Some((ends, most))) if ends.contains(1.0) && most < DOUBLE => {
-                Self::NoDifference(most - 1.0)
-            }
-            _ => Self::CannotTell,
-        }
+/// `no difference seen`, or `cannot tell`: the words of the finding, before what was compared.
+pub(crate) fn undecided(findings: impl IntoIterator<Item = Finding>) -> &'static str {
+    let mut findings = findings.into_iter();
+    if findings.all(|finding| finding == Finding::NoDifferenceSeen) {
+        "no difference seen"
+    } else {
+        "cannot tell a difference"
     }
 }
 
-/// An interval that allows twice as much is no reason to say that no difference was seen.
-const DOUBLE: f64 = 2.0;
-
-/// What was found of two, in a sentence: `new is 2.50 times faster than old (2.11 to 2.93)`, or
-/// `no difference seen between old and new, at most 3.0 %`. `ratio` is the other's over the base's,
-/// in the quantity that `directions` describe.
+/// What was found of two, in a sentence: `new is 2.50 times faster than old (2.11 to 2.93)`,
+/// `no difference seen between old and new, at most 0.3 %` or `cannot tell a difference between old
+/// and new, at most 3.0 %`. `ratio` is the other's over the base's, in the quantity that
+/// `directions` describe.
 pub(crate) fn verdict(
     sides: &Sides,
     ratio: &Estimate,
@@ -80,12 +76,12 @@ pub(crate) fn verdict(
     let Sides { subject, object, both } = sides;
     let (times, interval) = parts(ratio, directions);
     let difference = format!("{subject} is {times} than {object}{interval}");
-    match Said::of(ratio, finding) {
-        Said::Difference => difference,
-        Said::NoDifference(most) => {
-            format!("no difference seen between {both}, at most {} %", percent(most))
+    match largest_possible(std::iter::once((*ratio, finding))) {
+        _ if finding.is_difference() => difference,
+        Some(most) => {
+            format!("{} between {both}, at most {} %", undecided([finding]), percent(most))
         }
-        Said::CannotTell => format!("{difference}: cannot tell yet"),
+        None => format!("{difference}: cannot tell yet"),
     }
 }
 
@@ -164,7 +160,7 @@ pub(crate) fn leaders<N: AsRef<str>>(ordered: &[(N, Estimate)]) -> Vec<&str> {
 }
 
 /// What may be said of the first of several, which are in their order: `claim` if its interval lies
-/// apart from all others', else between which no difference was seen.
+/// apart from all others', else between which no difference can be told.
 pub(crate) fn first_of<N: AsRef<str>>(
     ordered: &[(N, Estimate)],
     claim: impl FnOnce(&str, &Estimate) -> String,
@@ -179,7 +175,7 @@ pub(crate) fn first_of<N: AsRef<str>>(
                 if is_unknown { IntervalRelation::Unknown } else { IntervalRelation::Apart };
             order.claim(claim(name.as_ref(), first))
         }
-        several => format!("no difference seen between {}", list(several)),
+        several => format!("cannot tell a difference between {}", list(several)),
     }
 }
 
@@ -229,7 +225,7 @@ mod tests {
             (
                 estimate(1.01, 0.98, 1.03),
                 Finding::CannotTell,
-                "no difference seen between old and new, at most 3.0 %",
+                "cannot tell a difference between old and new, at most 3.0 %",
             ),
             (
                 estimate(49.6, 3.39, 726.0),
@@ -263,13 +259,13 @@ mod tests {
         assert_eq!(said(&[one("a", 10.0, 1.0), one("b", 13.0, 1.0)]), "a is first with 10");
         assert_eq!(
             said(&[one("a", 10.0, 1.0), one("b", 13.0, 1.0), one("c", 14.0, 5.0)]),
-            "no difference seen between a and c"
+            "cannot tell a difference between a and c"
         );
         let unknown = ("b", Estimate { value: 99.0, interval: None });
         assert_eq!(said(&[one("a", 10.0, 1.0), unknown]), "a is first with 10, without intervals");
         let many: Vec<(&str, Estimate)> =
             ["a", "b", "c", "d", "e"].map(|name| one(name, 10.0, 1.0)).to_vec();
-        assert_eq!(said(&many), "no difference seen between a, b, c and 2 more");
+        assert_eq!(said(&many), "cannot tell a difference between a, b, c and 2 more");
         assert_eq!(said(&[]), "");
     }
 }

@@ -7,9 +7,9 @@
 //!
 //! A cell's repetitions lie in blocks, blocks in runs, and the machine drifts from run to run as
 //! well. The interval has to come from the highest level that varies (Kalibera and Jones, "Rigorous
-//! benchmarking in reasonable time", ISMM 2013): the run. It needs two degrees of freedom between
-//! runs (two runs each, or three of one); fewer have a ratio without an interval and without a
-//! verdict.
+//! benchmarking in reasonable time", ISMM 2013): the session. Runs that follow each other are alike,
+//! so sessions of both sides that follow each other are compared in pairs, as treatments are in a
+//! field; three pairs have an interval and a verdict. One sitting against another has a ratio.
 //!
 //! # Verdicts
 //!
@@ -42,7 +42,7 @@ pub use studied::{study_differences, study_readings};
 use btu_suite::cell::Row;
 use btu_suite::reading::Unit;
 use logs::Logs;
-use spread::{Difference, SideMean};
+use spread::{Difference, Pair};
 
 /// The input of a comparison.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +70,19 @@ pub struct Comparison<R = Row> {
     pub base: Side,
     /// Each of the other sides, compared with the base.
     pub others: Vec<ComparedSide<R>>,
+    /// The warnings of all runs of all sides.
+    pub warnings: Vec<RunWarning>,
+}
+
+/// A warning of one of the compared runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunWarning {
+    /// The name of the run.
+    pub run: String,
+    /// The cause of the warning, in two or three words.
+    pub title: String,
+    /// The observation that caused it.
+    pub observed: String,
 }
 
 /// One side of a comparison.
@@ -88,6 +101,11 @@ pub struct Side {
 pub struct ComparedSide<R = Row> {
     /// The side that is compared with the base.
     pub side: Side,
+    /// Pairs of sessions, one of each side, of which one follows the other: the interval is that of
+    /// their differences. Fewer than three have no interval.
+    pub pairs: usize,
+    /// Runs that are in no pair, and in no value where there is an interval.
+    pub unpaired: usize,
     /// Over many cells; absent when both sides have no cell in common, or cells of several units.
     pub overall: Option<Overall>,
     /// Cell by cell, in the order of the table of rates.
@@ -136,9 +154,6 @@ pub struct Overall {
     pub adjusted_p: Option<f64>,
     /// The finding.
     pub finding: Finding,
-    /// The degrees of freedom of the spread between runs; absent where there are fewer than two, and
-    /// so no interval.
-    pub degrees_of_freedom: Option<f64>,
 }
 
 /// One cell of both sides.
@@ -164,6 +179,13 @@ pub struct ComparedCell<R = Row> {
     pub finding: Finding,
 }
 
+impl<R> ComparedSide<R> {
+    /// Whether there are enough pairs for an interval.
+    pub const fn has_interval(&self) -> bool {
+        self.pairs >= spread::FEWEST_PAIRS
+    }
+}
+
 impl<R> Comparison<R> {
     /// The version of the form that this program writes.
     pub const VERSION: u32 = 1;
@@ -181,6 +203,7 @@ pub fn compare<R: ComparedRow>(question: &Question<'_, R>) -> Comparison<R> {
         matter: question.matter,
         base: question.base.side(),
         others,
+        warnings: Vec::new(),
     }
 }
 
@@ -192,10 +215,8 @@ fn compare_side<R: ComparedRow>(
 ) -> ComparedSide<R> {
     let logs = Logs::of_group(other);
     let (common, left_out) = logs::common_rows(base, &logs);
-    let difference = |rows: &[R]| {
-        let [base, other] = [base, &logs].map(|side| SideMean::of(side, rows));
-        spread::difference(&base?, &other?, question.level)
-    };
+    let pairs = spread::pairs(base, &logs);
+    let difference = |rows: &[R]| spread::difference([base, &logs], &pairs, rows, question.level);
     let overall = R::overall(&common).and_then(|(over, rows)| {
         let found = difference(&rows)?;
         Some(overall(over, rows.len(), found))
@@ -207,6 +228,8 @@ fn compare_side<R: ComparedRow>(
     });
     ComparedSide {
         side: other.side(),
+        pairs: pairs.len(),
+        unpaired: base.len() + logs.len() - pairs.iter().map(Pair::runs).sum::<usize>(),
         overall,
         cells: cells.collect(),
         left_out,
@@ -226,7 +249,6 @@ fn overall(over: Over, rows: usize, found: Difference) -> Overall {
         p: found.p,
         adjusted_p: None,
         finding: Finding::CannotTell,
-        degrees_of_freedom: found.degrees,
     }
 }
 

@@ -9,17 +9,17 @@ use super::share;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  btu compare r4 r9                         r9 compared with r4
-  btu compare r1,r2,r3 r7,r8,r9             three runs each; the interval comes from the spread
-                                            between runs
-  btu compare --baseline nightly latest     the newest run compared with all with the tag
-                                            `nightly`
-  btu compare tag:old tag:new --all         every cell
+  btu compare r1,r3,r5 r2,r4,r6             three runs each, measured in turns: the interval is that
+                                            of the differences of neighbours
+  btu compare tag:old tag:new --all         the same by tags; every cell
+  btu compare r4 r9                         r9 over r4: a ratio, and no verdict
   btu compare r4 r9 --across network        the networks may differ
   btu compare r4 r9 --format html           a page with both on one axis: btu-compare.html
-  btu compare r4 r9 --fail-if-slower 5%     for scripts: exit code 4 if r9 is slower by 5 % or
+  btu compare tag:old tag:new --fail-if-slower 5%
+                                            for scripts: exit code 4 if the new is slower by 5 % or
                                             more
 
+All before and all after are one session of each: their drift is not in the ratio, so it has no verdict.
 Runs of `btu speed`, app, copy and lan are compared cell by cell: goodput, and one over each time.
 Runs of `btu pipe` are compared by throughput, latency and the cost of a byte: btu compare r4 r9.
 A side is a run (r12, latest, or the beginning of its uuid), several with commas between them, or

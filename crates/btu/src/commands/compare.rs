@@ -7,7 +7,7 @@ mod sides;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use btu_report::html::html;
+use btu_report::html::{PageWarning, html};
 use btu_report::{
     TextOptions, comparison_markdown, comparison_page, comparison_text, first_screen,
 };
@@ -15,7 +15,7 @@ use btu_stats::Level;
 use btu_store::{RunRow, Store};
 use btu_studies::compare::{
     ComparedRow, ComparedSide, Comparison, Gate, Group, PlanDifference, Question, RunReadings,
-    compare,
+    RunWarning, compare,
 };
 use btu_testbed::note;
 use serde::Serialize;
@@ -93,14 +93,29 @@ pub(crate) fn run_for<C: Compared>(
     let sides = sides::chosen(suite, store, arguments)?;
     sides::guard(suite, &sides, arguments)?;
     let group = |side: &Chosen<C::Plan>| side.group(suite, store, &sides[0]);
-    let groups: Vec<Group<C::Row>> = sides.iter().map(group).collect::<anyhow::Result<_>>()?;
+    let mut groups: Vec<Group<C::Row>> = sides.iter().map(group).collect::<anyhow::Result<_>>()?;
+    sides::put_in_time(&sides, &mut groups);
     let question =
         Question { base: &groups[0], others: &groups[1..], level: LEVEL, matter: arguments.matter };
     let mut comparison = compare(&question);
     explain(suite, store, &mut comparison, &sides);
+    for member in sides.iter().flat_map(|side| &side.members) {
+        comparison.warnings.extend(warnings(store, &member.row)?);
+    }
     let gates = arguments.fail_if_slower.map(|slower| gates(&comparison, slower));
     show(&comparison, gates.clone(), arguments, common)?;
     Ok(answer(&comparison, &gates.unwrap_or_default()))
+}
+
+/// The warnings of a run as its report has them: they are warnings of what it is compared with, too.
+fn warnings(store: &Store, row: &RunRow) -> anyhow::Result<Vec<RunWarning>> {
+    let page = suites::of(row)?.page(store, row, &[])?;
+    let warning = |PageWarning { title, observed, .. }| RunWarning {
+        run: row.summary.id.to_string(),
+        title,
+        observed,
+    };
+    Ok(page.warnings.into_iter().map(warning).collect())
 }
 
 /// Adds possible explanations of a difference.
@@ -172,7 +187,7 @@ fn answer<R>(comparison: &Comparison<R>, gates: &[Gate]) -> ExitCode {
             }
             Gate::Unsure => note!(
                 "btu: whether {side} is slower than {base} by more than --fail-if-slower allows cannot be told: \
-                 measure more runs of each"
+                 measure more of both in turns"
             ),
         }
     }

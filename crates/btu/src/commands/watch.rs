@@ -1,4 +1,4 @@
-//! `btu watch`: measures on a schedule, keeps every run, says what changed since the one before, and
+//! `btu watch`: measures on a schedule, keeps every run, says how it differs from the one before, and
 //! serves the newest numbers.
 
 mod metrics;
@@ -152,7 +152,8 @@ fn newest(common: &Common, command: &str) -> anyhow::Result<Option<RunId>> {
     Ok(newest.map(|run| run.id))
 }
 
-/// The first sentence of `btu compare`; without it, nothing is said.
+/// The first sentence of `btu compare`; without it, nothing is said. Of one run after another it is a
+/// ratio, and the reason for no verdict is the same each time.
 fn say_what_changed(common: &Common, last: RunId, run: RunId) {
     let text = Common { data: common.data.clone(), json: false };
     let words = ["compare".into(), last.to_string().into(), run.to_string().into()];
@@ -163,8 +164,9 @@ fn say_what_changed(common: &Common, last: RunId, run: RunId) {
     let first = lines.next().unwrap_or_default();
     let more = lines.take_while(|line| line.starts_with("  ") && !line.contains("   "));
     let sentence = more.fold(first.to_owned(), |sentence, line| sentence + " " + line.trim());
-    if !sentence.is_empty() {
-        note!("watch: {sentence}");
+    let (ratio, _) = sentence.split_once(';').unwrap_or((&sentence, ""));
+    if !ratio.is_empty() {
+        note!("watch: {ratio}");
     }
 }
 

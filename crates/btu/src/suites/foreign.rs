@@ -227,7 +227,7 @@ impl Compared for Foreign {
             })
         });
         let readings = readings.filter(|reading| reading.counts() && record.faults.is_empty());
-        Ok(RunReadings { name: row.summary.id.to_string(), readings: readings.collect() })
+        Ok(RunReadings { name: row.summary.id.to_string(), place: 0, readings: readings.collect() })
     }
 
     fn asks_the_same(&self, _: &Value, _: &Value, _: &ForeignRow) -> bool {

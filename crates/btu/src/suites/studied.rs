@@ -113,7 +113,7 @@ impl<E: Reported> Compared for Studied<E> {
     fn run(&self, store: &Store, row: &RunRow, plan: &E) -> anyhow::Result<RunReadings<StudyRow>> {
         let cells = store.records::<Measured<E::Cell>>(row.summary.id)?;
         let readings = cells.iter().flat_map(|cell| study_readings(plan, cell)).collect();
-        Ok(RunReadings { name: row.summary.id.to_string(), readings })
+        Ok(RunReadings { name: row.summary.id.to_string(), place: 0, readings })
     }
 
     fn asks_the_same(&self, _: &E, _: &E, _: &StudyRow) -> bool {

@@ -1,6 +1,8 @@
 //! `btu compare` over made-up runs with known answers.
 
 use crate::shelf::{Shelf, plan};
+use btu_control::environment::{Environment, collect};
+use btu_store::State;
 use btu_suite::network::{Network, Path};
 use btu_units::{BitRate, Bytes, Span};
 use serde_json::Value;
@@ -12,13 +14,20 @@ fn finding(document: &Value) -> &str {
     document["comparison"]["others"][0]["overall"]["finding"].as_str().expect("a finding")
 }
 
-/// Stores three runs around each of these rates, some tenths of a per cent apart; each is a side.
+/// Stores three runs around each of these rates in turns, some tenths of a per cent apart; each is a side.
 fn sides(shelf: &mut Shelf, plan: &btu_suite::plan::Plan, factors: &[f64]) -> Vec<String> {
-    let three = |factor: &f64| {
-        let runs = STEADY.map(|rate| shelf.run(plan, &[rate * factor; 3]).to_string());
-        runs.join(",")
-    };
-    factors.iter().map(three).collect()
+    let mut sides = vec![Vec::new(); factors.len()];
+    for rate in STEADY {
+        for (side, factor) in sides.iter_mut().zip(factors) {
+            side.push(shelf.run(plan, &[rate * factor; 3]).to_string());
+        }
+    }
+    sides.iter().map(|runs| runs.join(",")).collect()
+}
+
+/// The same, one side after the other.
+fn sittings(shelf: &mut Shelf, plan: &btu_suite::plan::Plan, factors: &[f64]) -> Vec<String> {
+    factors.iter().flat_map(|factor| sides(shelf, plan, &[*factor])).collect()
 }
 
 #[test]
@@ -26,8 +35,7 @@ fn the_four_answers() {
     let mut shelf = Shelf::new();
     let plan = plan(Network::Veth);
     let mut sides = sides(&mut shelf, &plan, &[1.0, 1.001, 0.9, 1.1]);
-    let scattered = [5.0, 9.0, 16.0].map(|rate| shelf.run(&plan, &[rate; 3]).to_string());
-    sides.push(scattered.join(","));
+    sides.extend(sittings(&mut shelf, &plan, &[0.9]));
     let answers = ["no-difference-seen", "slower", "faster", "cannot-tell"];
     for (other, expected) in sides[1..].iter().zip(answers) {
         let found = shelf.json(&["compare", &sides[0], other, "--matter", "2%"]);
@@ -36,15 +44,15 @@ fn the_four_answers() {
     let [base, slower] = [&sides[0], &sides[2]];
     let (code, text, errors) = shelf.btu(&["compare", base, slower]);
     assert_eq!((code, errors.as_str()), (Some(0), ""));
-    assert!(text.starts_with("r7,r8,r9 compared with r1,r2,r3: slower, -10.0 %"), "{text}");
-    assert!(text.contains("spread between runs, 3 against 3"), "{text}");
+    assert!(text.starts_with("r3,r7,r11 compared with r1,r5,r9: slower, -10.0 %"), "{text}");
+    assert!(text.contains("differences of 3 pairs in turns"), "{text}");
     assert!(text.contains("2 slower") && text.lines().count() <= 12, "{text}");
     assert!(text.contains(&format!("> btu compare {base} {slower} --all")), "{text}");
     let (_, all, _) = shelf.btu(&["compare", base, slower, "--all"]);
-    assert!(all.starts_with("r7,r8,r9 compared with r1,r2,r3: slower, -10.0 %"), "{all}");
+    assert!(all.starts_with("r3,r7,r11 compared with r1,r5,r9: slower, -10.0 %"), "{all}");
     let (_, markdown, _) = shelf.btu(&["compare", base, slower, "--format", "markdown"]);
     assert!(
-        markdown.starts_with("## r7,r8,r9 compared with r1,r2,r3: slower")
+        markdown.starts_with("## r3,r7,r11 compared with r1,r5,r9: slower")
             && markdown.contains("|---|"),
         "{markdown}"
     );
@@ -102,13 +110,50 @@ fn tags_are_sides_and_single_runs_have_no_verdict() {
     let found = shelf.json(&["compare", "--baseline", "nightly", "latest"]);
     assert_eq!(found["comparison"]["base"]["name"], "tag:nightly");
     assert_eq!(found["comparison"]["others"][0]["side"]["name"], "r6");
-    assert_eq!(finding(&found), "slower");
-    // One run of each does not show how far runs lie apart.
-    let found = shelf.json(&["compare", "r1", "r4"]);
     assert_eq!(finding(&found), "cannot-tell");
     let (_, text, _) = shelf.btu(&["compare", "r1", "r4"]);
-    assert!(text.starts_with("r4 compared with r1: cannot tell, -10.0 %"), "{text}");
-    assert!(text.contains("measure 2 more runs of each"), "{text}");
+    let ratio =
+        "r4 compared with r1: -9.8 %; one session of each: drift between sessions is not in";
+    assert!(text.starts_with(ratio), "{text}");
+    assert!(text.contains("in turns"), "{text}");
+}
+
+/// All before and all after, whatever was measured: a ratio, no verdict, and no failure for scripts.
+#[test]
+fn one_sitting_against_another_has_no_verdict() {
+    let mut shelf = Shelf::new();
+    let sides = sittings(&mut shelf, &plan(Network::Veth), &[1.0, 0.5]);
+    let asked = ["compare", &sides[0], &sides[1], "--fail-if-slower", "5%"];
+    let (code, text, errors) = shelf.btu(&asked);
+    assert!(code == Some(0) && errors.contains("cannot be told"), "{errors}");
+    assert!(
+        text.starts_with("r4,r5,r6 compared with r1,r2,r3: 2.00 times lower; one session"),
+        "{text}"
+    );
+    let found = shelf.json(&["compare", &sides[0], &sides[1]]);
+    let other = &found["comparison"]["others"][0];
+    assert_eq!((finding(&found), &other["pairs"]), ("cannot-tell", &serde_json::json!(1)));
+    assert_eq!(other["overall"]["ratio"]["interval"], Value::Null);
+}
+
+/// A busy machine under one run is a warning of every comparison with it, in every format.
+#[test]
+fn warnings_of_the_runs_are_warnings_of_the_comparison() {
+    let mut shelf = Shelf::new();
+    let plan = plan(Network::Veth);
+    let busy = Environment { busy: Some(0.9), ..collect() };
+    shelf.run(&plan, &STEADY);
+    shelf.ended(&plan, &STEADY, State::Complete, &[busy]);
+    let found = shelf.json(&["compare", "r1", "r2"]);
+    let warnings = found["comparison"]["warnings"].as_array().expect("warnings").clone();
+    let of_busy = |one: &&Value| one["title"] == "busy machine" && one["run"] == "r2";
+    let warning = warnings.iter().find(of_busy).unwrap_or_else(|| panic!("{found}"));
+    assert!(warning["observed"].as_str().unwrap().contains("90 %"), "{warning}");
+    for format in [&[][..], &["--all"], &["--format", "markdown"], &["--format", "html", "-o", "-"]]
+    {
+        let (_, text, _) = shelf.btu(&[&["compare", "r1", "r2"], format].concat());
+        assert!(text.contains("busy machine"), "{format:?}: {text}");
+    }
 }
 
 #[test]
@@ -122,9 +167,9 @@ fn scripts_learn_of_a_loss_by_the_exit_code() {
     };
     let (code, errors) = gate(&sides[0], &sides[1]);
     assert_eq!(code, Some(4), "{errors}");
-    assert!(errors.contains("is slower than r1,r2,r3"), "{errors}");
+    assert!(errors.contains("is slower than r1,r4,r7"), "{errors}");
     assert_eq!(gate(&sides[0], &sides[2]), (Some(0), String::new()));
-    let (code, errors) = gate("r1", "r4");
+    let (code, errors) = gate("r1", "r2");
     assert!(code == Some(0) && errors.contains("cannot be told"), "{errors}");
 }
 

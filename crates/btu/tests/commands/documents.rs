@@ -153,6 +153,7 @@ fn quick_commands_of_the_documents_work_as_they_stand_there() {
         ("r1", "nightly"),
         ("r2", "nightly"),
         ("r3", "fair"),
+        ("r5", "bloated"),
         ("r4", "before"),
         ("r9", "after"),
         ("r10", "old"),

@@ -31,17 +31,12 @@ const WORDS: [&str; 13] = [
 const SCREENS: [&str; 3] = ["report", "studies", "btu"];
 
 /// Pages that are not yet read through.
-const LEFT: [&str; 16] = [
+const LEFT: [&str; 11] = [
     "speed.md",
     "why-slow.md",
     "bloated-queue.md",
     "how-fast.md",
-    "compare.md",
-    "upgrade.md",
-    "repeatability.md",
-    "two-settings.md",
     "methods-rating.md",
-    "watch.md",
     "fleet.md",
     "runs.md",
     "model.md",

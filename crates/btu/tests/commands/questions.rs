@@ -87,7 +87,7 @@ fn show_is_one_screen_and_all_has_every_table() {
     assert!(first.starts_with("BTU rating ") && first.lines().count() <= 12, "{first}");
     assert!(
         first.contains("> btu show r1 --all")
-            && first.contains("intervals (95 %) are of this run alone"),
+            && first.contains("intervals (95 %) are of this run, not the next"),
         "{first}"
     );
     // The list says the same to people and to programs.

@@ -58,6 +58,7 @@ fn runs_on_a_schedule_are_kept_and_served() {
     let mut told = String::new();
     said.read_to_string(&mut told).expect("its error output");
     assert!(told.contains("watch: r2 compared with r1: "), "{told}");
+    assert!(!told.contains("cannot tell") && !told.contains("session"), "{told}");
     assert!(child.wait().expect("it ends").success(), "{told}");
     laboratory.assert_down();
 }

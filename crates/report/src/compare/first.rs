@@ -16,17 +16,14 @@ const MOST_CHANGED: usize = 3;
 pub(super) fn summary<R: ComparedRow>(comparison: &Comparison<R>, all: &str) -> Summary {
     let figures = match comparison.others.as_slice() {
         [one] => of_one(comparison, one),
-        several => several.iter().map(|compared| side(comparison, compared)).collect(),
+        several => several.iter().map(side).collect(),
     };
     let mut setting: Vec<String> = Vec::new();
     for compared in &comparison.others {
         let overall = compared.overall.as_ref();
         let surer = overall.and_then(|overall| words::surer_together(overall, &compared.cells));
-        let said = [
-            words::basis(comparison, compared),
-            surer.map(str::to_owned),
-            overall.and_then(words::advice),
-        ];
+        let said =
+            [words::basis(compared), surer.map(str::to_owned), overall.and_then(words::advice)];
         setting.extend(
             said.into_iter().flatten().filter(|text| !setting.contains(text)).collect::<Vec<_>>(),
         );
@@ -109,7 +106,7 @@ fn figure<R: ComparedRow>(cell: &ComparedCell<R>) -> KeyFigure {
     }
 }
 
-fn side<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -> KeyFigure {
+fn side<R: ComparedRow>(compared: &ComparedSide<R>) -> KeyFigure {
     let rated = of_all(compared).filter(|_| words::of_rating(compared).is_some());
     let name = words::cut(&compared.side.name);
     match (rated, words::by_change(&compared.cells).first()) {
@@ -117,14 +114,15 @@ fn side<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) 
         (None, Some(cell)) => {
             KeyFigure { name, note: format!("{}, {}", cell.row, cell.finding), ..figure(cell) }
         }
-        (None, None) => {
-            KeyFigure { name, note: words::answer(comparison, compared), ..KeyFigure::default() }
-        }
+        (None, None) => KeyFigure { name, note: words::answer(compared), ..KeyFigure::default() },
     }
 }
 
-/// Possible explanations of a difference, and the cells that were left out.
+/// The warnings of the runs, possible explanations of a difference, and the cells that were left out.
 pub(super) fn warnings<R: ComparedRow>(comparison: &Comparison<R>) -> Vec<PageWarning> {
+    let of_runs = comparison.warnings.iter().map(|warning| {
+        page_warning(&warning.title, &format!("{}: {}", warning.run, warning.observed), "")
+    });
     let differs = comparison.others.iter().flat_map(|compared| {
         let plans = compared
             .plan_differences
@@ -144,5 +142,5 @@ pub(super) fn warnings<R: ComparedRow>(comparison: &Comparison<R>) -> Vec<PageWa
         });
         plans.chain(machines).chain(left_out).collect::<Vec<_>>()
     });
-    differs.collect()
+    of_runs.chain(differs).collect()
 }

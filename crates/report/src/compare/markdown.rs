@@ -11,6 +11,10 @@ pub fn comparison_markdown<R: ComparedRow>(comparison: &Comparison<R>) -> String
     for compared in &comparison.others {
         lines.extend(one(comparison, compared));
     }
+    let warnings = comparison.warnings.iter();
+    lines.extend(
+        warnings.map(|one| safe(&format!("! {}: {}: {}", one.run, one.title, one.observed)) + "\n"),
+    );
     lines.push(format!("*{}.*", words::rule(comparison)));
     lines.join("\n") + "\n"
 }
@@ -18,10 +22,10 @@ pub fn comparison_markdown<R: ComparedRow>(comparison: &Comparison<R>) -> String
 fn one<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -> Vec<String> {
     let (base, other) = (safe(&comparison.base.name), safe(&compared.side.name));
     let mut lines = vec![
-        format!("## {other} compared with {base}: {}", safe(&words::answer(comparison, compared))),
+        format!("## {other} compared with {base}: {}", safe(&words::answer(compared))),
         String::new(),
     ];
-    lines.extend(words::basis(comparison, compared).map(|basis| format!("- {basis}")));
+    lines.extend(words::basis(compared).map(|basis| format!("- {basis}")));
     if let Some((overall, found)) = compared.overall.as_ref().zip(words::of_all(compared)) {
         let interval =
             words::ends(&found).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));

@@ -20,26 +20,21 @@ pub fn comparison_page<R: ComparedRow>(comparison: &Comparison<R>, all: &str) ->
     let base = cut(&comparison.base.name);
     let headline = match comparison.others.as_slice() {
         [one] => {
-            let answer = words::answer(comparison, one);
+            let answer = words::answer(one);
             format!("{} compared with {base}: {answer}", cut(&one.side.name))
         }
         all => format!("{} sides compared with {base}", all.len()),
     };
     let mut remarks: Vec<String> = if comparison.others.len() > 1 {
-        let named = |one: &ComparedSide<R>| {
-            format!("{}: {}", one.side.name, words::answer(comparison, one))
-        };
+        let named = |one: &ComparedSide<R>| format!("{}: {}", one.side.name, words::answer(one));
         comparison.others.iter().map(named).collect()
     } else {
         Vec::new()
     };
     for compared in &comparison.others {
         let overall = compared.overall.as_ref();
-        let sentences = [
-            overall.map(words::over),
-            words::basis(comparison, compared),
-            overall.and_then(words::advice),
-        ];
+        let sentences =
+            [overall.map(words::over), words::basis(compared), overall.and_then(words::advice)];
         let name = &compared.side.name;
         remarks
             .extend(sentences.into_iter().flatten().map(|sentence| format!("{name}: {sentence}")));

@@ -27,6 +27,7 @@ pub fn comparison_text<R: ComparedRow>(
         sections.push(cells(comparison, compared, all, options));
         sections.push(left_out(compared, options));
     }
+    sections.push(warnings(comparison, options));
     sections.push(
         wrap(&words::rule(comparison), options.columns(), 0)
             .iter()
@@ -43,7 +44,7 @@ fn headline<R: ComparedRow>(
 ) -> Vec<String> {
     let paint = Paint(options.colour);
     let [base, side] = [&comparison.base.name, &compared.side.name].map(|name| cut(name));
-    let answer = words::answer(comparison, compared);
+    let answer = words::answer(compared);
     let is_certain = words::is_certain(compared);
     let first = wrap(&format!("{side} compared with {base}: {answer}"), options.columns(), 2);
     let painted = |line: &String| if is_certain { paint.strong(line) } else { paint.warning(line) };
@@ -53,12 +54,8 @@ fn headline<R: ComparedRow>(
     let surer = overall
         .and_then(|overall| words::surer_together(overall, &compared.cells))
         .map(str::to_owned);
-    let further = [
-        overall.map(words::over),
-        surer,
-        words::basis(comparison, compared),
-        overall.and_then(words::advice),
-    ];
+    let further =
+        [overall.map(words::over), surer, words::basis(compared), overall.and_then(words::advice)];
     for text in further.into_iter().flatten() {
         lines.extend(indented(&text, options).iter().map(|line| paint.quiet(line)));
     }
@@ -83,6 +80,15 @@ fn explanations<R: ComparedRow>(compared: &ComparedSide<R>, options: &TextOption
     } else {
         section("What could explain a difference", "", lines, options)
     }
+}
+
+/// The warnings of the runs.
+fn warnings<R>(comparison: &Comparison<R>, options: &TextOptions) -> Vec<String> {
+    let said = comparison.warnings.iter().flat_map(|warning| {
+        indented(&format!("{}: {}: {}", warning.run, warning.title, warning.observed), options)
+    });
+    let lines: Vec<String> = said.collect();
+    if lines.is_empty() { lines } else { section("Warnings of the runs", "", lines, options) }
 }
 
 fn cells<R: ComparedRow>(

@@ -10,7 +10,9 @@ use btu_suite::reading::Unit;
 use crate::number::{NOTHING, count, percent, three_digits};
 use crate::sheet::columns;
 use crate::unit;
-use crate::versus::{Directions, HIGHER, LONGER, Said, factor, inverted, times, upwards};
+use crate::versus::{
+    Directions, HIGHER, LONGER, factor, inverted, largest_possible, times, undecided, upwards,
+};
 
 const MEGABIT: f64 = 1e6;
 
@@ -88,12 +90,12 @@ pub(super) fn cut_to(name: &str, most: usize) -> String {
 }
 
 /// What was found of a side: of a rating its change, else the cell that changed most.
-pub(super) fn answer<R: ComparedRow>(
-    comparison: &Comparison<R>,
-    compared: &ComparedSide<R>,
-) -> String {
-    let Some(finding) = of_rating(compared) else { return lead(comparison, compared) };
+pub(super) fn answer<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
+    let Some(finding) = of_rating(compared) else { return lead(compared) };
     let Some(found) = of_all(compared) else { return finding.to_string() };
+    if !compared.has_interval() {
+        return change(&found) + caveat(compared);
+    }
     let interval = ends(&found).map_or_else(String::new, |ends| format!(" (95 %: {ends})"));
     format!("{finding}, {}{interval}", change(&found))
 }
@@ -114,32 +116,27 @@ pub(super) fn is_certain<R: ComparedRow>(compared: &ComparedSide<R>) -> bool {
 }
 
 /// The cell that changed most, certain or not; or that none did, and how much at most.
-fn lead<R: ComparedRow>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -> String {
+fn lead<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
     let Some(cell) = by_change(&compared.cells).first().copied() else {
         return "nothing to compare: both have no cell in common".to_owned();
     };
-    if let Some(most) = no_difference(&compared.cells) {
+    let cells = compared.cells.iter();
+    if let Some(most) = largest_possible(cells.map(|cell| (cell.ratio, cell.finding))) {
         let count = compared.cells.len();
         let of = if count == 1 { cell.row.to_string() } else { format!("any of {count} cells") };
-        return format!("no difference seen in {of}, at most {} %", percent(most));
+        let said = undecided(compared.cells.iter().map(|cell| cell.finding));
+        return format!("{said} in {of}, at most {} %", percent(most));
     }
     let [base, other] = quantities(cell);
     let change = in_a_sentence(&of_cell(cell));
     let remark = if cell.finding.is_difference() {
-        String::new()
+        ""
+    } else if compared.has_interval() {
+        ": cannot tell yet, measure more of both in turns"
     } else {
-        format!(": cannot tell yet, {}", more_runs(comparison, compared))
+        caveat(compared)
     };
     format!("{} {base} -> {other}, {change}{remark}", cell.row)
-}
-
-/// If no cell shows a difference: how large that of any cell is at most, as a share.
-fn no_difference<R>(cells: &[ComparedCell<R>]) -> Option<f64> {
-    let most = cells.iter().map(|cell| match Said::of(&cell.ratio, cell.finding) {
-        Said::NoDifference(most) => Some(most),
-        Said::Difference | Said::CannotTell => None,
-    });
-    most.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 
 /// The cells, the largest change first.
@@ -148,25 +145,6 @@ pub(super) fn by_change<R>(cells: &[ComparedCell<R>]) -> Vec<&ComparedCell<R>> {
     let mut cells: Vec<&ComparedCell<R>> = cells.iter().collect();
     cells.sort_by(|one, other| size(other).total_cmp(&size(one)));
     cells
-}
-
-/// Runs of a side from which their spread gives an interval of use.
-const ENOUGH_RUNS: usize = 3;
-
-/// The runs that would tell more: three of each side, as docs/compare.md says.
-fn more_runs<R>(comparison: &Comparison<R>, compared: &ComparedSide<R>) -> String {
-    let missing = [&comparison.base, &compared.side]
-        .map(|side| (ENOUGH_RUNS.saturating_sub(side.runs.len()), cut(&side.name)));
-    match missing {
-        [(0, _), (0, _)] => "measure more runs of each".to_owned(),
-        [(one, _), (other, _)] if one == other => {
-            format!("measure {} of each", count(one, "more run"))
-        }
-        [(one, name), (other, _)] if one > other => {
-            format!("measure {} like {name}", count(one, "more run"))
-        }
-        [_, (other, name)] => format!("measure {} like {name}", count(other, "more run")),
-    }
 }
 
 /// The finding, for a narrow column.
@@ -201,23 +179,28 @@ pub(super) fn over(overall: &Overall) -> String {
     format!("{what} {base} -> {other}, geometric mean of {rows}")
 }
 
-/// The source of the intervals; or why there are none, and what to do.
-pub(super) fn basis<R: ComparedRow>(
-    comparison: &Comparison<R>,
-    compared: &ComparedSide<R>,
-) -> Option<String> {
-    let has_interval = match (&compared.overall, by_change(&compared.cells).first()) {
-        (Some(overall), _) => overall.degrees_of_freedom.is_some(),
-        (None, cell) => cell.as_ref()?.p.is_some(),
-    };
-    let [base, other] = [&comparison.base, &compared.side].map(|side| side.runs.len());
-    Some(if has_interval {
-        format!("interval from the spread between runs, {base} against {other}")
-    } else {
-        format!(
-            "no interval, since it comes from the spread between runs: {}, or both in turns by `btu run`",
-            more_runs(comparison, compared)
-        )
+/// Why there is no verdict, after the ratio; empty where there are enough pairs for one.
+fn caveat<R>(compared: &ComparedSide<R>) -> &'static str {
+    match compared.pairs {
+        _ if compared.has_interval() => "",
+        0 | 1 => "; one session of each: drift between sessions is not in it",
+        _ => "; two sessions of each: three have an interval",
+    }
+}
+
+/// The source of the intervals; or what to do, where there are none.
+pub(super) fn basis<R: ComparedRow>(compared: &ComparedSide<R>) -> Option<String> {
+    compared.cells.first()?;
+    let (pairs, unpaired) = (compared.pairs, compared.unpaired);
+    Some(match (compared.has_interval(), unpaired) {
+        (true, 0) => format!("interval of the differences of {pairs} pairs in turns"),
+        (true, _) => format!(
+            "interval of the differences of {pairs} pairs in turns; {} without a partner left out",
+            count(unpaired, "run")
+        ),
+        (false, _) => "for a verdict measure three or more of each in turns (one of this side, one of that, and so on), or \
+                       both by `btu run`"
+            .to_owned(),
     })
 }
 
@@ -234,7 +217,7 @@ pub(super) fn advice(overall: &Overall) -> Option<String> {
         format!("{} times", factor(most))
     };
     Some(format!(
-        "differences of up to {most} either way cannot be excluded; more runs narrow that down"
+        "differences of up to {most} either way cannot be excluded; more pairs narrow that down"
     ))
 }
 

@@ -55,7 +55,7 @@ pub fn signatures_text(
         warned(warnings, options),
         section(
             &format!("Compared with {}", base.name),
-            "one way; * significant at 95 %",
+            "one way; * beyond what varies within each run, at 95 %",
             table,
             options,
         ),

@@ -133,6 +133,6 @@ pub(super) fn by_size(base: &str, lines: &[NamedCost], options: &TextOptions) ->
             std::iter::once(size.size.count().to_string()).chain(lines.iter().map(of)).collect(),
         );
     }
-    let note = format!("in % of {base}; * significantly other than 100 at 95 %");
+    let note = format!("in % of {base}; * beyond what varies within a run, at 95 %");
     section("Throughput", &note, sheet.lines(), options)
 }

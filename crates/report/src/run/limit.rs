@@ -45,7 +45,7 @@ fn decisive(plan: &RunPlan, value: &ValueVerdict) -> Option<String> {
             share.value * PERCENT,
             value.name
         ),
-        several => format!("{}: no difference seen between their shares", list(several)),
+        several => format!("{}: cannot tell which has the larger share", list(several)),
     })
 }
 

@@ -5,7 +5,9 @@ use btu_studies::compare::Finding;
 use btu_studies::run::{Better, Factor, RowVerdict, RunPlan, ValueVerdict};
 
 use crate::number::percent;
-use crate::versus::{Directions, FASTER, HIGHER, Said, Sides, times, verdict};
+use crate::versus::{
+    Directions, FASTER, HIGHER, Sides, largest_possible, times, undecided, verdict,
+};
 
 /// Factors whose levels are names that sentences can begin with.
 const NAMES: [&str; 3] = ["variant", "network", "congestion_control"];
@@ -80,13 +82,14 @@ pub(super) fn of_many(value: &ValueVerdict) -> String {
     };
     let Some((ratio, directions)) = ratio(value, row) else { return String::new() };
     let difference = format!("{} with {}", times(&ratio, directions), row.cell);
-    match said(value, row) {
-        Some(Said::Difference) => difference,
-        Some(Said::NoDifference(_)) if largest_possible(value).is_some() => {
-            let most = largest_possible(value).map_or_else(String::new, percent);
-            format!("no difference seen with the others, at most {most} %")
+    let all = || value.rows.iter().filter_map(|row| Some((row.speed()?, row.finding?)));
+    match largest_possible(all()) {
+        _ if row.finding.is_some_and(Finding::is_difference) => difference,
+        Some(most) => {
+            let said = undecided(all().map(|(_, finding)| finding));
+            format!("{said} with the others, at most {} %", percent(most))
         }
-        _ => format!("{difference}: cannot tell yet"),
+        None => format!("{difference}: cannot tell yet"),
     }
 }
 
@@ -97,20 +100,6 @@ pub(super) fn most_different<'a>(
     let difference = |row: &RowVerdict| row.slowdown.map_or(0.0, |times| times.value.ln().abs());
     let compared = rows.filter(|row| row.slowdown.is_some());
     compared.max_by(|one, other| difference(one).total_cmp(&difference(other)))
-}
-
-fn said(value: &ValueVerdict, row: &RowVerdict) -> Option<Said> {
-    Some(Said::of(&ratio(value, row)?.0, row.finding?))
-}
-
-/// If no row shows a difference: how large that of any row is at most.
-fn largest_possible(value: &ValueVerdict) -> Option<f64> {
-    let compared = value.rows.iter().filter(|row| row.slowdown.is_some());
-    let possible = compared.map(|row| match said(value, row) {
-        Some(Said::NoDifference(most)) => Some(most),
-        _ => None,
-    });
-    possible.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
 }
 
 /// A row's ratio to the baseline: `2.50 times faster`.

@@ -166,6 +166,7 @@ fn group(name: &str, runs: u32, factor: f64) -> Group {
     };
     let run = |run: u32| RunReadings {
         name: format!("{name}{run}"),
+        place: 2 * run as usize + usize::from(factor > 1.0),
         readings: (0..3)
             .flat_map(|block| rows.iter().map(move |row| reading(run, block, row)))
             .collect(),

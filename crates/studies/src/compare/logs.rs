@@ -8,6 +8,8 @@ use super::side::{Group, RunReadings};
 /// The logarithms of a run's speeds. Ordered, so that sums do not depend on the order of the cells.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Logs<R> {
+    /// Its place in time among all runs.
+    pub(super) place: usize,
     rows: BTreeMap<R, BTreeMap<u32, f64>>,
 }
 
@@ -23,7 +25,7 @@ impl<R: ComparedRow> Logs<R> {
                 .or_default()
                 .insert(reading.block, reading.per_second.ln());
         }
-        Self { rows }
+        Self { place: run.place, rows }
     }
 
     /// The number of repetitions of `row`.

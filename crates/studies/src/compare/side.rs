@@ -10,6 +10,8 @@ use super::Side;
 pub struct RunReadings<R = Row> {
     /// The name of the run.
     pub name: String,
+    /// Its place in time among all runs that are compared.
+    pub place: usize,
     /// Its valid cells, in any order.
     pub readings: Vec<Reading<R>>,
 }
@@ -28,7 +30,7 @@ pub struct Group<R = Row> {
 // By hand, since no row needs a default for it.
 impl<R> Default for RunReadings<R> {
     fn default() -> Self {
-        Self { name: String::new(), readings: Vec::new() }
+        Self { name: String::new(), place: 0, readings: Vec::new() }
     }
 }
 

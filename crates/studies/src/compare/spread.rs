@@ -1,65 +1,56 @@
 //! The difference of two sides, and its certainty.
+//!
+//! A machine drifts from run to run, and the drift has memory: runs that follow each other are alike. So the runs
+//! of both sides, in the order of their starts, are divided into sessions (runs of one side with none of the other
+//! between them), and each session is compared with the next one. What both have in common cancels, and Student's
+//! interval is that of the pairs' differences. One session of each side does not show how far sessions lie apart.
+//!
+//! The same side comes first in every pair, so a machine that gets faster by one step from each session to the next
+//! adds that step to every difference. From a pair to the next one the step is against the difference: the mean of
+//! both kinds is without it. The interval is around both, so it holds with and without such a trend.
 
-use btu_stats::{Estimate, Interval, Level, sample_variance, student_p, student_quantile};
+use btu_stats::{
+    Estimate, Interval, Level, arithmetic_mean, sample_deviation, student_p, student_quantile,
+};
 
 use super::logs::Logs;
 use super::row::ComparedRow;
 
-/// Below this number of degrees of freedom a spread is useless: with one, the interval is nearly
-/// thirteen times as wide as the deviation it comes from.
-const FEWEST_DEGREES: f64 = 2.0;
+/// Fewer pairs leave fewer than two degrees of freedom: with one, the interval is nearly thirteen times as wide as
+/// the deviation it comes from.
+pub(super) const FEWEST_PAIRS: usize = 3;
 
-/// Squared deviations from their group's mean.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Scatter {
-    squares: f64,
-    degrees: f64,
+/// The runs of two sessions, one of each side, of which one follows the other.
+#[derive(Debug)]
+pub(super) struct Pair<'a, R> {
+    base: Vec<&'a Logs<R>>,
+    other: Vec<&'a Logs<R>>,
+    base_is_first: bool,
 }
 
-impl Scatter {
-    fn of(values: &[f64]) -> Self {
-        let degrees = values.len().saturating_sub(1) as f64;
-        let squares = sample_variance(values).unwrap_or(0.0) * degrees;
-        Self { squares, degrees }
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self { squares: self.squares + other.squares, degrees: self.degrees + other.degrees }
-    }
-
-    fn sum(all: impl Iterator<Item = Self>) -> Self {
-        all.fold(Self::default(), Self::and)
-    }
-
-    /// Zero when nothing was repeated; check the degrees of freedom first.
-    fn variance(self) -> f64 {
-        if self.degrees > 0.0 { self.squares / self.degrees } else { 0.0 }
-    }
-
-    /// The error of a mean with this share of the variance.
-    fn error(self, share: f64) -> Error {
-        Error { variance: self.variance() * share, degrees: self.degrees }
+impl<R> Pair<'_, R> {
+    /// The number of its runs.
+    pub(super) fn runs(&self) -> usize {
+        self.base.len() + self.other.len()
     }
 }
 
-/// One side in logarithms, over certain rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct SideMean {
-    mean: f64,
-    runs: f64,
-    between_runs: Scatter,
-}
-
-impl SideMean {
-    /// `None` unless every run has every row.
-    pub(super) fn of<R: ComparedRow>(runs: &[Logs<R>], rows: &[R]) -> Option<Self> {
-        let means: Vec<f64> = runs.iter().map(|run| run.mean(rows)).collect::<Option<_>>()?;
-        Some(Self {
-            mean: btu_stats::arithmetic_mean(&means)?,
-            runs: means.len() as f64,
-            between_runs: Scatter::of(&means),
-        })
-    }
+/// The pairs of sessions in the order of time. A last session without a next one is in none.
+pub(super) fn pairs<'a, R>(base: &'a [Logs<R>], other: &'a [Logs<R>]) -> Vec<Pair<'a, R>> {
+    let base = base.iter().map(|run| (false, run));
+    let mut runs: Vec<(bool, &Logs<R>)> = base.chain(other.iter().map(|run| (true, run))).collect();
+    runs.sort_by_key(|(_, run)| run.place);
+    let sessions: Vec<_> = runs.chunk_by(|one, next| one.0 == next.0).collect();
+    let of = |two: &[&[(bool, &'a Logs<R>)]], side: bool| {
+        let runs = two.iter().copied().flatten().filter(|(is_other, _)| *is_other == side);
+        runs.map(|(_, run)| *run).collect()
+    };
+    let pair = |two: &[&[(bool, &'a Logs<R>)]]| Pair {
+        base: of(two, false),
+        other: of(two, true),
+        base_is_first: !two[0][0].0,
+    };
+    sessions.chunks_exact(2).map(pair).collect()
 }
 
 /// The difference of `other` from `base`.
@@ -72,79 +63,52 @@ pub(super) struct Difference {
     /// The ratio of the other side over the base.
     pub(super) ratio: Estimate,
     pub(super) p: Option<f64>,
-    pub(super) degrees: Option<f64>,
 }
 
-/// The error of a mean, or of a difference of two.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Error {
-    pub(super) variance: f64,
-    /// The degrees of freedom.
-    pub(super) degrees: f64,
-}
-
-impl Error {
-    /// Together with an independent error (Satterthwaite 1946); one of both varies.
-    fn and(self, other: Self) -> Self {
-        let variance = self.variance + other.variance;
-        let curvature: f64 =
-            [self, other].iter().map(|part| part.variance.powi(2) / part.degrees).sum();
-        Self { variance, degrees: variance.powi(2) / curvature }
+/// The difference of both sides over `rows`, with its interval where there are enough pairs: then the means are over
+/// pairs, else over all runs. `None` unless every run has every row.
+pub(super) fn difference<R: ComparedRow>(
+    sides: [&[Logs<R>]; 2],
+    pairs: &[Pair<'_, R>],
+    rows: &[R],
+    level: Level,
+) -> Option<Difference> {
+    let [base, other] = sides.map(|side| mean(side.iter(), rows));
+    let (base, other) = (base?, other?);
+    if pairs.len() < FEWEST_PAIRS {
+        let ratio = Estimate { value: (other - base).exp(), interval: None };
+        return ratio.value.is_finite().then_some(Difference { base, other, ratio, p: None });
     }
-
-    /// Half of the width of the interval.
-    fn half_width(self, level: Level) -> f64 {
-        // Rounding may give slightly less than 1, the lower limit of Student's t.
-        student_quantile(level, self.degrees.max(1.0)).unwrap_or(f64::INFINITY)
-            * self.variance.sqrt()
-    }
-}
-
-/// The difference of `other` from `base`, with its interval where the runs show their spread.
-pub(super) fn difference(base: &SideMean, other: &SideMean, level: Level) -> Option<Difference> {
-    let error = error(base, other, level);
-    let distance = other.mean - base.mean;
-    let ends = error.map(|error| Interval::around(distance, error.half_width(level)).map(f64::exp));
+    let of_pair = |pair: &Pair<'_, R>| {
+        Some([mean(pair.base.iter().copied(), rows)?, mean(pair.other.iter().copied(), rows)?])
+    };
+    let means: Vec<[f64; 2]> = pairs.iter().map(of_pair).collect::<Option<_>>()?;
+    let side =
+        |side: usize| arithmetic_mean(&means.iter().map(|two| two[side]).collect::<Vec<_>>());
+    let (base, other) = (side(0)?, side(1)?);
+    let steps: Vec<f64> = means.iter().map(|[base, other]| other - base).collect();
+    let back = means.windows(2).map(|two| {
+        if pairs[0].base_is_first { two[0][1] - two[1][0] } else { two[1][1] - two[0][0] }
+    });
+    let with_trend = other - base;
+    let without = f64::midpoint(with_trend, arithmetic_mean(&back.collect::<Vec<_>>())?);
+    let error = sample_deviation(&steps)? / (steps.len() as f64).sqrt();
+    let degrees = (steps.len() - 1) as f64;
+    let half = student_quantile(level, degrees)? * error;
+    let ends =
+        Interval { low: with_trend.min(without) - half, high: with_trend.max(without) + half };
     // An interval from zero to infinity is useless, and JSON cannot represent it.
-    let interval = ends.filter(|ends| ends.low > 0.0 && ends.high.is_finite());
-    let ratio = Estimate { value: distance.exp(), interval };
-    let p = error
-        .and_then(|error| student_p(students_t(distance, error.variance), error.degrees.max(1.0)));
-    let degrees = error.map(|error| error.degrees);
-    ratio.value.is_finite().then_some(Difference {
-        base: base.mean,
-        other: other.mean,
-        ratio,
-        p,
-        degrees,
-    })
+    let interval = Some(ends.map(f64::exp)).filter(|ends| ends.low > 0.0 && ends.high.is_finite());
+    // The nearer one to zero; if zero lies between them, or at one of them, there is no difference.
+    let surely = if with_trend * without > 0.0 { with_trend.abs().min(without.abs()) } else { 0.0 };
+    let p = if surely == 0.0 { Some(1.0) } else { student_p(surely / error, degrees) };
+    let ratio = Estimate { value: with_trend.exp(), interval };
+    ratio.value.is_finite().then_some(Difference { base, other, ratio, p })
 }
 
-/// Distance over error; a distance of 0 gives 0 for any error.
-fn students_t(distance: f64, variance: f64) -> f64 {
-    if distance == 0.0 { 0.0 } else { distance / variance.sqrt() }
-}
-
-/// The error of the difference. `None` where both sides together were not repeated often enough.
-///
-/// Two forms, of which the wider is taken: Student's, as if both sides scattered alike, and Welch's
-/// (1947; degrees of freedom by Satterthwaite 1946), each in its own way. The first is too narrow
-/// when the side with fewer repetitions scatters more; the second when it has very few and scatters
-/// little by chance. A side that was not repeated borrows the other's spread.
-fn error(base: &SideMean, other: &SideMean, level: Level) -> Option<Error> {
-    let sides = [base, other];
-    let pool = Scatter::sum(sides.iter().map(|side| side.between_runs));
-    if pool.degrees < FEWEST_DEGREES {
-        return None;
-    }
-    let alike = pool.error(sides.iter().map(|side| 1.0 / side.runs).sum());
-    let apart = welch(sides).filter(|apart| apart.half_width(level) > alike.half_width(level));
-    Some(apart.unwrap_or(alike))
-}
-
-/// `None` where a side was not repeated, or nothing varies.
-fn welch(sides: [&SideMean; 2]) -> Option<Error> {
-    let repeated = sides.iter().all(|side| side.between_runs.degrees > 0.0);
-    let [base, other] = sides.map(|side| side.between_runs.error(1.0 / side.runs));
-    (repeated && base.variance + other.variance > 0.0).then(|| base.and(other))
+fn mean<'a, R: ComparedRow + 'a>(
+    runs: impl Iterator<Item = &'a Logs<R>>,
+    rows: &[R],
+) -> Option<f64> {
+    arithmetic_mean(&runs.map(|run| run.mean(rows)).collect::<Option<Vec<f64>>>()?)
 }

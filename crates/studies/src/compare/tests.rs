@@ -37,11 +37,21 @@ fn run(
             readings.push(Reading { row, block, per_second: log(index, block).exp() });
         }
     }
-    RunReadings { name: name.to_owned(), readings }
+    RunReadings { name: name.to_owned(), place: 0, readings }
 }
 
 fn group(name: &str, runs: Vec<RunReadings>) -> Group {
     Group { name: name.to_owned(), network: "veth".to_owned(), runs }
+}
+
+/// Two sides whose runs were measured in this order: `b` is a run of the base, `o` one of the other side.
+fn in_order(order: &str, mut base: Group, mut other: Group) -> [Group; 2] {
+    let places = |side: char| order.char_indices().filter(move |(_, of)| *of == side);
+    for (group, side) in [(&mut base, 'b'), (&mut other, 'o')] {
+        assert_eq!(places(side).count(), group.runs.len(), "{order}");
+        group.runs.iter_mut().zip(places(side)).for_each(|(run, (place, _))| run.place = place);
+    }
+    [base, other]
 }
 
 fn question<'a>(base: &'a Group, others: &'a [Group]) -> Question<'a> {

@@ -1,5 +1,8 @@
 //! The verdict over a run of `btu run`.
 
+#[cfg(test)]
+mod simulation;
+
 use btu_stats::{
     Estimate, Interval, Level, arithmetic_mean, geometric_interval, holm, mean_interval,
     sample_deviation, student_p,
@@ -207,11 +210,6 @@ pub(super) fn blocks_of(
 ) -> Vec<(u32, f64)> {
     let own = cells.iter().filter(|cell| cell.cell.levels == row.levels && cell.is_valid());
     own.filter_map(|cell| Some((cell.block, value.found(row, &cell.seen).ok()?))).collect()
-}
-
-/// Like `blocks_of`, without the blocks.
-pub(super) fn values_of(value: &Value, row: &RunRow, cells: &[Measured<RunCell>]) -> Vec<f64> {
-    blocks_of(value, row, cells).into_iter().map(|(_, value)| value).collect()
 }
 
 fn judge_value(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> ValueVerdict {

@@ -160,6 +160,20 @@ impl<P: DeserializeOwned> Member<P> {
     }
 }
 
+/// Notes for each run its place among all by the time of its start.
+pub(super) fn put_in_time<P, R>(sides: &[Chosen<P>], groups: &mut [Group<R>]) {
+    let members = sides.iter().flat_map(|side| &side.members);
+    let start = |member: &Member<P>| {
+        let run = &member.row.summary;
+        (run.created.parse::<jiff::Timestamp>().ok(), run.id)
+    };
+    let mut starts: Vec<_> = members.clone().map(start).collect();
+    starts.sort();
+    for (run, member) in groups.iter_mut().flat_map(|group| &mut group.runs).zip(members) {
+        run.place = starts.partition_point(|other| *other < start(member));
+    }
+}
+
 /// A run on two sides, or twice on one, would count twice.
 fn refuse_twice<P: DeserializeOwned>(sides: &[Chosen<P>]) -> Result<(), Refusal> {
     let mut seen = BTreeMap::new();

@@ -17,44 +17,79 @@ fn close(found: f64, expected: f64) -> bool {
     (found / expected - 1.0).abs() < 1e-9
 }
 
-#[test]
-fn several_runs_are_compared_by_their_means() {
-    // Runs of means 1, 2 and 3 against 5, 6 and 7 in logarithms: variance 1 each, error sqrt(2/3),
-    // 4 degrees.
-    let side = |name: &str, from: u32| {
-        let runs = (0..3).map(|index| run(name, &rows(2), 4, |_, _| f64::from(from + index)));
-        group(name, runs.collect())
-    };
-    let overall = one(&side("a", 1), &side("b", 5)).overall.unwrap();
-    assert_eq!((overall.over, overall.rows), (Over::Part, 2));
-    assert!(close(overall.ratio.value, 4f64.exp()));
-    assert!(close(overall.degrees_of_freedom.unwrap(), 4.0));
-    let half = student_quantile(Level::P95, 4.0).unwrap() * (2.0f64 / 3.0).sqrt();
-    let Interval { low, high } = overall.ratio.interval.unwrap();
-    assert!(close(low, (4.0 - half).exp()) && close(high, (4.0 + half).exp()));
-    assert!(close(overall.base_bits_per_second.unwrap(), 2f64.exp()));
+/// A side of runs with these means in logarithms.
+fn side(name: &str, means: &[f64]) -> Group {
+    group(name, means.iter().map(|mean| run(name, &rows(2), 4, |_, _| *mean)).collect())
 }
 
-#[test]
-fn single_runs_have_no_interval_and_no_verdict() {
-    let base = group("a", vec![single("r1", &[1.0, 1.01, 1.02])]);
-    let other = group("b", vec![single("r2", &[9.0, 9.01, 9.02])]);
+/// The overall ratio of two sides that were measured in this order.
+fn overall(order: &str, base: &[f64], other: &[f64]) -> (ComparedSide, Overall) {
+    let [base, other] = in_order(order, side("a", base), side("b", other));
     let found = one(&base, &other);
-    let overall = found.overall.unwrap();
-    assert_eq!((overall.degrees_of_freedom, overall.finding), (None, Finding::CannotTell));
-    assert_eq!((overall.ratio.interval, overall.p), (None, None));
-    assert_eq!(found.cells[0].finding, Finding::CannotTell);
+    let overall = found.overall.clone().unwrap();
+    (found, overall)
 }
 
 #[test]
-fn one_run_against_several_borrows_their_spread() {
-    let base =
-        group("tag", [1.0f64, 2.0, 3.0].map(|mean| run("r", &rows(1), 3, |_, _| mean)).to_vec());
-    let other = group("r9", vec![run("r9", &rows(1), 3, |_, _| 2.0)]);
-    let overall = one(&base, &other).overall.unwrap();
-    assert_eq!(overall.degrees_of_freedom, Some(2.0));
-    let half = student_quantile(Level::P95, 2.0).unwrap() * (4.0f64 / 3.0).sqrt();
-    assert!(close(overall.ratio.interval.unwrap().high, half.exp()));
+fn neighbours_in_time_are_compared_in_pairs() {
+    // The differences are 4, 5 and 3: mean 4, variance 1, error sqrt(1/3), 2 degrees. From a pair to the next one they
+    // are 2 and 7, so without a trend the mean is (4 + 4.5) / 2.
+    let (side, found) = overall("bobobo", &[1.0, 3.0, 1.0], &[5.0, 8.0, 4.0]);
+    assert_eq!((found.over, found.rows), (Over::Part, 2));
+    assert_eq!((side.pairs, side.unpaired, side.has_interval()), (3, 0, true));
+    assert!(close(found.ratio.value, 4f64.exp()));
+    let half = student_quantile(Level::P95, 2.0).unwrap() / 3f64.sqrt();
+    let Interval { low, high } = found.ratio.interval.unwrap();
+    assert!(close(low, (4.0 - half).exp()) && close(high, (4.25 + half).exp()));
+    assert!(close(found.base_bits_per_second.unwrap(), (5.0f64 / 3.0).exp()));
+    assert_eq!(found.finding, Finding::Faster);
+}
+
+/// A machine that gets faster by 1 from run to run: in pairs each other run is faster by 1.
+#[test]
+fn a_steady_trend_is_no_difference() {
+    for (order, base, other) in [
+        ("bobobo", [1.0, 3.01, 5.0], [2.0, 4.0, 6.0]),
+        ("obobob", [2.0, 4.01, 6.0], [1.0, 3.0, 5.0]),
+    ] {
+        let (_, found) = overall(order, &base, &other);
+        assert_eq!(found.finding, Finding::CannotTell, "{found:?}");
+        assert!(
+            found.ratio.interval.unwrap().contains(1.0) && found.p.unwrap() > 0.05,
+            "{found:?}"
+        );
+    }
+}
+
+/// A session is a series of runs of one side; a session is compared with the next one.
+#[test]
+fn sessions_are_the_unit_where_there_are_several() {
+    let (found, _) = overall("bbboobbboobo", &[1.0; 7], &[2.0; 5]);
+    assert_eq!((found.pairs, found.unpaired), (3, 0));
+    let (found, _) = overall("obbobob", &[1.0; 4], &[2.0; 3]);
+    assert_eq!((found.pairs, found.unpaired), (3, 0));
+    // The last run has no neighbour, and takes no part.
+    let (found, over) = overall("bobobob", &[1.0, 1.0, 1.0, 99.0], &[2.0, 2.1, 1.9]);
+    assert_eq!((found.pairs, found.unpaired), (3, 1));
+    assert!(close(over.ratio.value, 1f64.exp()), "{over:?}");
+}
+
+#[test]
+fn one_sitting_against_another_has_a_ratio_and_no_verdict() {
+    let few = |order, base: &[f64], other: &[f64]| {
+        let (side, found) = overall(order, base, other);
+        assert_eq!(
+            (found.finding, found.ratio.interval, found.p),
+            (Finding::CannotTell, None, None)
+        );
+        assert_eq!(side.cells[0].finding, Finding::CannotTell);
+        assert!(!side.has_interval() && close(found.ratio.value, 8f64.exp()), "{found:?}");
+        side.pairs
+    };
+    assert_eq!(few("bo", &[1.0], &[9.0]), 1);
+    assert_eq!(few("bbbooo", &[1.0, 1.01, 0.99], &[9.0, 9.01, 8.99]), 1);
+    assert_eq!(few("bbbbo", &[1.0, 1.01, 1.0, 0.99], &[9.0]), 1);
+    assert_eq!(few("bboboo", &[1.0, 1.01, 0.99], &[9.0, 9.01, 8.99]), 2);
 }
 
 #[test]
@@ -65,14 +100,10 @@ fn nothing_in_common_nothing_reported() {
 
 #[test]
 fn the_rule_of_the_four_findings() {
-    let side = |name: &str, centre: f64, spread: f64| {
-        let runs =
-            [-1.0, 0.0, 1.0].map(|step| run(name, &rows(1), 3, |_, _| centre + spread * step));
-        group(name, runs.to_vec())
+    let found = |centre: f64, spread: f64| {
+        let other = [-1.0, 0.0, 1.0].map(|step| centre + spread * step);
+        overall("bobobo", &[0.0, 1e-4, 0.0], &other).1.finding
     };
-    let base = side("a", 0.0, 1e-4);
-    let found =
-        |centre: f64, spread: f64| one(&base, &side("b", centre, spread)).overall.unwrap().finding;
     assert_eq!(found(0.05, 1e-4), Finding::Faster);
     assert_eq!(found(-0.05, 1e-4), Finding::Slower);
     assert_eq!(found(0.0, 1e-4), Finding::NoDifferenceSeen);
@@ -85,20 +116,17 @@ fn the_rule_of_the_four_findings() {
 
 #[test]
 fn the_gate_fails_only_what_is_slower_beyond_chance() {
-    let side = |name: &str, centre: f64, spread: f64| {
-        let runs =
-            [-1.0, 0.0, 1.0].map(|step| run(name, &rows(1), 3, |_, _| centre + spread * step));
-        group(name, runs.to_vec())
-    };
     let gate = |ratio: f64, spread: f64| {
-        let overall = one(&side("a", 0.0, spread), &side("b", ratio.ln(), spread)).overall.unwrap();
-        Gate::of(&overall, 0.05, Level::P95)
+        let other = [-1.0, 0.0, 1.0].map(|step| ratio.ln() + spread * step);
+        Gate::of(&overall("bobobo", &[0.0; 3], &other).1, 0.05, Level::P95)
     };
     assert_eq!(
         [gate(0.94, 1e-4), gate(0.96, 1e-4), gate(1.5, 1e-4)],
         [Gate::Fail, Gate::Pass, Gate::Pass]
     );
     assert_eq!([gate(0.90, 0.2), gate(1.0, 0.2)], [Gate::Unsure, Gate::Unsure]);
+    let (_, sitting) = overall("bbbooo", &[0.0; 3], &[-1.0; 3]);
+    assert_eq!(Gate::of(&sitting, 0.05, Level::P95), Gate::Unsure);
 }
 
 #[test]
@@ -129,8 +157,11 @@ fn the_rating_goes_before_idle_rows_and_they_before_others() {
 #[test]
 fn many_comparisons_make_each_less_sure() {
     let runs = |values: [f64; 3]| values.map(|value| single("r", &[value])).to_vec();
-    let base = group("a", runs([1.0, 1.01, 1.02]));
-    let other = group("b", runs([1.1, 1.11, 1.12]));
+    let [base, other] = in_order(
+        "bobobo",
+        group("a", runs([1.0, 1.01, 1.02])),
+        group("b", runs([1.1, 1.11, 1.13])),
+    );
     let alone = one(&base, &other).overall.unwrap();
     let many = compare(&question(&base, &vec![other; 3]));
     let overall = many.others[0].overall.as_ref().unwrap();
@@ -194,7 +225,7 @@ const fn reversed(finding: Finding) -> Finding {
 }
 
 /// Three to five rows, runs of several blocks with holes, around any centre.
-fn any_group() -> impl Strategy<Value = Group> {
+fn any_group(side: usize) -> impl Strategy<Value = Group> {
     let reading = (0usize..5, 0u32..5, 1e-3f64..1e12);
     let run = prop::collection::vec(reading, 1..40).prop_map(|all| {
         let readings = all.into_iter().map(|(row, block, per_second)| Reading {
@@ -206,9 +237,12 @@ fn any_group() -> impl Strategy<Value = Group> {
         let mut readings: Vec<Reading> = readings.collect();
         readings.sort_by_key(|reading| (reading.row, reading.block));
         readings.dedup_by_key(|reading| (reading.row, reading.block));
-        RunReadings { name: "r".to_owned(), readings }
+        RunReadings { name: "r".to_owned(), place: 0, readings }
     });
-    prop::collection::vec(run, 1..4).prop_map(|runs| group("g", runs))
+    // No two runs begin at the same time.
+    let placed = (run, 0usize..9)
+        .prop_map(move |(run, place)| RunReadings { place: 2 * place + side, ..run });
+    prop::collection::vec(placed, 1..6).prop_map(|runs| group("g", runs))
 }
 
 fn reciprocal(forth: &Estimate, back: &Estimate) -> bool {
@@ -227,14 +261,13 @@ fn reciprocal(forth: &Estimate, back: &Estimate) -> bool {
 
 proptest! {
     #[test]
-    fn a_comparison_turned_round_is_the_reciprocal(a in any_group(), b in any_group()) {
+    fn a_comparison_turned_round_is_the_reciprocal(a in any_group(0), b in any_group(1)) {
         let (forth, back) = (one(&a, &b), one(&b, &a));
-        prop_assert_eq!(&forth.left_out, &back.left_out);
+        prop_assert_eq!((&forth.left_out, forth.pairs), (&back.left_out, back.pairs));
         prop_assert_eq!(forth.overall.is_some(), back.overall.is_some());
         for (forth, back) in forth.overall.iter().zip(&back.overall) {
             prop_assert!(reciprocal(&forth.ratio, &back.ratio), "{forth:?} {back:?}");
             prop_assert_eq!(reversed(forth.finding), back.finding);
-            prop_assert_eq!(forth.degrees_of_freedom.is_some(), back.degrees_of_freedom.is_some());
         }
         prop_assert_eq!(forth.cells.len(), back.cells.len());
         for (forth, back) in forth.cells.iter().zip(&back.cells) {
@@ -244,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_cells_does_not_matter(a in any_group(), b in any_group(), seed: u64) {
+    fn the_order_of_cells_does_not_matter(a in any_group(0), b in any_group(1), seed: u64) {
         let mut shuffled = [a.clone(), b.clone()];
         let mut random = seeded(seed);
         for run in shuffled.iter_mut().flat_map(|group| &mut group.runs) {
@@ -254,7 +287,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_compared_with_itself_is_neither_faster_nor_slower(a in any_group()) {
+    fn a_run_compared_with_itself_is_neither_faster_nor_slower(a in any_group(0)) {
         let found = one(&a, &a);
         let findings = found.overall.iter().map(|overall| overall.finding);
         for finding in findings.chain(found.cells.iter().map(|cell| cell.finding)) {
@@ -263,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn a_comparison_survives_storage(a in any_group(), b in any_group()) {
+    fn a_comparison_survives_storage(a in any_group(0), b in any_group(1)) {
         let found = compare(&question(&a, &[b]));
         let text = serde_json::to_string(&found).unwrap();
         let again: Comparison = serde_json::from_str(&text).unwrap();
