@@ -292,7 +292,11 @@ const fn is_lost(status: &Status) -> bool {
 
 /// The error that a status is.
 fn refusal(who: String, operation: &'static str, status: &Status) -> CoordinatorError {
-    let message = status.message().to_owned();
+    let message = match status.message() {
+        // The library's words, with an address for programmers.
+        said if said.contains("close_notify") => "its connection ended".to_owned(),
+        said => said.to_owned(),
+    };
     if is_lost(status) {
         CoordinatorError::Lost { who, operation, message }
     } else {

@@ -16,8 +16,9 @@ use crate::start::progress::Steps;
 /// The name of Slurm's own launcher.
 const SLURM: &str = "slurm";
 
-/// Slurm's launcher: one process on each node of the allocation, next to what runs there.
-const SRUN: &str = "srun --overlap --ntasks-per-node=1";
+/// Slurm's launcher: one process on each node of the allocation, next to what runs there. `--ntasks` and `--distribution` are given, too, since a
+/// job with tasks sets variables that are srun's defaults (`SLURM_NTASKS`, `SLURM_DISTRIBUTION`), next to which it ignores the rest.
+const SRUN: &str = "srun --overlap --ntasks-per-node=1 --distribution=block";
 
 impl Launching {
     /// The agents, which are started now unless they were; `None` if no launcher is named.
@@ -69,7 +70,7 @@ fn command(
             let problem = "--launcher slurm works within a job: run `salloc --nodes 8 btu ...`, or btu in a script for sbatch";
             Refusal::Usage(problem.to_owned())
         })?;
-        words.push(format!("--nodes={nodes}"));
+        words.extend([format!("--nodes={nodes}"), format!("--ntasks={nodes}")]);
     }
     Ok(words)
 }
@@ -82,7 +83,8 @@ mod tests {
     fn slurm_starts_one_agent_on_each_node() {
         let in_job = |name: &str| (name == "SLURM_JOB_NUM_NODES").then(|| "8".to_owned());
         let words = command("slurm", in_job).unwrap();
-        assert_eq!(words, ["srun", "--overlap", "--ntasks-per-node=1", "--nodes=8"]);
+        let one_each = ["--ntasks-per-node=1", "--distribution=block", "--nodes=8", "--ntasks=8"];
+        assert_eq!(words, [&["srun", "--overlap"][..], &one_each].concat());
         let outside = command("slurm", |_| None).unwrap_err().to_string();
         assert!(outside.contains("salloc"), "{outside}");
         let words = command("mpirun -np 8 -hosts 'a b'", |_| None).unwrap();

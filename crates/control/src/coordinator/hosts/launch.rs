@@ -216,7 +216,12 @@ impl LauncherProcess {
             let line = match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
-                Err(RecvTimeoutError::Timeout) => return Err(late(&all)),
+                Err(RecvTimeoutError::Timeout) => {
+                    let said = self.complaints.reason();
+                    let said = said
+                        .map_or_else(String::new, |said| format!("; it says: {}", plain(&said)));
+                    return Err(late(&all) + &said);
+                }
             };
             let Ok(arrival) = line.parse::<Arrival>() else { continue };
             let agents =
@@ -239,7 +244,7 @@ impl LauncherProcess {
         let _ = wait(&mut self.child, END_LIMIT);
         // An agent's own words say more than the launcher's about its end.
         let own = self.complaints.last_line(|line| line.contains("btu: "));
-        let last = own.or_else(|| self.complaints.last_line(|_| true));
+        let last = own.or_else(|| self.complaints.reason());
         last.map_or_else(|| "it ended early, without a word".to_owned(), |last| plain(&last))
     }
 }

@@ -66,6 +66,12 @@ impl Complaints {
         kept.drain(..excess);
     }
 
+    /// What a launcher complains of: the message in its frame, else the last line.
+    pub(super) fn reason(&self) -> Option<String> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        framed(&String::from_utf8_lossy(&kept)).or_else(|| self.last_line(|_| true))
+    }
+
     /// The last line of a kind that is not empty.
     pub(super) fn last_line(&self, is_meant: impl Fn(&str) -> bool) -> Option<String> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,6 +81,16 @@ impl Complaints {
             .rfind(|line| !line.is_empty() && is_meant(line))
             .map(str::to_owned)
     }
+}
+
+/// The first paragraph between lines of dashes, as Open MPI and PRRTE frame their messages.
+fn framed(said: &str) -> Option<String> {
+    let is_frame = |line: &&str| line.len() > 10 && line.trim_matches(['-', '=']).is_empty();
+    let message = said.lines().map(str::trim).skip_while(|line| !is_frame(line));
+    let message = message.skip_while(|line| line.is_empty() || is_frame(line));
+    let paragraph: Vec<&str> =
+        message.take_while(|line| !line.is_empty() && !is_frame(line)).collect();
+    (!paragraph.is_empty()).then(|| paragraph.join(" "))
 }
 
 fn listen(mut complaints: ChildStderr) -> Complaints {
@@ -114,5 +130,27 @@ impl AsyncWrite for AgentPipe {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.orders).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Open MPI 4.1 refuses; the words of a launcher without frames are its last line.
+    #[test]
+    fn the_reason_of_a_framed_message_is_no_line_of_dashes() {
+        let frame = "-".repeat(74);
+        let said = format!(
+            "{frame}\nThere are not enough slots available in the system to satisfy the 3\nslots that were requested by the \
+             application:\n\n  /usr/bin/btu\n\nEither request fewer procs ...\n{frame}\n"
+        );
+        let complaints = Complaints::default();
+        complaints.add(said.as_bytes());
+        let reason = "There are not enough slots available in the system to satisfy the 3 slots that were requested by the application:";
+        assert_eq!(complaints.reason().as_deref(), Some(reason));
+        let plain = Complaints::default();
+        plain.add(b"srun: warning\nsrun: error: Unable to allocate\n\n");
+        assert_eq!(plain.reason().as_deref(), Some("srun: error: Unable to allocate"));
     }
 }
