@@ -14,9 +14,9 @@ use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, Raised};
 use btu_suite::network::HostName;
 use btu_testbed::note;
 use btu_testbed::testbed::RuntimeDirectory;
-use btu_units::{BitRate, Bytes, Span};
+use btu_units::{BitRate, Bytes, Span, shell_word};
 
-use crate::cli::{Common, Naming, Reaching, StudyOptions, TimeLimit};
+use crate::cli::{Common, Launching, Naming, Reaching, StudyOptions, TimeLimit};
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::hosts::Family;
@@ -111,8 +111,8 @@ pub(crate) fn run<E: Experiment>(
             (store, plan, Some((lock, warning)))
         }
     };
-    let mut session =
-        Session::new(Some(E::COMMAND), Bar::new(options.quiet, watch), store, resumed)?;
+    let command = resuming(E::COMMAND, &options.real.launching);
+    let mut session = Session::new(Some(command), Bar::new(options.quiet, watch), store, resumed)?;
     let room = scratch(&plan);
     let Prepared { ground, scratch, mut warnings } = prepare(options, &plan, room, &mut session)?;
     if session.resumed().is_none() {
@@ -170,7 +170,7 @@ pub(crate) type Resumed = (RunLock, Option<String>);
 /// one.
 pub(crate) struct Session {
     /// The command that resumes a run, as users write it; `None` if none does.
-    command: Option<&'static str>,
+    command: Option<String>,
     pub(crate) store: Store,
     pub(crate) bar: Bar,
     pub(crate) settings: RunSettings,
@@ -182,7 +182,7 @@ pub(crate) struct Session {
 impl Session {
     /// With the command that resumes the run.
     pub(crate) fn new(
-        command: Option<&'static str>,
+        command: Option<String>,
         bar: Bar,
         store: Store,
         resumed: Option<Resumed>,
@@ -257,7 +257,7 @@ impl Session {
             self.store.save_event(lock, &wall_clock(), Level::Warning, &company)?;
         }
         if let Err(error) = &result {
-            advise(error, lock, self.store.path(), self.command);
+            advise(error, lock, self.store.path(), self.command.as_deref());
         }
         Ok(result?)
     }
@@ -572,6 +572,14 @@ pub(crate) fn begin<E: Experiment>(
         plan_hash: &plan.hash(),
         planned_cells: cells.saturating_mul(frame.blocks),
     })?)
+}
+
+/// The command that resumes a run, with the launcher that starts its agents again.
+pub(crate) fn resuming(command: &str, launching: &Launching) -> String {
+    match &launching.launcher {
+        Some(launcher) => format!("{command} --launcher {}", shell_word(launcher)),
+        None => command.to_owned(),
+    }
 }
 
 /// Advice about a run that ended early.

@@ -21,7 +21,7 @@ use btu_units::Bytes;
 use crate::cli::Common;
 use crate::start::preflight;
 use crate::start::progress::{Bar, ProgressDisplay};
-use crate::start::study::Session;
+use crate::start::study::{Session, resuming};
 use crate::start::wall_clock;
 use crate::stored::runs;
 use crate::suites::{self, Measure, Suite};
@@ -84,7 +84,8 @@ fn measure(
     let store = preflight::store(common)?;
     let scratch = preflight::scratch_directory(pipe.aim.scratch.as_deref(), store.path())?;
     preflight::scratch_room(&scratch, scratch_needed(job))?;
-    let command = (!matches!(job, Job::Hint(_))).then_some("btu pipe");
+    let command =
+        (!matches!(job, Job::Hint(_))).then(|| resuming("btu pipe", &pipe.remote.launching));
     let (row, resumed) =
         resumed.map(|Resumed { lock, row, warning }| (row, (lock, warning))).unzip();
     let bar = Bar::new(pipe.quiet, ProgressDisplay::Never);

@@ -24,7 +24,7 @@ use crate::exit::Refusal;
 use crate::start::hosts::{self, Gathered};
 use crate::start::preflight;
 use crate::start::progress::{Bar, ProgressDisplay};
-use crate::start::study::{Prepared, Resumed, Session, seed};
+use crate::start::study::{Prepared, Resumed, Session, resuming, seed};
 use crate::start::wall_clock;
 use crate::stored::runs::{Form, Shown};
 use crate::stored::{Stored, resume, runs};
@@ -84,7 +84,7 @@ fn carry_out(
     common: &Common,
 ) -> anyhow::Result<ExitCode> {
     let mut session = Session::new(
-        Some("btu rate"),
+        Some(resuming("btu rate", &rate.real.launching)),
         Bar::new(rate.quiet, ProgressDisplay::Never),
         store,
         resumed,
