@@ -325,6 +325,9 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
     /// Whether its cells are repeated in blocks.
     const IN_BLOCKS: bool = true;
 
+    /// Whether it goes on without a host that was lost and not found again.
+    const GOES_ON: bool = false;
+
     /// The common part of all plans.
     fn frame(&self) -> &Frame;
 

@@ -32,6 +32,25 @@ impl Script {
         self.steps.iter().any(|step| matches!(step.order.activity, Activity::Broadcast(_)))
     }
 
+    /// The script without steps on these hosts and those that meet them, and the places of the steps that are left.
+    pub fn without(&self, hosts: &[HostName]) -> (Self, Vec<usize>) {
+        let is_on =
+            |index: usize| self.steps.get(index).is_some_and(|step| hosts.contains(&step.host));
+        let meets = |index: usize| {
+            let callers = (0..self.steps.len()).filter(|one| self.steps[*one].peer == Some(index));
+            self.steps[index].peer.into_iter().chain(callers).any(is_on)
+        };
+        let left: Vec<usize> =
+            (0..self.steps.len()).filter(|index| !is_on(*index) && !meets(*index)).collect();
+        let place = |peer: usize| left.iter().position(|index| *index == peer);
+        let step = |index: &usize| {
+            let step = self.steps[*index].clone();
+            Step { peer: step.peer.and_then(place), ..step }
+        };
+        let steps = left.iter().map(step).collect();
+        (Self { impairments: self.impairments.clone(), steps }, left)
+    }
+
     /// The number of other steps that must be ready before this step: the step that it connects to,
     /// the peer of that step, and so on; 0 for a step that connects to no other.
     pub fn wave(&self, index: usize) -> usize {

@@ -27,6 +27,7 @@ impl<E: Experiment> Study for Scripted<E> {
     type Record = Measured<E::Cell>;
 
     const IN_BLOCKS: bool = E::IN_BLOCKS;
+    const GOES_ON: bool = E::GOES_ON;
 
     fn so_far(&self, records: &[Self::Record]) -> String {
         let Some(last) = records.iter().rfind(|record| record.is_valid()) else {
@@ -95,13 +96,19 @@ impl<E: Experiment> Study for Scripted<E> {
         let script = self.plan.script(&slot.cell, &setting);
         let programs = self.plan.programs(&slot.cell, &setting);
         stage.turn_to(self.plan.network_of(&slot.cell))?;
-        match stage.play_watched(&script, &programs, observer).await {
-            Ok(seen) => Ok(Some(self.plan.record(slot.clone(), seen))),
+        let (left, places) = script.without(stage.lost());
+        if left.steps.is_empty() && !script.steps.is_empty() {
+            let seen = Observation::default();
+            return Ok(Some(self.plan.record(slot.clone(), with_lost(&script, &places, seen))));
+        }
+        match stage.play_watched(&left, &programs, observer).await {
+            Ok(seen) => Ok(Some(self.plan.record(slot.clone(), with_lost(&script, &places, seen)))),
             Err(error @ CoordinatorError::Prepare { .. }) => {
                 let Slot { cell, block, position } = slot.clone();
                 let faults = vec![error.to_string()];
                 let seen =
-                    Observation { reports: unprepared(&script, error), ..Observation::default() };
+                    Observation { reports: unprepared(&left, error), ..Observation::default() };
+                let seen = with_lost(&script, &places, seen);
                 Ok(Some(Measured { cell, block, position, faults, seen }))
             }
             Err(error) => Err(error),
@@ -111,6 +118,24 @@ impl<E: Experiment> Study for Scripted<E> {
     fn seen<'a>(&self, record: &'a Self::Record) -> (&'a [String], &'a [PlacedReport]) {
         (&record.faults, &record.seen.reports)
     }
+}
+
+/// What was seen of the steps in these places, with the reports of those that a lost host left out.
+fn with_lost(script: &Script, places: &[usize], mut seen: Observation) -> Observation {
+    if places.len() == script.steps.len() {
+        return seen;
+    }
+    let mut reports = std::mem::take(&mut seen.reports).into_iter();
+    let report = |(place, step): (usize, &Step)| {
+        let played = places.contains(&place).then(|| reports.next()).flatten();
+        played.unwrap_or_else(|| PlacedReport {
+            station: step.host.clone(),
+            activity: step.order.activity.kind().to_owned(),
+            result: Err(Failure::Failed { message: "a host was lost".to_owned() }),
+        })
+    };
+    seen.reports = script.steps.iter().enumerate().map(report).collect();
+    seen
 }
 
 /// The reports of a script with an activity that could not be prepared: no other one was started.

@@ -180,6 +180,9 @@ impl<S: Study> StudySession<'_, S> {
         let mut found = Vec::new();
         // A host can be lost again during this.
         while let Err(second) = monitor.guard(self.take_up(&mut found)).await {
+            if self.goes_on_without(&second)? {
+                continue;
+            }
             if !second.is_lost() {
                 return Err(second);
             }
@@ -188,6 +191,18 @@ impl<S: Study> StudySession<'_, S> {
         let text = recovered(&attempts.what, &error, &found, began);
         self.observer.notice(&text);
         self.journal.event(Level::Warning, &text)
+    }
+
+    /// Gives up the host that is gone for good, if the study has others.
+    fn goes_on_without(&mut self, error: &CoordinatorError) -> Result<bool, CoordinatorError> {
+        let CoordinatorError::Gone { host, .. } = error else { return Ok(false) };
+        if !S::GOES_ON || !self.stage.give_up(host) {
+            return Ok(false);
+        }
+        let text = format!("{error}; the run goes on without it");
+        self.observer.notice(&text);
+        self.journal.event(Level::Warning, &text)?;
+        Ok(true)
     }
 
     /// Reaches lost hosts and restores their state.

@@ -462,6 +462,19 @@ impl Stage {
         Ok(())
     }
 
+    /// Goes on without a host that was not found again; whether that is possible.
+    pub(super) fn give_up(&mut self, host: &str) -> bool {
+        self.hosts().is_some_and(|hosts| hosts.give_up(host))
+    }
+
+    /// The hosts that were given up.
+    pub(super) fn lost(&self) -> &[HostName] {
+        match &self.ground {
+            Ground::Testbed(_) => &[],
+            Ground::Hosts(hosts) => &hosts.lost,
+        }
+    }
+
     fn hosts(&mut self) -> Option<&mut Hosts> {
         match &mut self.ground {
             Ground::Testbed(_) => None,

@@ -27,6 +27,9 @@ pub trait Study {
     /// Whether its cells are repeated in blocks.
     const IN_BLOCKS: bool = true;
 
+    /// Whether it goes on without a host that was lost and not found again.
+    const GOES_ON: bool = false;
+
     /// Orders blocks and seeds what is random on the network.
     fn seed(&self) -> u64;
 

@@ -19,6 +19,9 @@ use super::super::programs::{Crew, Site};
 /// The timeout for the rest of a cell on the network to drain; no usual queue holds more.
 const SETTLED_WITHIN: Duration = Duration::from_secs(10);
 
+/// A study of many hosts goes on with so many.
+const FEWEST: usize = 3;
+
 /// The interval of checks for that.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -41,6 +44,8 @@ pub(super) struct Hosts {
     pub(super) here: Option<(HostName, AgentLink)>,
     /// In the order of the machines.
     pub(super) reached: Vec<(HostName, RemoteHost)>,
+    /// Those that were lost, and that the study goes on without.
+    pub(super) lost: Vec<HostName>,
     pub(super) purpose: Purpose,
     pub(super) timeout: Duration,
     /// The impairments of incoming packets; `None` if they are not known.
@@ -116,6 +121,7 @@ impl Hosts {
             machines,
             here: None,
             reached: remote_hosts,
+            lost: Vec::new(),
             purpose,
             timeout,
             impairments: Some(Impairments::new()),
@@ -231,6 +237,14 @@ impl Hosts {
         )
         .await
         .map(drop)
+    }
+
+    /// Goes on without a host, if enough are left for a study of many; whether that is so.
+    pub(super) fn give_up(&mut self, name: &str) -> bool {
+        let place = self.reached.iter().position(|(_, host)| host.name == name);
+        let Some(place) = place.filter(|_| self.reached.len() > FEWEST) else { return false };
+        self.lost.push(self.reached.remove(place).0);
+        true
     }
 
     /// Reaches the hosts that were lost; the result has no entries for the others.
