@@ -1,20 +1,29 @@
 //! A result in the text format of `OpenMetrics` 1.0 (2022), for Prometheus and what reads its files.
 //!
-//! Every number of the result's JSON is a gauge. Its name is its path there, after `btu_` and the study; the words around it
-//! (component, load, phase) and the sizes that rows are told apart by are its labels. Units are base units: seconds, bytes and
-//! ratios. An interval is two more gauges, `..._interval_low` and `..._interval_high`. What was not measured is absent.
+//! A number of the result's JSON is a gauge. Its name is its path there, after `btu_` and the study; what rows are told apart by
+//! (component, load, phase, size) are its labels, and never what was found. Units are base units: seconds, bytes and
+//! ratios. An interval is two more gauges, `..._interval_low` and `..._interval_high`. What was not measured is absent, and so is what
+//! nothing tells apart: a place in a list is no name of a series.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
+/// Words that tell rows apart. Others are results, which change from run to run: a verdict, a reason.
+const NAMES: &str = "base cache carrier component direction display factor from host kind label level load name network pattern phase program \
+     protocol station storage task to unit what workload";
+
+/// What holds a row's levels: their labels are the row's.
+const LEVELS: [&str; 2] = ["cell", "level"];
+
 /// Numbers that tell rows apart, like words.
 const LABELS: [&str; 6] =
     ["message_bytes", "size_bytes", "background_thousandths", "stations", "block", "window_bytes"];
 
-/// Lists that are no numbers, or too many: sentences, and single samples, which `btu report --csv` has.
-const LEFT_OUT: [&str; 3] = ["warnings", "samples", "trials"];
+/// Lists that are no numbers, or too many: sentences, single samples and seconds, which `btu report --csv` has, and parts by their places.
+const LEFT_OUT: [&str; 7] =
+    ["warnings", "samples", "trials", "course", "steps", "terms", "slow_pairs"];
 
 /// Endings of names in other units, those in base units, and the factor between them.
 const UNITS: [(&str, &str, f64); 6] = [
@@ -31,11 +40,13 @@ const UNITS: [(&str, &str, f64); 6] = [
 type Family = Vec<(Vec<(String, String)>, f64)>;
 
 /// The result of a run of `study`, as its JSON has it. `plan` are labels that runs of one plan share, which all gauges have;
-/// `run` are those of the run alone, which `btu_run_info` has, so that the next run goes on with the same series.
+/// `run` are those of the run alone, which `btu_run_info` has, so that the next run goes on with the same series. It was finished
+/// so many seconds after 1970.
 pub fn openmetrics(
     study: &str,
     plan: &[(&str, &str)],
     run: &[(&str, &str)],
+    finished: Option<i64>,
     result: &Value,
 ) -> String {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
@@ -43,12 +54,19 @@ pub fn openmetrics(
         labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     };
     families.insert("btu_run_info".to_owned(), vec![(owned(run), 1.0)]);
+    let finished = finished.map(|seconds| (Vec::new(), seconds as f64));
+    families.insert("btu_run_finished_timestamp_seconds".to_owned(), Vec::from_iter(finished));
     Walk { families: &mut families }.value(&format!("btu_{}", word(study)), &owned(plan), result);
     let mut text = String::new();
     for (name, family) in families {
+        let family = distinct(family);
+        if family.is_empty() {
+            continue;
+        }
         // Writing to a string does not fail.
+        let _ = writeln!(text, "# HELP {name} The number of this path in btu show --json.");
         let _ = writeln!(text, "# TYPE {name} gauge");
-        for (labels, value) in distinct(family) {
+        for (labels, value) in family {
             let labels: Vec<String> = labels
                 .iter()
                 .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
@@ -68,7 +86,7 @@ impl Walk<'_> {
         match value {
             Value::Number(number) => self.number(name, labels, number.as_f64()),
             Value::Bool(is) => self.number(name, labels, Some(f64::from(u8::from(*is)))),
-            Value::Object(fields) if fields.contains_key("value") => {
+            Value::Object(fields) if is_estimate(fields) => {
                 self.value(name, labels, &fields["value"]);
                 for end in ["low", "high"] {
                     let of = fields.get("interval").and_then(|interval| interval.get(end));
@@ -91,12 +109,13 @@ impl Walk<'_> {
 
     fn fields(&mut self, name: &str, labels: &[(String, String)], fields: &Map<String, Value>) {
         let mut labels = labels.to_vec();
-        let own = fields.iter().filter_map(|(key, value)| Some((word(key), label(key, value)?)));
-        for (key, value) in own {
+        for (key, value) in own_labels(fields) {
             labels.retain(|(name, _)| *name != key);
             labels.push((key, value));
         }
-        let is_number = |key: &str| !LABELS.contains(&key) && !LEFT_OUT.contains(&key);
+        let is_number = |key: &str| {
+            !LABELS.contains(&key) && !LEFT_OUT.contains(&key) && !LEVELS.contains(&key)
+        };
         for (key, value) in fields.iter().filter(|(key, _)| is_number(key)) {
             self.value(&format!("{name}_{}", word(key)), &labels, value);
         }
@@ -110,10 +129,32 @@ impl Walk<'_> {
     }
 }
 
+/// A value, perhaps with an interval. A row that has a value among others is none.
+fn is_estimate(fields: &Map<String, Value>) -> bool {
+    fields.contains_key("value") && fields.keys().all(|key| key == "value" || key == "interval")
+}
+
+/// What tells a row apart, with what its levels say.
+fn own_labels(fields: &Map<String, Value>) -> Vec<(String, String)> {
+    let mut labels = Vec::new();
+    for (key, value) in fields {
+        match value {
+            Value::Object(levels) if LEVELS.contains(&key.as_str()) => {
+                let of_key = |(name, value): (String, String)| {
+                    (if name == "name" { word(key) } else { name }, value)
+                };
+                labels.extend(own_labels(levels).into_iter().map(of_key));
+            }
+            _ => labels.extend(label(key, value).map(|value| (word(key), value))),
+        }
+    }
+    labels
+}
+
 /// A word, or a number that tells rows apart.
 fn label(key: &str, value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) if NAMES.split(' ').any(|name| name == key) => Some(text.clone()),
         Value::Number(number) if LABELS.contains(&key) => Some(number.to_string()),
         _ => None,
     }
@@ -140,21 +181,14 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Gives rows with the same labels their place in the list as one more: no two gauges of a name may have the same.
+/// Leaves out rows that nothing tells apart: no two gauges of a name may have the same labels, and a row's place moves when
+/// another one fails.
 fn distinct(family: Family) -> Family {
     let mut times: BTreeMap<Vec<(String, String)>, usize> = BTreeMap::new();
     for (labels, _) in &family {
         *times.entry(labels.clone()).or_default() += 1;
     }
-    let mut place = 0;
-    let each = family.into_iter().map(|(mut labels, value)| {
-        if times.get(&labels).is_some_and(|times| *times > 1) {
-            labels.push(("row".to_owned(), place.to_string()));
-            place += 1;
-        }
-        (labels, value)
-    });
-    each.collect()
+    family.into_iter().filter(|(labels, _)| times.get(labels) == Some(&1)).collect()
 }
 
 #[cfg(test)]
@@ -177,28 +211,57 @@ mod tests {
             "interactive": [{ "component": "INTERACTIVE/UDP", "p50_ns": 1500 }],
             "warnings": [{ "kind": "few", "cells": 3 }],
         });
-        let text = openmetrics("rate", &[("network", "veth")], &[("run", "r1")], &result);
+        let text = openmetrics("rate", &[("network", "veth")], &[("run", "r1")], Some(90), &result);
         let expected = [
             "# TYPE btu_rate_interactive_p50_seconds gauge",
-            "btu_rate_interactive_p50_seconds{network=\"veth\",title=\"btu-rating\",component=\"INTERACTIVE/UDP\"} 0.0000015",
+            "btu_rate_interactive_p50_seconds{network=\"veth\",component=\"INTERACTIVE/UDP\"} 0.0000015",
             "# TYPE btu_rate_rates_goodput_bytes_per_second gauge",
-            "btu_rate_rates_goodput_bytes_per_second{network=\"veth\",title=\"btu-rating\",component=\"SEND\",message_bytes=\"100\"} 100000000",
-            "btu_rate_rates_goodput_bytes_per_second{network=\"veth\",title=\"btu-rating\",component=\"SEND\",message_bytes=\"1024\"} 200000000",
+            "btu_rate_rates_goodput_bytes_per_second{network=\"veth\",component=\"SEND\",message_bytes=\"100\"} 100000000",
+            "btu_rate_rates_goodput_bytes_per_second{network=\"veth\",component=\"SEND\",message_bytes=\"1024\"} 200000000",
             "# TYPE btu_rate_rates_invalid gauge",
-            "btu_rate_rates_invalid{network=\"veth\",title=\"btu-rating\",component=\"SEND\",message_bytes=\"100\"} 0",
+            "btu_rate_rates_invalid{network=\"veth\",component=\"SEND\",message_bytes=\"100\"} 0",
             "# TYPE btu_rate_rates_low_confidence gauge",
-            "btu_rate_rates_low_confidence{network=\"veth\",title=\"btu-rating\",component=\"SEND\",message_bytes=\"1024\"} 1",
+            "btu_rate_rates_low_confidence{network=\"veth\",component=\"SEND\",message_bytes=\"1024\"} 1",
             "# TYPE btu_rate_rating_btu_bytes_per_second gauge",
-            "btu_rate_rating_btu_bytes_per_second{network=\"veth\",title=\"btu-rating\"} 1000000000",
+            "btu_rate_rating_btu_bytes_per_second{network=\"veth\"} 1000000000",
             "# TYPE btu_rate_rating_btu_bytes_per_second_interval_high gauge",
-            "btu_rate_rating_btu_bytes_per_second_interval_high{network=\"veth\",title=\"btu-rating\"} 1100000000",
+            "btu_rate_rating_btu_bytes_per_second_interval_high{network=\"veth\"} 1100000000",
             "# TYPE btu_rate_rating_btu_bytes_per_second_interval_low gauge",
-            "btu_rate_rating_btu_bytes_per_second_interval_low{network=\"veth\",title=\"btu-rating\"} 900000000",
+            "btu_rate_rating_btu_bytes_per_second_interval_low{network=\"veth\"} 900000000",
+            "# TYPE btu_run_finished_timestamp_seconds gauge",
+            "btu_run_finished_timestamp_seconds{} 90",
             "# TYPE btu_run_info gauge",
             "btu_run_info{run=\"r1\"} 1",
             "# EOF",
         ];
-        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+        let is_help = |line: &&str| line.starts_with("# HELP btu_");
+        assert_eq!(text.lines().filter(is_help).count(), 9);
+        assert_eq!(text.lines().filter(|line| !is_help(line)).collect::<Vec<_>>(), expected);
+    }
+
+    /// Rows of `btu run` have their levels; one that failed leaves the others where they were. A verdict is no label, and what has
+    /// no name no series.
+    #[test]
+    fn a_series_goes_on_whatever_was_found() {
+        let row = |wait: &str, value: Option<f64>| {
+            let value = value.map(|value| json!({ "value": value, "interval": null }));
+            json!({ "cell": { "levels": [0], "name": format!("wait={wait} load=none") }, "value": value, "count": 1, "finding": "slower" })
+        };
+        let gauges = |word: &str, first: Option<f64>| {
+            let values =
+                json!([{ "name": "sh", "rows": [row("0.1", first), row("0.3", Some(0.3))] }]);
+            let courses = json!([{ "from_seconds": 1 }, { "from_seconds": 2 }]);
+            let level = json!([{ "level": { "stations": 2 }, "task": "save", "seconds": 3 }]);
+            let all = json!({ "word": word, "values": values, "waits_seconds": 1, "course": courses, "parts": courses, "rows": level });
+            openmetrics("run", &[], &[], None, &all)
+        };
+        let text = gauges("fine", Some(0.1));
+        let second = "btu_run_values_rows_value{name=\"sh\",cell=\"wait=0.3 load=none\"} 0.3\n";
+        assert!(text.contains(second), "{text}");
+        assert!(text.contains("btu_run_rows_seconds{stations=\"2\",task=\"save\"} 3\n"), "{text}");
+        assert!(!text.contains("from_seconds") && !text.contains("row="), "{text}");
+        let later = gauges("bloated", None);
+        assert!(later.contains(second) && later.contains("btu_run_waits_seconds{} 1\n"), "{later}");
     }
 
     proptest! {
@@ -206,7 +269,7 @@ mod tests {
         #[test]
         fn each_gauge_is_there_once(words in prop::collection::vec("\\PC{0,8}", 1..5), key in "\\PC{1,6}") {
             let rows: Vec<Value> = words.iter().map(|word| json!({ "name": word, key.clone(): 1.5, "p50_ns": 2 })).collect();
-            let text = openmetrics("x", &[], &[], &json!({ "rows": rows }));
+            let text = openmetrics("x", &[], &[], None, &json!({ "rows": rows }));
             let gauges: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
             let mut names: Vec<&str> = gauges.iter().map(|line| line.rsplit_once(' ').unwrap().0).collect();
             names.sort_unstable();

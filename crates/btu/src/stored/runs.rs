@@ -86,8 +86,9 @@ fn gauges(store: &Store, row: &RunRow) -> anyhow::Result<String> {
     let plan: Vec<(&str, &str)> = label.into_iter().chain([("network", &**network)]).collect();
     let (id, finished) = (id.to_string(), finished.as_deref().unwrap_or_default());
     let run = [("run", id.as_str()), ("uuid", uuid), ("finished", finished)];
+    let seconds = finished.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
     let study = suite.made_by(&row.summary.profile).trim_start_matches("btu ");
-    Ok(openmetrics(study, &plan, &run, &result))
+    Ok(openmetrics(study, &plan, &run, seconds, &result))
 }
 
 /// In which form a result is printed.
