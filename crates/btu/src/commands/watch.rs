@@ -23,6 +23,9 @@ use crate::stored::runs;
 use crate::suites;
 use metrics::{Metrics, Server};
 
+/// The kernel waits for no more than 24 days at once.
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
+
 /// Measures until it is asked to end, or as often as was asked.
 pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
     let command = measuring(&watch.command)?;
@@ -35,6 +38,10 @@ pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
     note!("watch: numbers for Prometheus at http://{}/metrics", server.address());
     let every = Duration::from(watch.every);
     let (mut metrics, mut last) = (Metrics::default(), None);
+    if let Some(run) = newest(common, &command)? {
+        metrics.newest = runs::gauges_of(common, run)?;
+        server.show(&metrics);
+    }
     let mut next = Instant::now();
     let mut left = watch.times;
     loop {
@@ -46,10 +53,12 @@ pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
             }
             CommandOutcome::Failed(ending) => {
                 metrics.failed += 1;
+                metrics.succeeded = Some(false);
                 note!("watch: {} {ending}", shown(&watch.command));
             }
             CommandOutcome::Run(run) => {
                 metrics.complete += 1;
+                metrics.succeeded = Some(true);
                 metrics.newest = runs::gauges_of(common, run)?;
                 if let Some(last) = last.replace(run) {
                     say_what_changed(common, last, run);
@@ -62,8 +71,21 @@ pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
             return Ok(if metrics.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         next = after(next, every);
-        if let Some(signal) = signals.await_request_while(|| Instant::now() < next)? {
+        if let Some(signal) = await_signal(&signals, next)? {
             return Ok(ExitCode::from(128 + signal as u8));
+        }
+    }
+}
+
+/// The signal that asks this process to end, if one comes before that time.
+fn await_signal(signals: &Signals, until: Instant) -> anyhow::Result<Option<Signal>> {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        if let Some(signal) = signals.request(left.min(LONGEST_WAIT))? {
+            return Ok(Some(signal));
         }
     }
 }

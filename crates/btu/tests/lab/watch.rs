@@ -52,7 +52,13 @@ fn runs_on_a_schedule_are_kept_and_served() {
     let (mut child, mut said, address) = watch(&laboratory, &["--every", "2 s", "--times", "2"]);
     let newest = wait_for(&address, "btu_watch_runs_total{result=\"complete\"} 1");
     let goodput = "btu_speed_rows_flows_goodput_bytes_per_second{network=\"10 Mb/s\",phase=\"up\"";
-    for part in [goodput, "btu_run_info{run=\"r1\"", "btu_watch_runs_total{result=\"failed\"} 0"] {
+    for part in [
+        goodput,
+        "btu_run_info{run=\"r1\"",
+        "btu_run_finished_timestamp_seconds{} 1",
+        "btu_watch_last_attempt_succeeded 1",
+        "btu_watch_runs_total{result=\"failed\"} 0",
+    ] {
         assert!(newest.contains(part), "no `{part}` in {newest}");
     }
     let mut told = String::new();

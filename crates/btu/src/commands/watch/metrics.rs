@@ -13,6 +13,8 @@ pub(super) struct Metrics {
     pub(super) complete: u64,
     /// Commands that ended without such a run.
     pub(super) failed: u64,
+    /// Whether the last command ended with a complete run; `None` before the first.
+    pub(super) succeeded: Option<bool>,
     /// The newest complete run in the text format of `OpenMetrics`; empty before the first.
     pub(super) newest: String,
 }
@@ -22,10 +24,14 @@ const END: &str = "# EOF\n";
 
 impl Metrics {
     fn text(&self) -> String {
-        let Self { complete, failed, newest } = self;
+        let Self { complete, failed, newest, .. } = self;
+        let succeeded = self.succeeded.map_or_else(String::new, |succeeded| {
+            let value = u8::from(succeeded);
+            format!("# TYPE btu_watch_last_attempt_succeeded gauge\nbtu_watch_last_attempt_succeeded {value}\n")
+        });
         let newest = newest.trim_end().trim_end_matches(END.trim_end());
         format!(
-            "{newest}# TYPE btu_watch_runs counter\nbtu_watch_runs_total{{result=\"complete\"}} {complete}\n\
+            "{newest}{succeeded}# TYPE btu_watch_runs counter\nbtu_watch_runs_total{{result=\"complete\"}} {complete}\n\
              btu_watch_runs_total{{result=\"failed\"}} {failed}\n{END}"
         )
     }
@@ -79,17 +85,22 @@ impl Server {
 fn answer(mut connection: TcpStream, text: &Mutex<String>) -> io::Result<()> {
     let head = head(&mut connection)?;
     let mut words = head.split(u8::is_ascii_whitespace);
-    let (status, kind, body) = match (words.next(), words.next()) {
-        (Some(b"GET"), Some(b"/metrics")) => (
+    let (method, target) = (words.next(), words.next());
+    // Scrapes may have parameters (RFC 9110 section 4.2.1), which mean nothing here.
+    let path = target.and_then(|target| target.split(|octet| *octet == b'?').next());
+    let (status, kind, body) = match (method, path) {
+        (Some(b"GET" | b"HEAD"), Some(b"/metrics")) => (
             "200 OK",
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
             text.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         ),
-        (Some(b"GET"), _) => ("404 Not Found", "text/plain", "see /metrics\n".to_owned()),
+        (Some(b"GET" | b"HEAD"), _) => ("404 Not Found", "text/plain", "see /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed", "text/plain", "GET /metrics\n".to_owned()),
     };
     connection.set_write_timeout(Some(LIMIT))?;
     let length = body.len();
+    // An answer to HEAD has no content (RFC 9110 section 9.3.2).
+    let body = if method == Some(b"HEAD") { String::new() } else { body };
     write!(
         connection,
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
@@ -133,10 +144,21 @@ mod tests {
         let get = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
         assert!(asked(&server, get).ends_with("\r\n\r\n# TYPE btu_watch_runs counter\nbtu_watch_runs_total{result=\"complete\"} 0\nbtu_watch_runs_total{result=\"failed\"} 0\n# EOF\n"));
         let newest = "# TYPE btu_x gauge\nbtu_x{} 1\n# EOF\n".to_owned();
-        server.show(&Metrics { complete: 2, failed: 1, newest });
+        server.show(&Metrics { complete: 2, failed: 1, succeeded: Some(false), newest });
         let said = asked(&server, get);
         assert!(said.starts_with("HTTP/1.1 200 OK\r\n"), "{said}");
-        assert!(said.contains("btu_x{} 1\n# TYPE btu_watch_runs counter\n"), "{said}");
+        assert!(
+            said.contains("btu_x{} 1\n# TYPE btu_watch_last_attempt_succeeded gauge\n"),
+            "{said}"
+        );
+        assert!(
+            said.contains("\nbtu_watch_last_attempt_succeeded 0\n# TYPE btu_watch_runs counter\n"),
+            "{said}"
+        );
+        let query = asked(&server, b"GET /metrics?format=x HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert_eq!(query, said);
+        let head = asked(&server, b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert!(head.ends_with("\r\n\r\n") && said.starts_with(&head), "{head}");
         assert_eq!(said.matches("# EOF").count(), 1, "{said}");
     }
 
