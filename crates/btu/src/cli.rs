@@ -165,7 +165,8 @@ Exit codes:
   1    the run failed, or nothing of it counts; its stored cells are kept
   2    the command line or a network file is wrong, or names a run that does not exist
   3    this machine cannot do this (namespaces, disk, directories); nothing was started
-  4    --fail-if-slower of `btu compare` or `btu run` found what is slower than allowed
+  4    --fail-if-slower of `btu compare` or `btu run` found what is slower than allowed, or --fail-if-slow of
+       `btu fleet` a slow host
   130  stopped by Ctrl-C; the run can be resumed
   143  stopped by SIGTERM or SIGHUP; the run can be resumed";
 

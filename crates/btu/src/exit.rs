@@ -9,7 +9,7 @@ use btu_testbed::note;
 use btu_testbed::testbed::{Cause, TestbedError};
 use thiserror::Error;
 
-/// A run is slower than `btu compare --fail-if-slower` allows.
+/// A run is slower than `btu compare --fail-if-slower` allows, or a host than `btu fleet --fail-if-slow` does.
 pub(crate) const SLOWER: u8 = 4;
 
 /// A request that this machine or the command line does not allow; nothing was started.

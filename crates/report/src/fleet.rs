@@ -1,7 +1,10 @@
 //! The result of `btu fleet` as a report.
 
 use btu_network::HostName;
-use btu_studies::fleet::{Apart, BrokenPair, FALSE_MARKS, Fleet, FleetPlan, FleetVerdict};
+use btu_studies::fleet::{
+    Apart, BrokenPair, FALSE_MARKS, Fleet, FleetPlan, FleetVerdict, HostSpeed, LEAST_TELLING,
+    USUAL_SPREAD,
+};
 use btu_suite::text::first_names;
 use btu_units::written_rate;
 
@@ -17,6 +20,9 @@ const PERCENT: f64 = 100.0;
 
 /// Of more slow hosts the headline names the slowest.
 const MOST_NAMED: usize = 3;
+
+/// A share that is no reason to look for a fault.
+const SOUND: f64 = 0.9;
 
 /// Wider tables than this are for files only.
 const MOST_COLUMNS: usize = 16;
@@ -55,8 +61,17 @@ fn figures(verdict: &FleetVerdict) -> Vec<KeyFigure> {
     usual.into_iter().chain(at_once).collect()
 }
 
-/// What is slow, or that nothing is.
+/// What is slow, or that nothing is, and what would have been seen.
 fn headline(verdict: &FleetVerdict) -> String {
+    let number = verdict.hosts.len();
+    if verdict.missing > 0 {
+        let all = number * (number - 1);
+        return format!(
+            "Interrupted: {} of {}; no answer yet",
+            all - verdict.missing,
+            count(all, "pair")
+        );
+    }
     let Some(model) = &verdict.model else {
         let broken = broken(verdict).pop();
         return broken.unwrap_or_else(|| "No pair of hosts was measured".to_owned());
@@ -69,10 +84,27 @@ fn headline(verdict: &FleetVerdict) -> String {
         slow_pairs(verdict, model),
     ]
     .concat();
-    if found.is_empty() {
-        return format!("None of {} hosts is slow, and no pair of them", verdict.hosts.len());
+    if found.is_empty() { none(number, model) } else { found.join("; ") }
+}
+
+/// That nothing is slow, as far as the spread lets that be seen.
+fn none(hosts: usize, model: &Fleet) -> String {
+    let least = PERCENT * model.least_host;
+    if model.least_host < LEAST_TELLING {
+        return format!(
+            "Cannot tell whether one of {hosts} hosts is slow: only one below {least:.0} % of the usual rate could have been seen"
+        );
     }
-    found.join("; ")
+    let pair = match model.least_pair {
+        _ if model.open_pairs > 0 => {
+            format!("; {} not told yet", count(model.open_pairs, "suspicious pair"))
+        }
+        Some(least) => format!(", a pair below {:.0} %", PERCENT * least),
+        None => "; pairs cannot be told from their hosts".to_owned(),
+    };
+    format!(
+        "None of {hosts} hosts is slow: one below {least:.0} % of the usual rate would have been seen{pair}"
+    )
 }
 
 /// Pairs that carry nothing; a host by its name alone if none of its pairs does.
@@ -91,6 +123,14 @@ fn broken(verdict: &FleetVerdict) -> Vec<String> {
         let names =
             first_names(&lost.iter().map(|host| host.as_str()).collect::<Vec<_>>(), MOST_NAMED);
         return vec![format!("nothing gets from or to {names}: {why}")];
+    }
+    let is_in = |host: &&&str| {
+        verdict.broken.iter().all(|pair| [pair.from.as_str(), pair.to.as_str()].contains(host))
+    };
+    let ends = [first.from.as_str(), first.to.as_str()];
+    let common: Vec<&&str> = ends.iter().filter(is_in).collect();
+    if let (2.., [host]) = (verdict.broken.len(), &common[..]) {
+        return vec![format!("{} of {others} pairs of {host} fail: {why}", verdict.broken.len())];
     }
     let more = match verdict.broken.len() - 1 {
         0 => String::new(),
@@ -129,19 +169,24 @@ fn links(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
     model.behind_a_slow_link.iter().map(link).collect()
 }
 
-/// The smaller one of a host's two shares.
+/// What a slow host does, and with which share: one way if it is sound the other way.
+fn way(model: &Fleet, host: usize) -> (&'static str, f64) {
+    let share = |ways: &Vec<Option<HostSpeed>>| ways[host].map_or(1.0, |way| way.share);
+    let (sends, receives) = (share(&model.senders), share(&model.receivers));
+    match (sends > SOUND, receives > SOUND) {
+        (false, true) => ("sends", sends),
+        (true, false) => ("receives", receives),
+        _ => ("has", share(&model.hosts)),
+    }
+}
+
 fn share_of(model: &Fleet, host: usize) -> f64 {
-    model.senders[host].share.min(model.receivers[host].share)
+    way(model, host).1
 }
 
 fn hosts(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
     let host = |place: usize| {
-        let (sender, receiver) = (&model.senders[place], &model.receivers[place]);
-        let (ways, share) = match (sender.is_slow, receiver.is_slow) {
-            (true, false) => ("sends", sender.share),
-            (false, true) => ("receives", receiver.share),
-            _ => ("has", share_of(model, place)),
-        };
+        let (ways, share) = way(model, place);
         format!(
             "{} is slow: {ways} {:.0} % of the usual rate",
             verdict.hosts[place],
@@ -197,27 +242,30 @@ fn matrix(verdict: &FleetVerdict) -> Option<Section> {
 /// What each host has of the usual rate.
 fn parts(verdict: &FleetVerdict) -> Option<Section> {
     let model = verdict.model.as_ref()?;
-    let head = ["host", "sends, %", "score", "receives, %", "score", "slow"];
+    let head = ["host", "sends, %", "receives, %", "both, %", "slow"];
     let mut table = Table::new("Hosts, % of the usual rate", &head, 1);
     for (place, host) in verdict.hosts.iter().enumerate() {
-        let (sender, receiver) = (&model.senders[place], &model.receivers[place]);
         let mark = match (model.is_slow(place), model.is_behind_a_slow_link(place)) {
             (true, _) => "host",
             (_, true) => "its link",
             _ => "",
         };
+        let share = |way: &Vec<Option<HostSpeed>>| {
+            Cell::number(way[place].map(|speed| PERCENT * speed.share))
+        };
         table.rows.push(vec![
             Cell::text(host),
-            Cell::number(Some(PERCENT * sender.share)),
-            Cell::number(Some(sender.score)),
-            Cell::number(Some(PERCENT * receiver.share)),
-            Cell::number(Some(receiver.score)),
+            share(&model.senders),
+            share(&model.receivers),
+            share(&model.hosts),
             Cell::text(mark),
         ]);
     }
     let note = format!(
-        "by median polish of the rates' logarithms; a score is in deviations of the other hosts; a part is slow where chance would mark {FALSE_MARKS} \
-         in a run of this size, in the mean, and where it has less than 90 %"
+        "by median polish of the rates' logarithms; a host is slow where it has less than 90 % and chance would mark {FALSE_MARKS} in a run of \
+         this size, in the mean, if sound hosts differ by {:.0} %; one below {:.0} % would have been seen 19 of 20 times",
+        PERCENT * USUAL_SPREAD,
+        PERCENT * model.least_host
     );
     Section::of("Hosts", &note, vec![Block::Table(table)])
 }
@@ -225,16 +273,17 @@ fn parts(verdict: &FleetVerdict) -> Option<Section> {
 /// Pairs that are slower than their hosts.
 fn slow(verdict: &FleetVerdict) -> Option<Section> {
     let model = verdict.model.as_ref().filter(|model| !model.slow_pairs.is_empty())?;
-    let mut table = Table::new("Slow pairs", &["from", "to", "share, %", "score"], 2);
+    let mut table = Table::new("Slow pairs", &["from", "to", "share, %", "repetitions"], 2);
     for pair in &model.slow_pairs {
         table.rows.push(vec![
             Cell::text(&verdict.hosts[pair.from]),
             Cell::text(&verdict.hosts[pair.to]),
             Cell::number(Some(PERCENT * pair.share)),
-            Cell::number(Some(pair.score)),
+            Cell::number(Some(pair.repetitions as f64)),
         ]);
     }
-    let note = "of the rate that the two hosts have with others";
+    let note =
+        "of the rate that the two hosts have with others; slower than these in each repetition";
     Section::of("Slow pairs", note, vec![Block::Table(table)])
 }
 
@@ -263,17 +312,22 @@ mod tests {
 
     /// Eight hosts, these of which are slow senders, and these of which are behind a slow link.
     fn verdict(slow: &[usize], behind: &[usize], slow_pairs: Vec<SlowPair>) -> FleetVerdict {
-        let part = |is_slow: bool, host: usize| HostSpeed {
-            share: if is_slow { 0.3 + host as f64 / 100.0 } else { 1.0 },
-            score: if is_slow { -20.0 } else { 0.1 },
-            is_slow,
+        let part = |is_slow: bool, host: usize| {
+            Some(HostSpeed {
+                share: if is_slow { 0.3 + host as f64 / 100.0 } else { 1.0 },
+                is_slow,
+            })
         };
         let is_slow = |host: &usize| slow.contains(host) || behind.contains(host);
         let model = Fleet {
             usual_bits_per_second: 94e6,
+            hosts: (0..8).map(|host| part(is_slow(&host), host)).collect(),
             senders: (0..8).map(|host| part(is_slow(&host), host)).collect(),
             receivers: (0..8).map(|host| part(behind.contains(&host), host)).collect(),
+            least_host: 0.74,
+            least_pair: Some(0.55),
             slow_pairs,
+            open_pairs: 0,
             apart: None,
             behind_a_slow_link: if behind.is_empty() { Vec::new() } else { vec![behind.to_vec()] },
         };
@@ -281,6 +335,7 @@ mod tests {
             hosts: (0..8).map(|host| format!("h{host}")).collect(),
             pairs: Vec::new(),
             broken: Vec::new(),
+            missing: 0,
             model: Some(model),
             at_once: Some(AtOnce {
                 sum_bits_per_second: 376e6,
@@ -293,7 +348,10 @@ mod tests {
     #[test]
     fn the_headline_names_what_is_slow() {
         let said = |slow: &[usize], behind: &[usize]| headline(&verdict(slow, behind, Vec::new()));
-        assert_eq!(said(&[], &[]), "None of 8 hosts is slow, and no pair of them");
+        assert_eq!(
+            said(&[], &[]),
+            "None of 8 hosts is slow: one below 74 % of the usual rate would have been seen, a pair below 55 %"
+        );
         assert_eq!(said(&[5], &[]), "h5 is slow: sends 35 % of the usual rate");
         assert_eq!(
             said(&[], &[0, 1]),
@@ -303,7 +361,7 @@ mod tests {
             said(&[1, 2, 3, 4], &[])
                 .ends_with("h3 is slow: sends 33 % of the usual rate; 1 more slow host")
         );
-        let pair = SlowPair { from: 2, to: 6, share: 0.25, score: -9.0 };
+        let pair = SlowPair { from: 2, to: 6, share: 0.25, repetitions: 9 };
         assert_eq!(
             headline(&verdict(&[], &[], vec![pair, pair])),
             "h2 to h6 is slow: 25 % of what these hosts have with others, and 1 more"
@@ -321,6 +379,8 @@ mod tests {
         };
         verdict.broken = vec![pair(1, 2)];
         assert_eq!(headline(&verdict), "h1 to h2 fails: timed out");
+        verdict.broken = vec![pair(3, 2), pair(1, 3)];
+        assert_eq!(headline(&verdict), "2 of 14 pairs of h3 fail: timed out");
         let others = (0..8).filter(|host| *host != 3);
         verdict.broken = others.flat_map(|host| [pair(3, host), pair(host, 3)]).collect();
         assert_eq!(headline(&verdict), "nothing gets from or to h3: timed out");
@@ -331,6 +391,26 @@ mod tests {
             headline(&verdict),
             "It is slow between groups of hosts, 40 % of the rate within them: h0, h1, h2, h3 | h4, h5, h6, h7"
         );
+    }
+
+    #[test]
+    fn what_could_not_be_seen_is_said() {
+        let mut verdict = verdict(&[], &[], Vec::new());
+        let model = verdict.model.as_mut().unwrap();
+        (model.least_pair, model.open_pairs) = (None, 0);
+        assert!(
+            headline(&verdict)
+                .ends_with("would have been seen; pairs cannot be told from their hosts")
+        );
+        verdict.model.as_mut().unwrap().open_pairs = 2;
+        assert!(headline(&verdict).ends_with("; 2 suspicious pairs not told yet"));
+        verdict.model.as_mut().unwrap().least_host = 0.12;
+        assert_eq!(
+            headline(&verdict),
+            "Cannot tell whether one of 8 hosts is slow: only one below 12 % of the usual rate could have been seen"
+        );
+        verdict.missing = 46;
+        assert_eq!(headline(&verdict), "Interrupted: 10 of 56 pairs; no answer yet");
     }
 
     #[test]

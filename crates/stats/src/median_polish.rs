@@ -14,10 +14,10 @@ const SETTLED: f64 = 1e-9;
 pub struct MedianPolish {
     /// The common part.
     pub overall: f64,
-    /// What each row adds.
-    pub rows: Vec<f64>,
-    /// What each column adds.
-    pub columns: Vec<f64>,
+    /// What each row adds; `None` of a row without a value.
+    pub rows: Vec<Option<f64>>,
+    /// What each column adds; `None` of a column without a value.
+    pub columns: Vec<Option<f64>>,
     /// What remains of each value; `None` where there is none.
     pub residuals: Vec<Vec<Option<f64>>>,
 }
@@ -33,8 +33,8 @@ impl MedianPolish {
         }
         let mut polish = Self {
             overall: 0.0,
-            rows: vec![0.0; table.len()],
-            columns: vec![0.0; width],
+            rows: vec![None; table.len()],
+            columns: vec![None; width],
             residuals: table.to_vec(),
         };
         for _ in 0..MOST_SWEEPS {
@@ -54,7 +54,7 @@ impl MedianPolish {
             for value in row.iter_mut().flatten() {
                 *value -= moved;
             }
-            *effect += moved;
+            *effect = Some(effect.unwrap_or_default() + moved);
             largest = largest.max(moved.abs());
         }
         self.overall += centre(&mut self.rows);
@@ -64,7 +64,7 @@ impl MedianPolish {
             for row in &mut self.residuals {
                 row[place] = row[place].map(|value| value - moved);
             }
-            *effect += moved;
+            *effect = Some(effect.unwrap_or_default() + moved);
             largest = largest.max(moved.abs());
         }
         self.overall += centre(&mut self.columns);
@@ -73,9 +73,10 @@ impl MedianPolish {
 }
 
 /// Takes the median out of the effects.
-fn centre(effects: &mut [f64]) -> f64 {
-    let middle = median(effects).unwrap_or_default();
-    for effect in effects {
+fn centre(effects: &mut [Option<f64>]) -> f64 {
+    let known: Vec<f64> = effects.iter().copied().flatten().collect();
+    let middle = median(&known).unwrap_or_default();
+    for effect in effects.iter_mut().flatten() {
         *effect -= middle;
     }
     middle
@@ -103,7 +104,7 @@ mod tests {
         assert!((polish.overall - 10.0).abs() < 1e-9, "{polish:?}");
         for (found, known) in polish.rows.iter().zip(rows).chain(polish.columns.iter().zip(columns))
         {
-            assert!((found - known).abs() < 1e-9, "{polish:?}");
+            assert!((found.unwrap() - known).abs() < 1e-9, "{polish:?}");
         }
         let remain: Vec<f64> = polish
             .residuals
@@ -115,6 +116,15 @@ mod tests {
             .collect();
         assert_eq!(remain.len(), 1, "{polish:?}");
         assert!((remain[0] + 7.0).abs() < 1e-9 && polish.residuals[0][4].is_some());
+    }
+
+    /// A row without a value has no part, and moves no other one.
+    #[test]
+    fn what_was_not_measured_is_absent() {
+        let mut table = table(&[0.0, 1.0, 0.0, 0.0], &[0.0; 4]);
+        table[3] = vec![None; 4];
+        let polish = MedianPolish::of(&table).unwrap();
+        assert_eq!((polish.rows[3], polish.rows[1]), (None, Some(1.0)), "{polish:?}");
     }
 
     #[test]

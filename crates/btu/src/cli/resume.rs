@@ -36,13 +36,14 @@ pub(crate) struct Allowed {
 
 /// Options that are allowed with `--resume`: how to reach hosts, where files go, and what is shown.
 /// None of them decides what is measured.
-const ALLOWED: [&str; 27] = [
+const ALLOWED: [&str; 28] = [
     "resume",
     "force",
     "call_hosts",
     "start_programs",
     "use_directory",
     "junit",
+    "fail_if_slow",
     "fail_if_slower",
     "quiet",
     "data",

@@ -2,22 +2,21 @@
 
 use std::process::ExitCode;
 
-use btu_studies::fleet::{FleetPlan, MOST_HOSTS};
+use btu_store::{RunId, Store};
+use btu_studies::fleet::{FleetPlan, MOST_HOSTS, MOST_REPETITIONS, blocks_of};
+use btu_suite::experiment::{Experiment, MOST_BLOCKS};
 use btu_units::{Bytes, Span};
 use clap::Args;
 
 use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, measuring_time};
-use crate::exit::Refusal;
+use crate::exit::{Refusal, SLOWER};
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::stored::runs;
+use crate::stored::{resume, runs};
 use crate::suites::{Measure, Studied, Suite};
 
 /// Of more hosts than this, pairs are not measured alone by default: their number grows with the square.
 const ALL_PAIRS: usize = 16;
-
-/// All pairs once, and those that look slow twice more.
-const QUICK_BLOCKS: u32 = 3;
 
 /// The time after which a stream is given up.
 const DEADLINE_MARGIN: Span = Span::from_seconds(30);
@@ -30,10 +29,22 @@ Examples:
   btu fleet --launcher 'mpirun -np 8'             or what else starts a process on each node
   btu fleet --network ethernet-switched-100 --at-once
                                                   the stations of a network file, on this machine
+  btu fleet --launcher slurm --fail-if-slow       exit code 4 if anything is slow: a health check
   btu fleet --resume latest                       finish an interrupted run
 
 Every host sends to every other one by TCP, a pair at a time, and then all hosts at once in pairs. The
 first line says which host or which pair is slower than chance explains.";
+
+/// The answer if no hosts are given.
+const INTRODUCTION: &str = "\
+no hosts are given: name three or more (--ssh, --hosts, --launcher), or a network of this machine. `btu fleet` says which of many hosts, or which \
+link between them, is slow:
+
+  btu fleet --ssh alpha,beta,gamma,delta          by ssh, where nothing is installed
+  btu fleet --launcher slurm                      the nodes of this job: within salloc or sbatch
+  btu fleet --network ethernet-switched-100       eight drawn stations, on this machine
+
+btu fleet --help has all options.";
 
 /// Find the slow host or link among many: the rates from each host to each
 #[derive(Debug, Args)]
@@ -46,6 +57,9 @@ pub(crate) struct Fleet {
     /// [default: of more than 16 hosts]
     #[arg(long)]
     at_once: bool,
+    /// Exit with code 4 when a host, a pair or a link is slow or fails, for health checks of nodes; with 1 when the run cannot tell
+    #[arg(long)]
+    fail_if_slow: bool,
     #[command(flatten)]
     limit: TimeLimit,
     #[command(flatten)]
@@ -56,6 +70,11 @@ impl Measure for Fleet {
     const SUITE: &'static dyn Suite = &Studied::<FleetPlan>::new();
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
+        let real = &self.study.real;
+        let is_resumed = self.study.resuming.resume.is_some();
+        if !is_resumed && self.study.network.is_none() && !real.is_any() {
+            return Err(Refusal::Usage(INTRODUCTION.to_owned()).into());
+        }
         let (store, run) = study::run(
             &self.study,
             common,
@@ -63,13 +82,25 @@ impl Measure for Fleet {
             || self.plan(),
             |_| Bytes::ZERO,
         )?;
-        runs::code(&store, run)
+        if self.fail_if_slow { health(&store, run) } else { runs::code(&store, run) }
     }
+}
+
+/// 4 if anything is slow or fails, 1 if that cannot be told.
+fn health(store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
+    let plan: FleetPlan = resume::plan(&store.run(&run.to_string())?)?;
+    let verdict = plan.judge(&store.records(run)?);
+    let is_slow = verdict.model.as_ref().is_some_and(btu_studies::fleet::Fleet::has_slow);
+    Ok(match &verdict.model {
+        _ if is_slow || !verdict.broken.is_empty() => ExitCode::from(SLOWER),
+        Some(model) if model.can_tell() => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
 }
 
 impl Fleet {
     fn plan(&self) -> anyhow::Result<FleetPlan> {
-        let chosen = Chosen::of(&self.study, ("ethernet-switched-100", Span::ZERO))?;
+        let chosen = Chosen::of(&self.study, ("", Span::ZERO))?;
         let hosts = chosen.hosts.clone();
         if hosts.len() < 3 {
             let problem = "a fleet has three hosts or more; between two, `btu speed` measures";
@@ -82,24 +113,34 @@ impl Fleet {
             );
             return Err(Refusal::Usage(problem).into());
         }
-        let (blocks, budget) = self.limit.over(match self.study.profile {
-            ProfileName::Quick => (QUICK_BLOCKS, Span::from_seconds(600)),
+        let (least, budget) = match self.study.profile {
+            ProfileName::Quick => (1, Span::from_seconds(600)),
             ProfileName::Standard => (3, Span::from_seconds(1800)),
             ProfileName::Full => (10, Span::from_seconds(7200)),
-        });
+        };
         let time = self.per_pair.unwrap_or(Span::from_milliseconds(500));
-        let is_quick =
-            matches!(self.study.profile, ProfileName::Quick) && self.limit.time.is_none();
-        Ok(FleetPlan {
-            whole_blocks: is_quick.then_some(1),
+        let plan = FleetPlan {
+            whole_blocks: blocks_of(hosts.len()).max(least),
             each_alone: !self.at_once && hosts.len() <= ALL_PAIRS,
             frame: study::frame::<FleetPlan>(
                 &self.study,
-                (blocks, budget),
+                (0, self.limit.time.unwrap_or(budget)),
                 time + DEADLINE_MARGIN,
                 chosen.field(hosts)?,
             )?,
             time,
-        })
+        };
+        Ok(self.with_blocks(plan))
+    }
+
+    /// Half of a given time is for whole blocks, the rest for suspicious pairs.
+    fn with_blocks(&self, mut plan: FleetPlan) -> FleetPlan {
+        if let Some(limit) = self.limit.time {
+            let block = plan.forecast().seconds() * plan.cells().len() as f64;
+            let fitting = (limit.seconds() / 2.0 / block) as u32;
+            plan.whole_blocks = fitting.clamp(1, MOST_BLOCKS - MOST_REPETITIONS);
+        }
+        plan.frame.blocks = plan.whole_blocks + MOST_REPETITIONS;
+        plan
     }
 }

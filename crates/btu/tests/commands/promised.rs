@@ -37,7 +37,10 @@ const LEFT: [&str; 11] = [
     "bloated-queue.md",
     "how-fast.md",
     "methods-rating.md",
+<<<<<<< HEAD
     "fleet.md",
+=======
+>>>>>>> b306496e (Say what slowness btu fleet would have seen)
     "runs.md",
     "model.md",
     "transfer-time.md",

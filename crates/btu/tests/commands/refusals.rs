@@ -426,3 +426,12 @@ fn a_host_whose_name_nothing_knows() {
     let (code, line) = refusal(&["speed", "--ssh", "nosuch.invalid"]);
     assert!(code == Some(2) && line.contains("is the name right?"), "{line}");
 }
+
+/// Which hosts is said first: drawn hosts are no answer.
+#[test]
+fn a_fleet_without_hosts_is_told_what_is_missing() {
+    let (code, said) = refusal(&["fleet"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.starts_with("btu: no hosts are given: name three or more"), "{said}");
+    assert!(said.contains("btu fleet --network ethernet-switched-100"), "{said}");
+}

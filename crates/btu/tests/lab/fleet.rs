@@ -31,6 +31,10 @@ fn found(laboratory: &Laboratory, network: &str) -> [String; 3] {
     let file = file.to_str().expect("a path in UTF-8");
     let fleet = ["fleet", "--network", file, "-C", "reno", "--per-pair", "200 ms", "--quiet"];
     let result = laboratory.json(&fleet)["result"].clone();
+    of_result(&result)
+}
+
+fn of_result(result: &Value) -> [String; 3] {
     let model = &result["model"];
     let links = model["behind_a_slow_link"].clone();
     let is_behind = |host: usize| {
@@ -39,7 +43,9 @@ fn found(laboratory: &Laboratory, network: &str) -> [String; 3] {
         })
     };
     let is_marked = |host: usize| {
-        ["senders", "receivers"].iter().any(|way| model[way][host]["is_slow"] == Value::Bool(true))
+        ["hosts", "senders", "receivers"]
+            .iter()
+            .any(|way| model[way][host]["is_slow"] == Value::Bool(true))
     };
     let count = result["hosts"].as_array().expect("hosts").len();
     let hosts: Vec<usize> =
@@ -59,6 +65,34 @@ fn a_slow_host_of_four_is_named() {
             [hosts.as_str(), &links, &pairs] == [named, "[]", "[]"],
             "{slow:?}: {hosts}, {links}, {pairs}"
         );
+    }
+    laboratory.assert_down();
+}
+
+/// Hosts on a switch by lines of these rates in Mb/s, 5 ms, which lose 3 of 1000 frames: their pairs differ.
+fn lossy(rates: &[u32]) -> String {
+    let line = |(host, rate): (usize, &u32)| {
+        format!(
+            "[stations.h{host}]\n[links.l{host}]\nbetween = [\"h{host}\", \"core\"]\nrate = \"{rate} Mb/s\"\ndelay = \"5 ms\"\nloss = \"0.3 %\"\nqueue = \"64 KiB\"\n"
+        )
+    };
+    rates.iter().enumerate().map(line).collect::<String>() + "[bridges.core]\n"
+}
+
+/// Few hosts, and lines whose rates differ by chance: the run names the slow host, and a health check fails.
+#[test]
+fn a_slow_host_of_few_is_named_and_fails_a_health_check() {
+    let Some(laboratory) = Laboratory::open_slow_lines() else { return };
+    for (rates, named) in [(&[20, 1, 20, 20][..], "h1"), (&[20, 20, 8], "h2")] {
+        let file = laboratory.directory.path().join("lossy.toml");
+        std::fs::write(&file, lossy(rates)).expect("a file");
+        let file = file.to_str().expect("a path in UTF-8");
+        let fleet = ["fleet", "--network", file, "-C", "reno", "--fail-if-slow", "--quiet"];
+        let output = laboratory.command(&fleet).output().expect("btu runs");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        println!("{rates:?}: {said}");
+        let is_named = said.starts_with(&format!("{named} is slow: "));
+        judge!(laboratory, is_named && output.status.code() == Some(4), "{rates:?}: {said}");
     }
     laboratory.assert_down();
 }

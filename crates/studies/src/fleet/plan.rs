@@ -1,5 +1,6 @@
 //! What is measured: a TCP stream from every host to every other one, and all hosts at once in pairs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -18,16 +19,17 @@ use btu_units::{Bytes, Span};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::model::{Fleet, SlowPair};
+use super::model::Fleet;
+use super::rates::LogRates;
 
 /// More hosts than this are no fleet of one run: their pairs grow with the square.
 pub const MOST_HOSTS: usize = 256;
 
+/// A quick run of few hosts measures each pair again until there are so many rates: all pairs of eight hosts.
+const LEAST_RATES: u32 = 56;
+
 /// One call of a stream.
 const MESSAGE: Bytes = Bytes::new(65_536);
-
-/// Of so many measurements a median leaves one disturbed measurement out.
-const LEAST_MEASUREMENTS: usize = 3;
 
 /// What a cell takes in addition to its streams.
 const AROUND_A_CELL: Span = Span::from_milliseconds(200);
@@ -46,10 +48,9 @@ pub struct FleetPlan {
     pub time: Span,
     /// Whether every ordered pair is measured alone; otherwise its rate is that in its round.
     pub each_alone: bool,
-    /// Of later blocks only the pairs are measured that look slow by those before: what disturbs a
-    /// single measurement looks like a slow pair. `None`: all blocks are whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub whole_blocks: Option<u32>,
+    /// The blocks in which every pair is measured. Of later ones those are that look slow by these, each with
+    /// three other pairs: what disturbs a single measurement looks like a slow pair.
+    pub whole_blocks: u32,
 }
 
 /// The key of a cell.
@@ -98,7 +99,9 @@ pub struct FleetVerdict {
     pub pairs: Vec<PairResult>,
     /// Those that failed whenever they were measured.
     pub broken: Vec<BrokenPair>,
-    /// The rates taken apart; `None` if nothing was measured.
+    /// The pairs that were not tried: the run ended before.
+    pub missing: usize,
+    /// The rates taken apart; `None` if pairs are missing, or nothing was measured.
     pub model: Option<Fleet>,
     /// All pairs at once; `None` if no round was measured.
     pub at_once: Option<AtOnce>,
@@ -161,6 +164,12 @@ fn together(flows: &[FleetStream<'_>]) -> Option<f64> {
     let time = flows.iter().map(|flow| flow.received.last_byte.nanoseconds()).min()? as f64;
     let bytes: f64 = flows.iter().map(|flow| bytes_by(&flow.received.progress, time)).sum();
     Some(bytes * 8e9 / time)
+}
+
+/// The whole blocks of a quick run of so many hosts.
+pub fn blocks_of(hosts: usize) -> u32 {
+    let pairs = u32::try_from(hosts * hosts.saturating_sub(1)).unwrap_or(u32::MAX);
+    LEAST_RATES.div_ceil(pairs.max(1))
 }
 
 impl FleetPlan {
@@ -317,18 +326,37 @@ impl FleetPlan {
         }
     }
 
-    /// The cells of a block that measure slow pairs again.
+    /// The rates in a block, of each pair alone, or of the rounds.
+    fn table(&self, cells: &[Measured<FleetCell>], block: u32) -> LogRates {
+        let hosts = self.hosts().len();
+        let mut table = vec![vec![None; hosts]; hosts];
+        let own = cells.iter().filter(|one| one.block == block && self.is_judged(&one.cell));
+        for flow in self.sorted(own).0 {
+            let rate = Some(flow.bits_per_second()).filter(|rate| *rate > 0.0);
+            table[flow.from][flow.to] = rate.map(f64::ln);
+        }
+        table
+    }
+
+    /// The rates in each whole block, and in those before `end` in which pairs were measured again.
+    fn tables(&self, cells: &[Measured<FleetCell>], end: u32) -> [Vec<LogRates>; 2] {
+        let whole = self.whole_blocks.min(end);
+        [0..whole, whole..end].map(|blocks| blocks.map(|block| self.table(cells, block)).collect())
+    }
+
+    /// Whether pairs are judged by cells of this kind.
+    fn is_judged(&self, cell: &FleetCell) -> bool {
+        cell.is_round() != self.each_alone
+    }
+
+    /// The cells of a block that measure suspicious pairs again.
     fn again(&self, block: u32, done: &[Measured<FleetCell>]) -> Vec<Slot<FleetCell>> {
-        let before: Vec<_> = done.iter().filter(|one| one.block < block).cloned().collect();
-        let model = self.judge(&before).model;
-        let slow: Vec<[usize; 2]> = model
-            .iter()
-            .flat_map(|model| model.slow_pairs.iter().map(|pair| [pair.from, pair.to]))
-            .collect();
+        let [whole, later] = self.tables(done, block);
+        let pairs: BTreeSet<[usize; 2]> = Fleet::next_pairs(&whole, &later).into_iter().collect();
         let mut slots = left(self, block, done);
         slots.retain(|slot| {
-            slot.cell.is_round() != self.each_alone
-                && self.pairs(&slot.cell).iter().any(|pair| slow.contains(pair))
+            self.is_judged(&slot.cell)
+                && self.pairs(&slot.cell).iter().any(|pair| pairs.contains(pair))
         });
         slots
     }
@@ -352,14 +380,16 @@ impl FleetPlan {
     }
 }
 
-/// What happened once may have had another cause.
-fn seen_once(model: &Fleet, by_pair: &[Vec<Vec<&FleetStream<'_>>>]) -> Option<Warning> {
-    let is_seldom = |pair: &&SlowPair| by_pair[pair.from][pair.to].len() < LEAST_MEASUREMENTS;
-    let slow = model.slow_pairs.iter().filter(is_seldom).count();
-    (slow > 0).then(|| Warning {
+/// Pairs that were not told from chance.
+fn untold(model: &Fleet) -> Option<Warning> {
+    (model.open_pairs > 0).then(|| Warning {
         cause: "few repetitions",
-        observed: format!("{}, measured less than {LEAST_MEASUREMENTS} times", count(slow as u64, "slow pair")),
-        advice: "what disturbs a single measurement looks like a slow pair: measure with --profile standard",
+        observed: format!(
+            "{} {} slow, and the time was over before enough repetitions",
+            count(model.open_pairs as u64, "pair"),
+            if model.open_pairs == 1 { "looks" } else { "look" }
+        ),
+        advice: "what disturbs a single measurement looks like a slow pair: give more time (--time)",
     })
 }
 
@@ -367,6 +397,7 @@ impl Experiment for FleetPlan {
     const SUITE: &'static str = "fleet";
     const COMMAND: &'static str = "btu fleet";
     const VERSION: u32 = 1;
+    const GOES_ON: bool = true;
 
     type Cell = FleetCell;
     type Verdict = FleetVerdict;
@@ -382,7 +413,7 @@ impl Experiment for FleetPlan {
     fn missing(&self, block: u32, done: &[Measured<FleetCell>]) -> Vec<Slot<FleetCell>> {
         if block >= self.frame.blocks {
             Vec::new()
-        } else if self.whole_blocks.is_some_and(|whole| block >= whole) {
+        } else if block >= self.whole_blocks {
             self.again(block, done)
         } else {
             left(self, block, done)
@@ -390,8 +421,7 @@ impl Experiment for FleetPlan {
     }
 
     fn sure_after(&self, block: u32, _done: &[Measured<FleetCell>]) -> usize {
-        let whole = self.whole_blocks.unwrap_or(u32::MAX).min(self.frame.blocks);
-        whole.saturating_sub(block + 1) as usize * self.cells().len()
+        self.whole_blocks.saturating_sub(block + 1) as usize * self.cells().len()
     }
 
     fn forecast(&self) -> Span {
@@ -456,8 +486,7 @@ impl Experiment for FleetPlan {
     fn judge(&self, cells: &[Measured<FleetCell>]) -> FleetVerdict {
         let hosts = self.hosts();
         let rounds = self.by_cell(cells, true);
-        let (flows, failed) =
-            self.sorted(cells.iter().filter(|one| one.cell.is_round() != self.each_alone));
+        let (flows, failed) = self.sorted(cells.iter().filter(|one| self.is_judged(&one.cell)));
         let mut by_pair: Vec<Vec<Vec<&FleetStream<'_>>>> =
             vec![vec![Vec::new(); hosts.len()]; hosts.len()];
         for flow in &flows {
@@ -470,26 +499,31 @@ impl Experiment for FleetPlan {
             by_pair.iter().map(|row| row.iter().map(typical).collect()).collect();
         let places = 0..hosts.len();
         let ordered = places.clone().flat_map(|from| places.clone().map(move |to| [from, to]));
-        let model = Fleet::of(&rates);
-        let once = model.as_ref().and_then(|model| seen_once(model, &by_pair));
+        let broken = self.broken(&flows, failed);
+        let judged = cells.iter().filter(|one| self.is_judged(&one.cell));
+        let tried: BTreeSet<[usize; 2]> = judged.flat_map(|one| self.pairs(&one.cell)).collect();
+        let missing = (hosts.len() * hosts.len().saturating_sub(1)).saturating_sub(tried.len());
+        let end = cells.iter().map(|one| one.block.saturating_add(1)).max().unwrap_or(0);
+        let [whole, later] = self.tables(cells, end.min(self.frame.blocks));
+        let model = Fleet::of(&whole, &later).filter(|_| missing == 0);
+        let untold = model.as_ref().and_then(untold);
         FleetVerdict {
             hosts: hosts.iter().map(ToString::to_string).collect(),
             pairs: ordered
                 .filter(|[from, to]| from != to)
                 .map(|[from, to]| self.pair(&by_pair[from][to], [from, to]))
                 .collect(),
-            broken: self.broken(&flows, failed),
+            broken,
+            missing,
             model,
             at_once: self.at_once(&rounds, &rates),
-            warnings: warnings(cells).into_iter().chain(once).collect(),
+            warnings: warnings(cells).into_iter().chain(untold).collect(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use btu_suite::experiment::{Field, Raised};
 
     use super::*;
@@ -515,7 +549,7 @@ mod tests {
             left_out: Vec::new(),
             network,
         };
-        FleetPlan { frame, time: seconds(1), each_alone: true, whole_blocks: None }
+        FleetPlan { frame, time: seconds(1), each_alone: true, whole_blocks: 1 }
     }
 
     #[test]
@@ -535,14 +569,14 @@ mod tests {
         }
     }
 
-    /// Later blocks of a quick run are for pairs that look slow; here nothing does.
+    /// Blocks after the whole ones are for pairs that look slow; here nothing was measured.
     #[test]
     fn later_blocks_measure_nothing_that_looks_well() {
-        let mut plan = FleetPlan { whole_blocks: Some(1), ..plan(8) };
+        let mut plan = plan(8);
         plan.frame.blocks = 3;
         assert_eq!((plan.missing(0, &[]).len(), plan.missing(1, &[]).len()), (63, 0));
         assert_eq!((plan.sure_after(0, &[]), plan.missing(3, &[]).len()), (0, 0));
-        let whole = FleetPlan { whole_blocks: None, ..plan };
+        let whole = FleetPlan { whole_blocks: 3, ..plan };
         assert_eq!((whole.missing(1, &[]).len(), whole.sure_after(0, &[])), (63, 126));
     }
 
