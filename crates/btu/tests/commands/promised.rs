@@ -31,16 +31,12 @@ const WORDS: [&str; 13] = [
 const SCREENS: [&str; 3] = ["report", "studies", "btu"];
 
 /// Pages that are not yet read through.
-const LEFT: [&str; 11] = [
+const LEFT: [&str; 10] = [
     "speed.md",
     "why-slow.md",
     "bloated-queue.md",
     "how-fast.md",
     "methods-rating.md",
-<<<<<<< HEAD
-    "fleet.md",
-=======
->>>>>>> b306496e (Say what slowness btu fleet would have seen)
     "runs.md",
     "model.md",
     "transfer-time.md",
