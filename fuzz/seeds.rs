@@ -395,7 +395,15 @@ fn record(cell: &serde_json::Value) -> String {
     };
     let mut round_trip = Histogram::new();
     round_trip.record(1_000_000);
-    let requested = Requested { requests: 1, answers: 1, lost: 0, late: 0, wrong: 0, round_trip };
+    let requested = Requested {
+        requests: 1,
+        answers: 1,
+        lost: 0,
+        late: 0,
+        wrong: 0,
+        lost_batches: Vec::new(),
+        round_trip,
+    };
     let outcomes = [
         Outcome::Responded { answers: 1 },
         Outcome::Requested(requested),
