@@ -12,3 +12,7 @@ pub use csv::hint_csv;
 pub use page::hint_page;
 pub use picture::hint_picture;
 pub use text::hint_text;
+
+/// Where they are not faster at the largest number; at smaller ones they may have been.
+const NOWHERE_FASTER: &str =
+    "From no number of intervals on were two processes found faster than one.";

@@ -2,6 +2,7 @@
 
 use btu_suite::hint::{HintResult, HintVerdict};
 
+use super::NOWHERE_FASTER;
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section,
     Series, Table,
@@ -25,13 +26,10 @@ pub fn hint_page(stored: &StoredRun, result: &HintResult, transport: &str) -> Pa
         warnings(result),
         vec![figures(result), graph(result), exchange(result)],
     );
-    let limit = match result.pays_from_intervals {
-        Some(from) => {
-            format!("the exchange below {from} intervals, where one process is as fast as two")
-        }
-        None => "the exchange: two processes were never faster than one".to_owned(),
-    };
-    let limit = if result.one.is_some() { limit } else { String::new() };
+    let from = result.pays_from_intervals.filter(|_| result.one.is_some());
+    let limit = from.map_or_else(String::new, |from| {
+        format!("the exchange below {from} intervals, where one process is as fast as two")
+    });
     Page { summary: stored.summary(key_figures(result), limit), ..page }
 }
 
@@ -77,7 +75,7 @@ fn figures(result: &HintResult) -> Option<Section> {
     }
     let pays = match result.pays_from_intervals {
         Some(from) => format!("Two processes are faster than one from {from} intervals on."),
-        None => "Two processes were never seen to be faster than one.".to_owned(),
+        None => NOWHERE_FASTER.to_owned(),
     };
     let is_measured = !table.rows.is_empty();
     Section::of(

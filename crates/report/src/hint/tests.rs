@@ -8,6 +8,7 @@ use btu_units::Span;
 
 use super::*;
 use crate::head::{RunHead, TextOptions};
+use crate::html::Page;
 use crate::stored_page::{Origin, StoredRun};
 
 /// A run in which an exchange takes `exchange` seconds and every interval `each`; the bounds follow
@@ -55,8 +56,7 @@ fn head() -> RunHead {
     }
 }
 
-#[test]
-fn the_report() {
+fn report(result: &HintResult) -> Page {
     let origin = Origin {
         uuid: "5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11".to_owned(),
         label: None,
@@ -66,7 +66,12 @@ fn the_report() {
     };
     let (run, settings) = (head(), BTreeMap::new());
     let stored = StoredRun { run: &run, origin: &origin, settings: &settings, changes: &[] };
-    let page = hint_page(&stored, &result(), "TCP");
+    hint_page(&stored, result, "TCP")
+}
+
+#[test]
+fn the_report() {
+    let page = report(&result());
     assert_eq!(page.headline, "HINT between two processes over TCP: 456000 net QUIPS");
     let text = crate::markdown(&page);
     assert!(text.contains("Two processes are faster than one from 128 intervals on."), "{text}");
@@ -74,12 +79,7 @@ fn the_report() {
     assert_eq!(text.lines().filter(|line| line.starts_with("| two processes | ")).count(), 41);
     let mut wrong = result();
     wrong.one.as_mut().unwrap().outside = 2;
-    assert!(
-        hint_page(&stored, &wrong, "TCP")
-            .warnings
-            .iter()
-            .any(|warning| warning.title == "wrong answers")
-    );
+    assert!(report(&wrong).warnings.iter().any(|warning| warning.title == "wrong answers"));
 }
 
 const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
@@ -99,6 +99,20 @@ fn wrong_bounds_are_said_aloud_and_nothing_measured_is_no_trouble() {
     assert!(text.contains("WRONG: 3 of 80 pairs of bounds"), "{text}");
     let nothing = HintResult { two: None, one: None, message_seconds: Vec::new(), ..result() };
     assert!(hint_text(&nothing, "TCP", &head(), false, &NARROW).contains("Nothing was measured."));
+}
+
+/// A last step that other work disturbed leaves no number from which on two are faster: that does not say that
+/// they were nowhere faster, and is no reason to name the exchange.
+#[test]
+fn where_two_processes_are_not_faster_at_last_neither_never_nor_a_cause_is_said() {
+    let slower = HintResult { pays_from_intervals: None, ..result() };
+    let text = hint_text(&slower, "TCP", &head(), false, &NARROW);
+    let page = crate::markdown(&report(&slower));
+    for said in [&text, &page] {
+        assert!(!said.contains("never"), "{said}");
+        assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(NOWHERE_FASTER));
+    }
+    assert_eq!(report(&slower).summary.limit, "");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use btu_suite::hint::{AREA, HintResult, HintStep, HintVerdict};
 
-use super::picture;
+use super::{NOWHERE_FASTER, picture};
 use crate::head::{RunHead, TextOptions};
 use crate::number::{NOTHING, count, percent, plus_minus, three_digits};
 use crate::paint::Paint;
@@ -63,7 +63,7 @@ fn headline(result: &HintResult) -> Vec<String> {
     if result.one.is_some() {
         lines.push(match result.pays_from_intervals {
             Some(from) => format!("Two processes are faster than one from {from} intervals on."),
-            None => "Two processes were never faster than one.".to_owned(),
+            None => NOWHERE_FASTER.to_owned(),
         });
     }
     lines
