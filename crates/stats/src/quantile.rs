@@ -47,7 +47,6 @@ mod tests {
     use super::*;
     use crate::log_sample::tests::covered;
     use proptest::prelude::*;
-    use rand::RngExt as _;
     use rand_distr::{Distribution, Exp1};
 
     /// Ranks of the median's 95 % interval from a printed table (Conover, Practical Nonparametric
