@@ -1,6 +1,6 @@
 //! The share of false differences of two rows that take turns within blocks, by simulation.
 
-use rand::{Rng, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 
