@@ -9,7 +9,7 @@ use crate::shelf::Shelf;
 /// A page, what it says, a source, and what that says of the same.
 type Limit = (&'static str, &'static str, &'static str, &'static str);
 
-const LIMITS: [Limit; 30] = [
+const LIMITS: [Limit; 33] = [
     ("agent.md", "at most 8 at the same time", "load/src/ftp/serve.rs", "SESSIONS: usize = 8;"),
     (
         "run.md",
@@ -76,6 +76,24 @@ const LIMITS: [Limit; 30] = [
         "A caller who sends nothing for 10 s",
         "board/src/web/upload.rs",
         "LONGEST_PAUSE: Duration = Duration::from_secs(10);",
+    ),
+    (
+        "board.md",
+        "A key publishes at most 100 runs",
+        "board/src/receive.rs",
+        "MOST_RUNS_A_DAY: i64 = 100;",
+    ),
+    (
+        "board.md",
+        "at most 500 new keys",
+        "board/src/receive.rs",
+        "MOST_NEW_PUBLISHERS_A_DAY: i64 = 500;",
+    ),
+    (
+        "board.md",
+        "asks for at most 100 challenges",
+        "board/src/actions.rs",
+        "MOST_CHALLENGES_A_DAY: i64 = 100;",
     ),
     (
         "board.md",
