@@ -1,6 +1,10 @@
 //! The client with the real iperf3's server on loopback, with btu's own, and with servers that misbehave.
 
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests say what they leave out, and what they measured"
+)]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -413,4 +417,49 @@ fn noise_ends_the_test() {
         judge!(conditions, start.elapsed() < 10 * SECOND, "{ending}");
         serving.join().expect("an end");
     }
+}
+
+/// Copies what comes, each part so much later, until one end closes.
+fn pump(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
+    let mut buffer = [0; 4096];
+    while let Ok(octets @ 1..) = from.read(&mut buffer) {
+        thread::sleep(delay);
+        if to.write_all(&buffer[..octets]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Write);
+}
+
+/// The address of a relay that takes connections at once, and is 20 ms away from the server.
+fn relay(server: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for near in listener.incoming().map_while(Result::ok) {
+            let Ok(far) = TcpStream::connect(server) else { continue };
+            let clones = near.try_clone().and_then(|near| Ok((near, far.try_clone()?)));
+            let Ok((from, to)) = clones else { continue };
+            thread::spawn(move || pump(near, far, Duration::from_millis(10)));
+            thread::spawn(move || pump(to, from, Duration::from_millis(10)));
+        }
+    });
+    address
+}
+
+/// Handshakes end at the relay: they say nothing of the way behind it.
+#[test]
+fn a_relay_is_noticed_by_the_servers_own_answers() {
+    let conditions = Conditions::begin();
+    let asks = |server| {
+        let client = client(server, Protocol::Tcp, Direction::ToServer);
+        run(&Client { sends_nothing: true, handshakes: Some(5), ..client }).expect("a report")
+    };
+    let (relayed, _) = with_ours(|server| asks(relay(server)));
+    println!("{} s, {:?}", relayed.answer_seconds, relayed.handshake_with_relay());
+    let least = relayed.handshake_with_relay();
+    judge!(conditions, least.is_some_and(|least| least < 0.005), "{relayed:?}");
+    assert!(relayed.answer_seconds > 0.02, "{relayed:?}");
+    let (direct, _) = with_ours(asks);
+    judge!(conditions, direct.handshake_with_relay().is_none(), "{direct:?}");
 }

@@ -32,6 +32,8 @@ pub struct ClientReport {
     pub course: Vec<Second>,
     /// Round trips during the test.
     pub handshakes: Vec<Handshake>,
+    /// How long the server took to answer the parameters of the test: a round trip to itself, before data move.
+    pub answer_seconds: f64,
     /// The congestion control of this end's streams.
     pub congestion: Option<String>,
     /// The congestion control of the server's streams, as it says.
@@ -42,7 +44,21 @@ pub struct ClientReport {
     pub server_processor_percent: Option<f64>,
 }
 
+/// So many times the shortest handshake, and so much longer, is no round trip to the same host: a server answers at once, also
+/// a busy one within some milliseconds.
+const RELAYED: f64 = 3.0;
+const RELAYED_BY: f64 = 0.005;
+
 impl ClientReport {
+    /// The shortest handshake, in seconds, if the server's own answer took so much longer that something before it answers
+    /// handshakes: a proxy, an accelerator of a satellite.
+    pub fn handshake_with_relay(&self) -> Option<f64> {
+        let trips = self.handshakes.iter().filter_map(|one| one.round_trip_seconds);
+        let least = trips.reduce(f64::min)?;
+        let is_longer = self.answer_seconds >= (RELAYED * least).max(least + RELAYED_BY);
+        is_longer.then_some(least)
+    }
+
     /// Whether the accounts of both ends agree ([`DirectionReport::is_balanced`]); `None` after omitted seconds, in
     /// which the ends do not count the same.
     pub fn is_balanced(&self) -> Option<bool> {

@@ -24,7 +24,7 @@ pub(super) fn run(
     observe: &mut dyn FnMut(&Second),
 ) -> Result<ClientReport, Ending> {
     let (control, cookie) = begun(client, stop)?;
-    let mut session = ClientSession { client, control, cookie, observe };
+    let mut session = ClientSession { client, control, cookie, observe, answer: Duration::ZERO };
     let mut result = session.conduct();
     // A server may have said why before it went away.
     if let Err(Ending::Gone(_)) = &result
@@ -100,6 +100,8 @@ struct ClientSession<'a> {
     control: ControlConnection,
     cookie: Cookie,
     observe: &'a mut dyn FnMut(&Second),
+    /// How long the server took to answer the parameters.
+    answer: Duration,
 }
 
 /// What a test has until the results are exchanged.
@@ -127,9 +129,11 @@ impl ClientSession<'_> {
     /// Sends the parameters, and opens the streams.
     fn streams(&mut self, parameters: &Parameters) -> Result<Streams, Ending> {
         let by = self.by("take the parameters of the test");
+        let asked = Instant::now();
         self.control.write_text(&parameters.text(), by)?;
         let by = self.by("ask for the streams of the test");
         expect(&mut self.control, State::CreateStreams, by)?;
+        self.answer = asked.elapsed();
         let mut sockets = Vec::with_capacity(parameters.streams());
         for _ in 0..parameters.streams() {
             sockets.push(connect::stream(self.client, &self.cookie, &mut self.control)?);
@@ -225,6 +229,7 @@ impl ClientSession<'_> {
             to_client: ways.received(),
             course: measured.course,
             handshakes: handshakes.unwrap_or_default(),
+            answer_seconds: self.answer.as_secs_f64(),
             congestion,
             processor_percent: ours.processor_percent(),
             server_congestion: said.congestion,

@@ -7,6 +7,7 @@ use btu_report::bloat_sentence;
 use btu_stats::{Estimate, Level, batches, difference, quantile, wilson_by_batches};
 use btu_studies::speed::{Bloat, Phase, PhaseLoss, Wait};
 use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
+use btu_units::three_digits;
 
 use super::{MeasuredPhase, name};
 
@@ -84,6 +85,11 @@ impl Phases<'_> {
     }
 }
 
+/// The shortest handshake and the server's own answer, in seconds, of a phase in which they contradict each other.
+fn handshake_with_relay(one: &MeasuredPhase) -> Option<[f64; 2]> {
+    Some([one.report.handshake_with_relay()?, one.report.answer_seconds])
+}
+
 /// Those of full queues that were answered, in seconds.
 fn round_trips(one: &MeasuredPhase) -> impl Iterator<Item = f64> {
     let counts = move |handshake: &&Handshake| handshake.at_seconds >= one.lead_seconds;
@@ -92,6 +98,14 @@ fn round_trips(one: &MeasuredPhase) -> impl Iterator<Item = f64> {
 
 /// The verdict of `btu speed`; the first rates where too few handshakes were answered for one.
 fn answer(phases: &Phases<'_>, quantities: &[ForeignQuantity]) -> String {
+    let relayed: Option<Vec<[f64; 2]>> = phases.0.iter().map(handshake_with_relay).collect();
+    if let Some([trip, answer]) = relayed.and_then(|each| each.first().copied()) {
+        let [trip, answer] = [trip, answer].map(|seconds| three_digits(seconds * 1e3));
+        return format!(
+            "Cannot tell how long requests wait: a relay before the server answers handshakes (in {trip} ms; the server's \
+             own answers take {answer} ms)"
+        );
+    }
     if let Some(bloat) = phases.bloat() {
         return bloat_sentence(&bloat);
     }
