@@ -2,7 +2,7 @@
 //! the processors of the programs, or what these wait for.
 
 use btu_stats::Estimate;
-use btu_studies::run::{ProgramTime, ProgramUse, RunPlan, RunVerdict, ValueVerdict};
+use btu_studies::run::{ProgramTime, ProgramUse, RowUse, RunPlan, RunVerdict, ValueVerdict};
 
 use super::effects::words;
 use crate::versus::{leaders, list};
@@ -49,13 +49,20 @@ fn decisive(plan: &RunPlan, value: &ValueVerdict) -> Option<String> {
     })
 }
 
-/// The busiest program of the baseline; the others wait for it.
+/// The busiest program of the baseline, for which the others wait, or of the first row in which its time is divided:
+/// programs of a loaded row may run for long enough where those of the quiet one did not.
 fn processors(verdict: &RunVerdict) -> Option<String> {
-    let programs = verdict.uses.first()?.programs.iter();
-    let program = programs
-        .filter(|program| program.elapsed_seconds > 0.0)
-        .max_by(|a, b| busy(a).total_cmp(&busy(b)))?;
-    let (name, share) = (&program.name, busy(program));
+    let busiest = |row: &RowUse| {
+        let programs = row.programs.iter().filter(|program| program.elapsed_seconds > 0.0);
+        programs.max_by(|a, b| busy(a).total_cmp(&busy(b))).cloned()
+    };
+    let each = verdict.uses.iter().filter_map(|row| Some((row, busiest(row)?)));
+    let is_known =
+        |(_, program): &(&RowUse, ProgramUse)| program.time.is_some() || busy(program) >= MOST;
+    let (row, program) = each.clone().find(is_known).or_else(|| each.clone().next())?;
+    let is_baseline = verdict.uses.first().is_some_and(|first| first.cell == row.cell);
+    let with = if is_baseline { String::new() } else { format!(", {}", row.cell.name) };
+    let (name, share) = (format!("{}{with}", program.name), busy(&program));
     // Several threads use more than one processor.
     if share >= MOST {
         return Some(format!("processors: {name} keeps {share:.1} busy all the time"));
@@ -75,7 +82,7 @@ fn most(time: ProgramTime) -> (&'static str, f64) {
         ("its processor", time.on_processor),
         ("other work on the processors", time.waiting),
         ("a disk", time.disk),
-        ("the network or the other end", time.sockets),
+        ("waiting at sockets, for the network, the other end or a time limit", time.sockets),
         ("its own pauses", time.sleeping),
         ("pipes, locks or other processes", time.other),
     ];
@@ -89,7 +96,7 @@ fn busy(program: &ProgramUse) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use btu_studies::run::{RowUse, RunCell};
+    use btu_studies::run::RunCell;
 
     use super::*;
 
@@ -107,10 +114,17 @@ mod tests {
         }
     }
 
+    fn limited_by_rows(rows: Vec<(&str, Vec<ProgramUse>)>) -> Option<String> {
+        let row = |(name, programs): (&str, Vec<ProgramUse>)| {
+            let cell = RunCell { levels: Vec::new(), name: name.to_owned() };
+            RowUse { cell, lead_seconds: None, invalid: 0, fault: None, programs }
+        };
+        let uses = rows.into_iter().map(row).collect();
+        processors(&RunVerdict { values: Vec::new(), uses, warnings: Vec::new() })
+    }
+
     fn limited_by(programs: Vec<ProgramUse>) -> Option<String> {
-        let cell = RunCell { levels: Vec::new(), name: "x".to_owned() };
-        let row = RowUse { cell, lead_seconds: None, invalid: 0, fault: None, programs };
-        processors(&RunVerdict { values: Vec::new(), uses: vec![row], warnings: Vec::new() })
+        limited_by_rows(vec![("x", programs)])
     }
 
     #[test]
@@ -129,7 +143,12 @@ mod tests {
             other: 0.0,
         };
         let divided = limited_by(vec![ProgramUse { time: Some(time), ..of("curl", 0.2) }]).unwrap();
-        assert_eq!(divided, "the network or the other end: 70 % of the time of curl");
+        let words = "waiting at sockets, for the network, the other end or a time limit: 70 % of the time of curl";
+        assert_eq!(divided, words);
         assert_eq!(limited_by(Vec::new()), None);
+        // The quiet row is too short to be divided; the loaded one is not.
+        let loaded = vec![ProgramUse { time: Some(time), ..of("curl", 0.2) }];
+        let rows = vec![("quiet", vec![of("curl", 0.2)]), ("load upload", loaded)];
+        assert_eq!(limited_by_rows(rows), Some(format!("{words}, load upload")));
     }
 }
