@@ -2,12 +2,13 @@
 
 mod answer;
 mod breakdown;
+mod limit;
 mod seconds;
 pub(crate) mod verdict;
 
 use btu_stats::{Estimate, Proportion};
 use btu_studies::speed::{
-    BloatWord, Connects, Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict,
+    Connects, Direction, FlowSpeed, Phase, SpeedPlan, SpeedRow, SpeedVerdict,
 };
 
 use self::verdict::bloat_sentence;
@@ -25,10 +26,6 @@ const MEGA: f64 = 1e6;
 const MINUTE: f64 = 60.0;
 const PERCENT: f64 = 100.0;
 
-/// If TCP gets this share of a line's capacity, the line is the limit: the rest is its start and
-/// its recovery from losses.
-const MOST_OF_LINE: f64 = 0.8;
-
 impl Reported for SpeedPlan {
     fn answer(&self, verdict: &SpeedVerdict) -> Option<String> {
         answer::short(verdict)
@@ -44,8 +41,7 @@ impl Reported for SpeedPlan {
             further(verdict, &hosts),
         ];
         let page = stored.page(headline(verdict, &hosts), warned(&verdict.warnings), sections);
-        let limit = if is_bloated(verdict) { queue(verdict) } else { limit(verdict) };
-        let limit = limit.unwrap_or_default();
+        let limit = limit::limit(verdict);
         let summary = Summary { shows_all: true, ..stored.summary(figures(verdict), limit) };
         Page { summary, ..page }
     }
@@ -175,60 +171,6 @@ fn of_connects(row: &SpeedRow, connects: &Connects) -> KeyFigure {
         interval: ends(&connects.per_second, 1.0).unwrap_or_default(),
         note: [each, trips, refused].into_iter().flatten().collect::<Vec<_>>().join(", "),
     }
-}
-
-/// A known line is the limit if TCP gets most of it; else what the time of the flows says.
-fn limit(verdict: &SpeedVerdict) -> Option<String> {
-    let share = |row: &SpeedRow| {
-        let flow =
-            row.flows.first().filter(|_| matches!(row.cell.phase, Phase::Up | Phase::Down))?;
-        Some((name(row.cell.phase), flow.goodput?.value / flow.expected_bits_per_second?))
-    };
-    let shares: Vec<(&str, f64)> = verdict.rows.iter().filter_map(share).collect();
-    let Some(least) = shares.iter().map(|(_, share)| *share).reduce(f64::min) else {
-        return breakdown::limit(verdict);
-    };
-    // `TCP up gets 94 % of it, TCP down 91 %`
-    let gets = |of: &str| {
-        let each = shares.iter().enumerate().map(|(place, (name, share))| match place {
-            0 => format!("{name} gets {:.0} % {of}", share * PERCENT),
-            _ => format!("{name} {:.0} %", share * PERCENT),
-        });
-        each.collect::<Vec<_>>().join(", ")
-    };
-    if least >= MOST_OF_LINE {
-        return Some(format!("the line: {}", gets("of it")));
-    }
-    let limit = breakdown::limit(verdict);
-    let limit = limit.unwrap_or_else(|| "something else than the line".to_owned());
-    Some(format!("{limit}; {}", gets("of the line")))
-}
-
-/// The share of a request's time that it waits in queues: `the queue of a full line: 98 % of a request during TCP up, 64 %
-/// during TCP down`.
-fn queue(verdict: &SpeedVerdict) -> Option<String> {
-    let waits = verdict.bloat.iter().flat_map(|bloat| &bloat.waits);
-    let each = waits.filter(|wait| wait.is_seen()).filter_map(|wait| {
-        let row = verdict.rows.iter().find(|row| row.cell.phase == wait.phase)?;
-        Some((name(wait.phase), wait.seconds / row.round_trip?.median.value))
-    });
-    let each = shares(each, "of a request during");
-    (!each.is_empty()).then(|| format!("the queue of a full line: {each}"))
-}
-
-/// `98 % of the time of TCP up, 64 % of TCP down`, where the words are `of the time of`: only the last of them are said again.
-fn shares<'a>(each: impl Iterator<Item = (&'a str, f64)>, words: &str) -> String {
-    let again = words.rsplit(' ').next().unwrap_or_default();
-    let said = each.enumerate().map(|(place, (name, share))| {
-        format!("{:.0} % {} {name}", share * PERCENT, if place == 0 { words } else { again })
-    });
-    said.collect::<Vec<_>>().join(", ")
-}
-
-/// A full queue before the line is what matters then; that TCP gets all of the line would read as if
-/// all were well.
-fn is_bloated(verdict: &SpeedVerdict) -> bool {
-    verdict.bloat.as_ref().is_some_and(|bloat| bloat.word == BloatWord::Bloated)
 }
 
 /// The phase, or which of its two flows.

@@ -15,8 +15,9 @@ use crate::unit;
 /// The largest number of lines of a first screen, unless all of more key numbers are shown.
 pub const FIRST_SCREEN_LINES: usize = 12;
 
-/// Lines of the headline, of the setting if there is room, and of warnings.
+/// Lines of the headline, of the limit, of the setting if there is room, and of warnings.
 const MOST_OF_HEADLINE: usize = 2;
+const MOST_OF_LIMIT: usize = 3;
 const MOST_OF_SETTING: usize = 3;
 const MOST_WARNINGS: usize = 3;
 
@@ -110,7 +111,8 @@ pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let headline = format!("{}{addition}", page.headline);
     let headline = at_most(wrap(&headline, width, 2), MOST_OF_HEADLINE, width);
     let limit = page.summary.limit_sentence();
-    let limit: Vec<String> = if limit.is_empty() { Vec::new() } else { vec![cut(&limit, width)] };
+    let mut limit = at_most(wrap(&limit, width, 2), MOST_OF_LIMIT, width);
+    limit.retain(|line| !line.is_empty());
     let setting = wrap(&setting.join("; "), width, 0);
     let taken = headline.len()
         + wanted
@@ -147,7 +149,7 @@ pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let painted = [
         painted(&whole(headline), Paint::strong, 2),
         painted(&figures, plain, 4),
-        painted(&limit, plain, 2),
+        painted(&whole(limit), plain, 2),
         painted(&whole(setting), Paint::quiet, 0),
         painted(&warnings, Paint::warning, 2),
         commands,

@@ -8,19 +8,30 @@
 //! it waits for. An end that is blocked for less than half of its time is the limit; else it is the largest part of the
 //! connection.
 
-use btu_suite::record::{PathMoments, Received, Report, Sent, TcpInfo};
+mod moments;
+
+use btu_suite::record::{Received, Report, Sent, TcpInfo};
 use btu_units::Span;
 use serde::Serialize;
+
+use self::moments::Counted;
 
 /// The kernel keeps the connection's times in its ticks, of 4 ms mostly (commit efd901741675): a flow shorter than 25 of
 /// them is not divided.
 const SHORTEST: Span = Span::from_milliseconds(100);
 
-/// Fewer moments divide nothing: one of 20 is 5 %.
-const LEAST_MOMENTS: u32 = 20;
+/// A cause with half of the time is the limit, and one with twice the next one's.
+const HALF: f64 = 0.5;
+const TWICE: f64 = 2.0;
 
-/// Losses are what keeps a window small if TCP sent more than this share of its octets again.
-const LEAST_LOSSES: f64 = 1e-3;
+/// A connection that waits for so much of its time for an end waits for it.
+const WAITED_FOR: f64 = 0.25;
+
+/// An end that could run and did not for this share of its time makes requests wait.
+const KEPT: f64 = 0.25;
+
+/// A line is not full with less than this share of what it is known to carry.
+const LEAST_OF_LINE: f64 = 0.5;
 
 /// A thread that is blocked for less of its time than this is what the others wait for.
 const LIMIT_BLOCKED: f64 = 0.5;
@@ -60,12 +71,49 @@ pub struct ConnectionShares {
 pub struct PathShares {
     /// All that the program had given was on its way.
     pub nothing_more_to_send: f64,
-    /// A line was full: packets waited in a queue, or were paced by TCP's estimate of the line.
+    /// A line was full: more on its way only waited, or the rate was steady.
     pub full_line: f64,
     /// The congestion window was small after losses.
     pub losses: f64,
     /// The congestion window still grew.
     pub growing: f64,
+    /// One of the last three.
+    pub not_told_apart: f64,
+}
+
+/// The accounts of both ends of a flow: of its sender, and of its receiver.
+pub type FlowEnds<'a> = ((&'a Report, &'a Sent), (&'a Report, &'a Received));
+
+/// What limits a flow: one cause, or one of two that are not told apart, and the share of the time that is theirs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// The cause with the largest share.
+    pub by: LimitedBy,
+    /// The next one, if it may as well be it.
+    pub or: Option<LimitedBy>,
+    /// The share of the time, of both.
+    pub share: f64,
+}
+
+impl Limit {
+    /// In words, after "limited by".
+    pub fn words(&self) -> String {
+        match self.or {
+            Some(or) => format!("{} or {}, not told apart", self.by.words(), or.words()),
+            None if self.by == LimitedBy::NotToldApart => "the path, not told apart".to_owned(),
+            None => self.by.words().to_owned(),
+        }
+    }
+}
+
+/// The end that is seldom blocked.
+struct BusyEnd {
+    by: LimitedBy,
+    share: f64,
+    /// Whether most of that is on a processor.
+    runs: bool,
+    /// Whether the connection waits for it: the sender gives nothing, or the receiver's window is shut.
+    is_waited_for: bool,
 }
 
 /// Shares of threads' time, which sum to 1.
@@ -117,6 +165,8 @@ pub enum LimitedBy {
     Losses,
     /// TCP's start.
     Growing,
+    /// A line that is full, losses, or TCP's start.
+    NotToldApart,
 }
 
 impl LimitedBy {
@@ -134,7 +184,7 @@ impl LimitedBy {
             Self::NothingToSend => "the sending program",
             Self::ReceiverWindow => "the receiver's window",
             Self::SendBuffer => "the send buffer",
-            Self::Path => "the path",
+            Self::Path | Self::NotToldApart => "the path",
             Self::FullLine => "a full line on the path",
             Self::Losses => "losses on the path",
             Self::Growing => "TCP, which has not found the path's rate yet",
@@ -143,17 +193,32 @@ impl LimitedBy {
 }
 
 impl Breakdown {
-    /// Of one flow, by the accounts of both ends. `None` if it was too short, or the kernel does not keep
-    /// the connection's times.
-    pub fn of(
-        (from, sent): (&Report, &Sent),
-        (to, received): (&Report, &Received),
-    ) -> Option<Self> {
+    /// Of the flows of one direction at a time, next to which requests wait in a queue or not. `None` if they were too
+    /// short, or the kernel does not keep the connections' times.
+    pub fn of(flows: &[FlowEnds<'_>], requests_wait: bool) -> Option<Self> {
+        let each: Vec<Self> = flows.iter().filter_map(Self::undivided).collect();
+        let mut all = Self::mean(&each)?;
+        let senders: Vec<&Sent> = flows.iter().map(|((_, sent), _)| *sent).collect();
+        if let Some(counted) = Counted::of(&senders, requests_wait) {
+            all.connection = all.connection.divided(&counted, 1.0 - all.sender.blocked);
+        }
+        Some(all)
+    }
+
+    fn undivided(((from, sent), (to, received)): &FlowEnds<'_>) -> Option<Self> {
         let connection = ConnectionShares::of(&sent.tcp, received.last_byte)?;
-        let [of_sender, of_receiver] = [from, to].map(ThreadShares::of);
-        let (seconds, sender) = (received.last_byte.seconds(), of_sender?);
-        let connection = connection.with_path_parts(sent, 1.0 - sender.blocked);
-        Some(Self { seconds, connection, sender, receiver: of_receiver? })
+        let [sender, receiver] = [from, to].map(|report| ThreadShares::of(report));
+        let seconds = received.last_byte.seconds();
+        Some(Self { seconds, connection, sender: sender?, receiver: receiver? })
+    }
+
+    /// Denies a full line to flows that get less than half of `line`, which is known to carry it.
+    pub(crate) fn deny_full_line(&mut self, rate: f64, line: f64) {
+        if let Some(parts) = &mut self.connection.path_parts
+            && rate < LEAST_OF_LINE * line
+        {
+            parts.not_told_apart += std::mem::take(&mut parts.full_line);
+        }
     }
 
     /// Of several flows together: the mean of their shares, each by its time.
@@ -188,28 +253,55 @@ impl Breakdown {
         })
     }
 
-    /// What limits the flow, and the share of the time for which it did.
-    pub fn limit(&self) -> (LimitedBy, f64) {
-        let (sender, receiver) = (&self.sender, &self.receiver);
-        let is_sender = sender.blocked <= receiver.blocked;
-        let busiest = if is_sender { sender } else { receiver };
-        if busiest.blocked < LIMIT_BLOCKED {
-            use LimitedBy::{
-                ReceiverProcessor, ReceiverQuota, ReceiverWaiting, SenderProcessor, SenderQuota,
-                SenderWaiting,
-            };
-            let [processor, waiting, quota] = if is_sender {
-                [SenderProcessor, SenderWaiting, SenderQuota]
-            } else {
-                [ReceiverProcessor, ReceiverWaiting, ReceiverQuota]
-            };
-            return largest([
-                (processor, busiest.on_processor),
-                (waiting, busiest.waiting.unwrap_or_default()),
-                (quota, busiest.throttled.unwrap_or_default()),
-            ]);
+    /// What limits the flow. A thread that is often woken waits often, and a full line wakes its receiver for each packet: an
+    /// end that could run and did not is the limit where the connection waits for it, too.
+    pub fn limit(&self) -> Limit {
+        let mut parts = self.connection.parts();
+        parts.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let [(by, share), (next, next_share), ..] = parts;
+        if let Some(end) = self.busy_end() {
+            let is_certain = end.runs || end.is_waited_for || self.connection.path_parts.is_none();
+            let or = Some(by).filter(|_| !is_certain);
+            return Limit { by: end.by, or, share: end.share };
         }
-        largest(self.connection.parts())
+        if share >= HALF || share >= TWICE * next_share {
+            return Limit { by, or: None, share };
+        }
+        Limit { by, or: Some(next), share: share + next_share }
+    }
+
+    /// The end that is blocked for less than half of its time, and what keeps it from more.
+    fn busy_end(&self) -> Option<BusyEnd> {
+        use LimitedBy::{
+            ReceiverProcessor, ReceiverQuota, ReceiverWaiting, SenderProcessor, SenderQuota,
+            SenderWaiting,
+        };
+        let is_sender = self.sender.blocked <= self.receiver.blocked;
+        let nothing_more =
+            self.connection.path_parts.map_or(0.0, |parts| parts.nothing_more_to_send);
+        let (end, [processor, waiting, quota], waited_for) = if is_sender {
+            let nothing = self.connection.nothing_to_send + nothing_more;
+            (&self.sender, [SenderProcessor, SenderWaiting, SenderQuota], nothing)
+        } else {
+            let shut = self.connection.receiver_window;
+            (&self.receiver, [ReceiverProcessor, ReceiverWaiting, ReceiverQuota], shut)
+        };
+        let (by, share) = largest([
+            (processor, end.on_processor),
+            (waiting, end.waiting.unwrap_or_default()),
+            (quota, end.throttled.unwrap_or_default()),
+        ]);
+        let (runs, is_waited_for) = (by == processor, waited_for >= WAITED_FOR);
+        (end.blocked < LIMIT_BLOCKED).then_some(BusyEnd { by, share, runs, is_waited_for })
+    }
+
+    /// Whether an end is the limit, or was kept from running for so long that requests wait there, too: then no queue is
+    /// seen by their times.
+    pub fn keeps_requests_waiting(&self) -> bool {
+        let kept = |end: &ThreadShares| {
+            end.waiting.unwrap_or_default() + end.throttled.unwrap_or_default() >= KEPT
+        };
+        self.busy_end().is_some() || kept(&self.sender) || kept(&self.receiver)
     }
 }
 
@@ -242,26 +334,33 @@ impl ConnectionShares {
         })
     }
 
-    /// Divides the path by the moments at which the sender's connection was looked at. The sender blocks in `send` only: so what
-    /// it gives nothing for longer than for `not_blocked` of the time is a full send buffer, which Linux tells of in a few
-    /// cases only (`tcp_cwnd_validate`).
-    fn with_path_parts(self, sent: &Sent, not_blocked: f64) -> Self {
-        let Some(moments) = sent.moments.filter(|moments| moments.count >= LEAST_MOMENTS) else {
-            return self;
+    /// Divides the time in which something was on its way or waited by moments. Whatever the kernel says of the receiver's window
+    /// and of the send buffer: it counts what stops a flow altogether, and with BBR that is half of the time. The sender
+    /// blocks in `send` only: so what it gives nothing for longer than for `not_blocked` of the time is a full send buffer.
+    fn divided(self, counted: &Counted, not_blocked: f64) -> Self {
+        let busy = 1.0 - self.nothing_to_send;
+        let share = |count: f64| busy * count / counted.all();
+        let nothing_more_to_send = share(counted.unfilled).min(not_blocked);
+        let parts = PathShares {
+            nothing_more_to_send,
+            full_line: share(counted.full),
+            losses: share(counted.losses),
+            growing: share(counted.growing),
+            not_told_apart: share(counted.undecided),
         };
-        let mut parts = PathShares::of(&moments, &self, &sent.tcp);
-        let full_buffer = (parts.nothing_more_to_send - not_blocked).max(0.0);
-        parts.nothing_more_to_send -= full_buffer;
+        let (receiver_window, send_buffer) =
+            (share(counted.shut), share(counted.unfilled) - nothing_more_to_send);
         Self {
-            send_buffer: self.send_buffer + full_buffer,
-            path: self.path - full_buffer,
+            receiver_window,
+            send_buffer,
+            path: (busy - receiver_window - send_buffer).max(0.0),
             path_parts: Some(parts),
             ..self
         }
     }
 
     /// Each of them as what limits the flow.
-    pub(crate) fn parts(self) -> [(LimitedBy, f64); 7] {
+    pub(crate) fn parts(self) -> [(LimitedBy, f64); 8] {
         let of_path = |part: fn(&PathShares) -> f64| self.path_parts.as_ref().map_or(0.0, part);
         let nothing_more = of_path(|parts| parts.nothing_more_to_send);
         [
@@ -272,30 +371,12 @@ impl ConnectionShares {
             (LimitedBy::FullLine, of_path(|parts| parts.full_line)),
             (LimitedBy::Losses, of_path(|parts| parts.losses)),
             (LimitedBy::Growing, of_path(|parts| parts.growing)),
+            (LimitedBy::NotToldApart, of_path(|parts| parts.not_told_apart)),
         ]
     }
 }
 
 impl PathShares {
-    /// Of a flow by moments at which it was looked at. While the send buffer is full, too, all of it may be on its way: those
-    /// moments are not the path's.
-    fn of(moments: &PathMoments, whole: &ConnectionShares, tcp: &TcpInfo) -> Self {
-        let looked_at = whole.path + whole.send_buffer;
-        let share = |count: u32| f64::from(count) / f64::from(moments.count) * looked_at;
-        let unfilled = (share(moments.unfilled) - whole.send_buffer).max(0.0);
-        let full = share(moments.full);
-        let window = share(moments.count.saturating_sub(moments.unfilled + moments.full));
-        let each = whole.path / (unfilled + full + window).max(f64::MIN_POSITIVE);
-        let is_lossy = tcp.bytes_retransmitted as f64 > LEAST_LOSSES * tcp.bytes_sent as f64;
-        let (after_losses, growing) = if is_lossy { (window, 0.0) } else { (0.0, window) };
-        Self {
-            nothing_more_to_send: unfilled * each,
-            full_line: full * each,
-            losses: after_losses * each,
-            growing: growing * each,
-        }
-    }
-
     /// Of several flows, by the mean of each share; `None` if one of them is not known.
     fn mean(mean: impl Fn(fn(&Self) -> f64) -> Option<f64>) -> Option<Self> {
         Some(Self {
@@ -303,6 +384,7 @@ impl PathShares {
             full_line: mean(|one| one.full_line)?,
             losses: mean(|one| one.losses)?,
             growing: mean(|one| one.growing)?,
+            not_told_apart: mean(|one| one.not_told_apart)?,
         })
     }
 }
@@ -339,24 +421,8 @@ mod tests {
 
     use super::*;
 
-    /// A flow of a second: milliseconds of the connection, and of each thread on a processor and waiting.
-    fn flow(
-        [busy, window, buffer]: [u64; 3],
-        sender: [u64; 2],
-        receiver: [u64; 2],
-    ) -> Option<Breakdown> {
-        looked_at([busy, window, buffer], sender, receiver, None, 0)
-    }
-
-    /// Like `flow`, looked at in moments, with octets of a million that were sent again.
-    fn looked_at(
-        [busy, window, buffer]: [u64; 3],
-        sender: [u64; 2],
-        receiver: [u64; 2],
-        moments: Option<PathMoments>,
-        bytes_retransmitted: u64,
-    ) -> Option<Breakdown> {
-        let report = |[used, waited]: [u64; 2]| Report {
+    fn report([used, waited]: [u64; 2]) -> Report {
+        Report {
             started: Time::ZERO,
             finished: Time::ZERO + Span::from_seconds(1),
             cpu: CpuTime {
@@ -364,16 +430,22 @@ mod tests {
                 ..CpuTime::of(Span::ZERO, Span::from_milliseconds(used))
             },
             outcome: Outcome::Null,
-        };
+        }
+    }
+
+    /// A flow of a second: milliseconds of the connection, and of each thread on a processor and waiting.
+    fn flow(
+        [busy, window, buffer]: [u64; 3],
+        sender: [u64; 2],
+        receiver: [u64; 2],
+    ) -> Option<Breakdown> {
         let tcp = TcpInfo {
             busy_us: busy * 1000,
             receiver_limited_us: window * 1000,
             send_buffer_limited_us: buffer * 1000,
-            bytes_sent: 1_000_000,
-            bytes_retransmitted,
             ..TcpInfo::default()
         };
-        let sent = Sent { bytes: Bytes::new(1), messages: 1, tcp, moments };
+        let sent = Sent { bytes: Bytes::new(1), messages: 1, tcp, moments: Vec::new() };
         let arrived = Received {
             bytes: Bytes::new(1),
             messages: 1,
@@ -384,12 +456,14 @@ mod tests {
             progress: Vec::new(),
             tcp: TcpInfo::default(),
         };
-        Breakdown::of((&report(sender), &sent), (&report(receiver), &arrived))
+        let [sender, receiver] = [sender, receiver].map(report);
+        Breakdown::of(&[((&sender, &sent), (&receiver, &arrived))], false)
     }
 
     fn limit(connection: [u64; 3], sender: [u64; 2], receiver: [u64; 2]) -> (LimitedBy, f64) {
-        let (what, share) = flow(connection, sender, receiver).unwrap().limit();
-        (what, (share * 100.0).round() / 100.0)
+        let Limit { by, or, share } = flow(connection, sender, receiver).unwrap().limit();
+        assert_eq!(or, None);
+        (by, (share * 100.0).round() / 100.0)
     }
 
     #[test]
@@ -421,38 +495,66 @@ mod tests {
         assert_eq!(limit([300, 0, 0], [10, 0], [10, 0]), (LimitedBy::NothingToSend, 0.7));
     }
 
-    /// Of 80 moments: a sender blocked for all the time, on a path for `busy` less the other two.
-    fn path(connection: [u64; 3], unfilled: u32, full: u32, again: u64) -> Breakdown {
-        let moments = PathMoments { count: 80, unfilled, full };
-        looked_at(connection, [10, 0], [10, 0], Some(moments), again).unwrap()
+    /// A flow without pauses, blocked for all but a hundredth, with moments of these kinds.
+    fn divided(counted: Counted) -> Breakdown {
+        let mut flow = flow([1000, 400, 0], [10, 0], [10, 0]).unwrap();
+        flow.connection = flow.connection.divided(&counted, 1.0 - flow.sender.blocked);
+        let parts = flow.connection.parts().map(|(_, share)| share);
+        assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{flow:?}");
+        flow
     }
 
     #[test]
-    fn the_path_is_divided_by_what_was_seen_at_moments() {
-        let full = path([1000, 0, 0], 0, 80, 20_000);
-        assert_eq!(full.limit(), (LimitedBy::FullLine, 1.0), "losses of a queue that overflows");
-        assert_eq!(path([1000, 0, 0], 0, 20, 20_000).limit(), (LimitedBy::Losses, 0.75));
-        assert_eq!(path([1000, 0, 0], 0, 20, 100).limit(), (LimitedBy::Growing, 0.75));
-        // All that was given is on its way, and the sender, who blocks in `send` only, gives no more.
-        let unfilled = path([800, 0, 0], 70, 0, 0);
-        let (limited_by, share) = unfilled.limit();
-        assert!(limited_by == LimitedBy::SendBuffer && (share - 0.69).abs() < 1e-12);
-        let nothing_more = unfilled.connection.path_parts.unwrap().nothing_more_to_send;
-        assert!((nothing_more - 0.01).abs() < 1e-12, "while it is not blocked");
-        // What is in a small send buffer is on its way, all of it, and no pause.
-        let small = path([1000, 0, 800], 80, 0, 0);
-        let (limited_by, share) = small.limit();
-        assert!(limited_by == LimitedBy::SendBuffer && (share - 0.99).abs() < 1e-12);
-        for one in [full, small, path([900, 300, 100], 30, 20, 20_000)] {
-            let parts = one.connection.parts().map(|(_, share)| share);
-            assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{one:?}");
-        }
-        let few = PathMoments { count: 19, unfilled: 0, full: 19 };
-        let flow = looked_at([1000, 0, 0], [10, 0], [10, 0], Some(few), 0).unwrap();
-        assert_eq!(flow.limit(), (LimitedBy::Path, 1.0), "too few moments");
-        let mean = Breakdown::mean(&[full, full]).unwrap().connection.path_parts.unwrap();
-        assert!((mean.full_line - 1.0).abs() < 1e-12);
-        assert_eq!(Breakdown::mean(&[full, flow]).unwrap().connection.path_parts, None);
+    fn moments_divide_it_whatever_the_kernel_counts() {
+        let some = Counted { unfilled: 10.0, shut: 10.0, full: 60.0, ..Counted::default() };
+        let full = divided(some);
+        let Limit { by, or, share } = full.limit();
+        assert!((by, or) == (LimitedBy::FullLine, None) && (share - 0.75).abs() < 1e-12);
+        // The sender blocks in `send` only: what it gives nothing for is a full buffer, but for a hundredth.
+        assert!((full.connection.send_buffer - 0.115).abs() < 1e-12, "{full:?}");
+        let counted = Counted { shut: 45.0, losses: 35.0, growing: 20.0, ..Counted::default() };
+        let limit = divided(counted).limit();
+        assert_eq!((limit.by, limit.or), (LimitedBy::ReceiverWindow, Some(LimitedBy::Losses)));
+        assert!((limit.share - 0.8).abs() < 1e-12);
+        assert_eq!(limit.words(), "the receiver's window or losses on the path, not told apart");
+        let twice = Counted { shut: 45.0, losses: 20.0, growing: 20.0, full: 15.0, ..counted };
+        assert_eq!(divided(twice).limit().or, None);
+    }
+
+    /// A receiver that waits for a processor for most of its time while the line is full, as it is woken for each packet.
+    #[test]
+    fn an_end_is_the_limit_where_the_connection_waits_for_it() {
+        let with = |counted| {
+            let mut flow = divided(counted);
+            flow.receiver.waiting = Some(0.6);
+            flow.receiver.blocked = 0.39;
+            flow.limit()
+        };
+        let full = with(Counted { full: 80.0, ..Counted::default() });
+        assert_eq!((full.by, full.or), (LimitedBy::ReceiverWaiting, Some(LimitedBy::FullLine)));
+        assert!(full.words().ends_with("not told apart"), "{full:?}");
+        let shut = with(Counted { full: 40.0, shut: 40.0, ..Counted::default() });
+        assert_eq!((shut.by, shut.or), (LimitedBy::ReceiverWaiting, None));
+    }
+
+    #[test]
+    fn a_line_is_not_full_of_which_less_than_half_is_used() {
+        let mut flow = divided(Counted { full: 80.0, ..Counted::default() });
+        flow.deny_full_line(50.0, 100.0);
+        assert_eq!(flow.limit().by, LimitedBy::FullLine);
+        flow.deny_full_line(49.0, 100.0);
+        assert_eq!((flow.limit().by, flow.limit().share), (LimitedBy::NotToldApart, 1.0));
+        let mean = Breakdown::mean(&[flow, flow]).unwrap();
+        assert_eq!(mean.limit(), flow.limit());
+    }
+
+    #[test]
+    fn an_end_that_is_kept_from_running_keeps_requests_waiting() {
+        let kept = |sender, receiver| {
+            flow([1000, 0, 0], sender, receiver).unwrap().keeps_requests_waiting()
+        };
+        assert!(kept([10, 250], [10, 0]) && kept([10, 0], [10, 250]) && kept([600, 0], [10, 0]));
+        assert!(!kept([300, 100], [300, 100]));
     }
 
     #[test]

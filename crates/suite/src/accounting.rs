@@ -298,7 +298,7 @@ mod tests {
             bytes: Bytes::new(bytes),
             messages: 800,
             tcp: TcpInfo::default(),
-            moments: None,
+            moments: Vec::new(),
         });
         placed(HostRole::Test, "tcp-send", report(0, 100, outcome))
     }

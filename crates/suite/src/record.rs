@@ -12,11 +12,13 @@ use crate::network::HostName;
 
 mod apart;
 mod machine;
+mod moment;
 mod slowed;
 mod wire;
 
 pub use apart::Apart;
 pub use machine::{ClockSteps, MachineCpu, ProcessorReadings, Shares};
+pub use moment::Moment;
 pub use slowed::Slowed;
 pub(crate) use wire::is_default;
 pub use wire::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
@@ -178,24 +180,10 @@ pub struct Sent {
     pub messages: u64,
     /// The connection's state when the receiver had closed.
     pub tcp: TcpInfo,
-    /// What limited the connection at moments of the transfer; absent where progress was not asked for, and in
-    /// records that are older than this field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moments: Option<PathMoments>,
-}
-
-/// Moments of a flow at which the path had something to carry and the receiver's window was open, counted by what kept TCP
-/// from sending more then. What is neither `unfilled` nor `full` is a congestion window that is full although no queue is:
-/// it is small after losses, and still grows at the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct PathMoments {
-    /// All of them.
-    pub count: u32,
-    /// All that the program had given was on its way.
-    pub unfilled: u32,
-    /// Packets waited in a queue (the smoothed round trip was a quarter longer than the shortest), or TCP paced them
-    /// by its estimate of the line's rate.
-    pub full: u32,
+    /// The connection at moments until the program had given all, in their order, at most 100; none where progress was not
+    /// asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
 }
 
 /// The receiving half of a TCP flow's accounts; its clock makes the rate.

@@ -1,5 +1,6 @@
 //! The course of a flow in at most two hundred points, however long it lasts.
 
+use btu_suite::record::Moment;
 use btu_units::Span;
 
 /// The largest number of points that are kept.
@@ -62,10 +63,55 @@ impl ProgressPoints {
     }
 }
 
+/// The largest number of moments that are kept: of ten seconds all.
+const MOST_MOMENTS: usize = 100;
+
+/// Moments of a flow, at most [`MOST_MOMENTS`]: where there is no room for more, every second one is given up, and only every
+/// second one is kept from then on.
+#[derive(Default)]
+pub(crate) struct Moments {
+    kept: Vec<Moment>,
+    noted: usize,
+    given_up: u32,
+}
+
+impl Moments {
+    pub(crate) fn note(&mut self, moment: Moment) {
+        if self.noted.is_multiple_of(1 << self.given_up) {
+            self.kept.push(moment);
+        }
+        self.noted += 1;
+        if self.kept.len() > MOST_MOMENTS {
+            self.given_up += 1;
+            let mut index = 0;
+            self.kept.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+        }
+    }
+
+    /// Those that are kept.
+    pub(crate) fn kept(self) -> Vec<Moment> {
+        self.kept
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn moments_are_few_and_evenly_spread() {
+        let mut moments = Moments::default();
+        for at_us in 0..1000 {
+            moments.note(Moment { at_us, ..Moment::default() });
+        }
+        let kept = moments.kept();
+        assert!((MOST_MOMENTS / 2..=MOST_MOMENTS).contains(&kept.len()), "{}", kept.len());
+        assert!(kept.windows(2).all(|pair| pair[1].at_us - pair[0].at_us == 16), "{kept:?}");
+    }
 
     proptest! {
         #[test]

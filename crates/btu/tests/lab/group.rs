@@ -29,12 +29,16 @@ impl Group {
         limited.map_err(|error| eprintln!("no group limited by {file} here: {error}")).ok()
     }
 
+    /// Takes a process that has just started: it takes longer to start the first of its own.
+    pub(crate) fn take(&self, process: i32) {
+        fs::write(self.0.join("cgroup.procs"), process.to_string()).expect("the group takes it");
+    }
+
     /// Runs a program and all that it starts in the group, to its end.
     pub(crate) fn run(&self, mut command: Command) -> Output {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().expect("the program starts");
-        // It takes longer to start the first of its own.
-        fs::write(self.0.join("cgroup.procs"), child.id().to_string()).expect("the group takes it");
+        self.take(child.id().cast_signed());
         child.wait_with_output().expect("the program ends")
     }
 }

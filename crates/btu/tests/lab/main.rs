@@ -40,6 +40,7 @@ mod iperf3_server;
 mod kills;
 mod lan;
 mod launchers;
+mod limits;
 mod machines;
 mod model_check;
 mod net;

@@ -14,6 +14,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::drawn::{Lab, is_there};
+use crate::group::Group;
 use crate::support::{LONG, send, text};
 
 /// Shares of the time of a direction: by the limit's name, as the sender's connection gives it.
@@ -46,8 +47,8 @@ const REQUESTS: f64 = 98.0 * 8.0 / 0.02;
 const LEAD: f64 = 2.0;
 
 /// Stations of a raised network, between which `btu speed` measures as between real hosts.
-struct Pair {
-    lab: Lab,
+pub(crate) struct Pair {
+    pub(crate) lab: Lab,
     near: &'static str,
     far: &'static str,
 }
@@ -64,7 +65,7 @@ fn wall_clock() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs_f64()
 }
 
-fn line(megabits: u32, more: &str) -> String {
+pub(crate) fn line(megabits: u32, more: &str) -> String {
     let ends = "between = [\"client\", \"server\"]";
     format!(
         "[stations.client]\n[stations.server]\n[links.line]\n{ends}\nrate = \"{megabits} Mb/s\"\n{more}\n"
@@ -78,7 +79,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 impl Pair {
-    fn of(lab: Lab, near: &'static str, far: &'static str) -> Self {
+    pub(crate) fn of(lab: Lab, near: &'static str, far: &'static str) -> Self {
         let pair = Self { lab, near, far };
         pair.make_ssh();
         pair
@@ -117,6 +118,26 @@ impl Pair {
             "--json-lines",
         ];
         self.lab.exec(self.near, &[&own[..], arguments].concat()).spawn().expect("btu starts")
+    }
+
+    /// The first screen of a run of which the near or the far end is in a control group from its first second on: what
+    /// a phase begins is in the group of who begins it.
+    pub(crate) fn shown(&self, arguments: &[&str], groups: [Option<&Group>; 2]) -> String {
+        let mut child = self.speed(arguments);
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        lines.next();
+        for (group, end) in groups.into_iter().zip(["speed --ssh", "agent --stdio"]) {
+            let is_it = |line: &str| {
+                line.contains(end) && !line.contains("net exec") && !line.starts_with("/bin/sh")
+            };
+            if let Some(group) = group {
+                group.take(self.lab.process(end, is_it));
+            }
+        }
+        lines.for_each(drop);
+        let output = child.wait_with_output().expect("btu ends");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&self.lab.output(&["--data", &self.path("data"), "show"]).stdout)
     }
 
     fn told(&self, arguments: &[&str]) -> Told {

@@ -3,7 +3,7 @@
 use btu_studies::breakdown::{Breakdown, ThreadShares};
 use btu_studies::speed::SpeedVerdict;
 
-use super::{PERCENT, shares, way};
+use super::{PERCENT, way};
 use crate::html::{Block, Cell, Figure, Layout, Panel, Role, Section, Table};
 
 /// The flows of TCP with where their time went, and their names.
@@ -11,25 +11,6 @@ fn flows(verdict: &SpeedVerdict) -> impl Iterator<Item = (String, Breakdown)> {
     verdict.rows.iter().flat_map(|row| {
         row.flows.iter().filter_map(move |flow| Some((way(row, flow), flow.breakdown?)))
     })
-}
-
-/// What limits the flows: `losses on the path: 99 % of the time of TCP up; the receiver's window: 60 % of
-/// the time of TCP down`.
-pub(super) fn limit(verdict: &SpeedVerdict) -> Option<String> {
-    let flows: Vec<(String, Breakdown)> = flows(verdict).collect();
-    let mut all: Vec<(&str, Vec<(&str, f64)>)> = Vec::new();
-    for (name, breakdown) in &flows {
-        let (limited_by, share) = breakdown.limit();
-        match all.iter_mut().find(|(words, _)| *words == limited_by.words()) {
-            Some((_, parts)) => parts.push((name, share)),
-            None => all.push((limited_by.words(), vec![(name, share)])),
-        }
-    }
-    let said: Vec<String> = all
-        .into_iter()
-        .map(|(words, parts)| format!("{words}: {}", shares(parts.into_iter(), "of the time of")))
-        .collect();
-    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// What the sender's connection did, in the order of [`of_connection`].
@@ -40,13 +21,13 @@ const CONNECTION: [&str; 7] = [
     "full line",
     "losses",
     "start of TCP",
-    "path, not divided",
+    "path, not told apart",
 ];
 
 fn of_connection(breakdown: &Breakdown) -> [Option<f64>; 7] {
     let all = &breakdown.connection;
     let parts = all.path_parts;
-    let undivided = parts.is_none().then_some(all.path);
+    let undivided = parts.map_or(all.path, |parts| parts.not_told_apart);
     let nothing_more = parts.map_or(0.0, |parts| parts.nothing_more_to_send);
     [
         Some(all.nothing_to_send + nothing_more),
@@ -55,7 +36,7 @@ fn of_connection(breakdown: &Breakdown) -> [Option<f64>; 7] {
         parts.map(|parts| parts.full_line),
         parts.map(|parts| parts.losses),
         parts.map(|parts| parts.growing),
-        undivided,
+        Some(undivided),
     ]
 }
 
@@ -72,7 +53,7 @@ fn of_thread(thread: &ThreadShares) -> [Option<f64>; 3] {
 pub(super) fn section(verdict: &SpeedVerdict) -> Option<Section> {
     let flows: Vec<(String, Breakdown)> = flows(verdict).collect();
     let note = "of the connection by TCP_INFO, of the threads by the scheduler; each bar, each row, and each end, sums to 100. A line is \
-                full while packets wait in a queue or TCP paces them; losses are the time with a small window after them; a thread waits when it could run and others have \
+                full where more on its way only waits, or a paced rate stays the same; losses are the time with a small window after them; a thread waits when it could run and others have \
                 the processors";
     let blocks = vec![Block::Figure(connections(&flows)), Block::Figure(threads(&flows))];
     if flows.is_empty() { None } else { Section::of("Where the time went", note, blocks) }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use btu_stats::{Interval, Level, wilson};
 use btu_studies::rate::LoadBefore;
-use btu_studies::speed::{Bloat, PhaseLoss, RoundTrip, SpeedCell, Wait};
+use btu_studies::speed::{Bloat, BloatWord, PhaseLoss, RoundTrip, SpeedCell, Wait};
 use btu_suite::activity::Receiving;
 use btu_suite::experiment::{Experiment, Field, Frame, Raised, Warning};
 use btu_suite::network::HostName;
@@ -227,44 +227,85 @@ fn threads(on_processor: f64) -> ThreadShares {
     ThreadShares { on_processor, waiting: Some(0.0), throttled: None, blocked: 1.0 - on_processor }
 }
 
-/// On a bare network no line is known: its limit is what the time of the flow says. A full queue is
-/// the headline.
+/// Of a thread that runs for so much of its time, and of a receiver's window that is the limit for 60 %.
+fn window_limited(sender: f64) -> Breakdown {
+    Breakdown {
+        seconds: 10.0,
+        connection: ConnectionShares {
+            nothing_to_send: 0.0,
+            receiver_window: 0.6,
+            send_buffer: 0.1,
+            path_parts: None,
+            path: 0.3,
+        },
+        sender: threads(sender),
+        receiver: threads(0.2),
+    }
+}
+
+fn full_line() -> Breakdown {
+    let mut full = window_limited(0.1);
+    full.connection =
+        ConnectionShares { receiver_window: 0.0, send_buffer: 0.0, path: 1.0, ..full.connection };
+    full
+}
+
+/// What is said of an upload, and of a download on a line that is not known: each with its wait in seconds, and the
+/// share of the line.
+fn limits([up, down]: [(Breakdown, f64); 2], expected: Option<f64>, word: BloatWord) -> String {
+    let mut verdict = verdict();
+    verdict.rows.truncate(2);
+    verdict.rows.push(row(Phase::Down, down.1 + 0.037, vec![flow(Direction::Down, 9e5)]));
+    verdict.rows[1].flows[0].expected_bits_per_second = expected;
+    verdict.rows[2].flows[0].expected_bits_per_second = None;
+    let waits = [(Phase::Up, up.1), (Phase::Down, down.1)].map(|(phase, seconds)| Wait {
+        phase,
+        seconds,
+        uncertainty_seconds: 0.001,
+    });
+    let bloat = verdict.bloat.as_mut().expect("a word");
+    (bloat.word, bloat.waits) = (word, waits.to_vec());
+    for (row, breakdown) in [(1, up.0), (2, down.0)] {
+        verdict.rows[row].flows[0].breakdown = Some(breakdown);
+    }
+    assert!(told(&verdict, 100).contains("Where the time went"));
+    paged(&verdict).summary.limit
+}
+
+/// On a bare network no line is known: its limit is what the time of the flow says.
 #[test]
 fn without_a_known_line_the_time_of_the_flow_says_the_limit() {
-    let limit = |sender: f64, expected: Option<f64>, word: BloatWord| {
-        let mut verdict = verdict();
-        verdict.rows.truncate(2);
-        verdict.bloat.iter_mut().for_each(|bloat| bloat.word = word);
-        let flow = &mut verdict.rows[1].flows[0];
-        flow.expected_bits_per_second = expected;
-        flow.breakdown = Some(Breakdown {
-            seconds: 10.0,
-            connection: ConnectionShares {
-                nothing_to_send: 0.0,
-                receiver_window: 0.6,
-                send_buffer: 0.1,
-                path_parts: None,
-                path: 0.3,
-            },
-            sender: threads(sender),
-            receiver: threads(0.2),
-        });
-        let page = paged(&verdict);
-        assert!(told(&verdict, 100).contains("Where the time went"));
-        page.summary.limit
-    };
+    let window = || (window_limited(0.1), 0.0);
+    let busy = (window_limited(0.95), 0.0);
     assert_eq!(
-        limit(0.95, None, BloatWord::Fine),
-        "the sender's processor: 95 % of the time of TCP up"
+        limits([busy, window()], None, BloatWord::Fine),
+        "the sender's processor: 95 % of the time of TCP up; the receiver's window: 60 % of the time of TCP down"
     );
     assert_eq!(
-        limit(0.1, Some(1e7), BloatWord::Fine),
-        "the receiver's window: 60 % of the time of TCP up; TCP up gets 9 % of the line"
+        limits([window(), window()], Some(1e7), BloatWord::Fine),
+        "the receiver's window: 60 % of the time of TCP up, 60 % of TCP down; TCP up gets 9 % of the line"
     );
-    assert_eq!(limit(0.1, Some(1e6), BloatWord::Fine), "the line: TCP up gets 94 % of it");
     assert_eq!(
-        limit(0.95, None, BloatWord::Bloated),
-        "the queue of a full line: 98 % of a request during TCP up"
+        limits([window(), window()], Some(1e6), BloatWord::Fine),
+        "the line: 94 % of it by TCP up; the receiver's window: 60 % of the time of TCP down"
+    );
+}
+
+/// A direction that is slow is named next to the other one's queue, and a busy end is no queue.
+#[test]
+fn each_direction_has_its_own_limit() {
+    let (window, full) = ((window_limited(0.1), 0.0), (full_line(), 0.11));
+    assert_eq!(
+        limits([window, full], Some(1e7), BloatWord::Bloated),
+        "the receiver's window: 60 % of the time of TCP up; the queue of a full line: 75 % of a request during TCP \
+         down; TCP up gets 9 % of the line"
+    );
+    let mut throttled = full_line();
+    throttled.receiver = ThreadShares { throttled: Some(0.6), blocked: 0.3, ..threads(0.1) };
+    assert_eq!(
+        limits([(throttled, 0.04), window], None, BloatWord::BusyEnd),
+        "the CPU quota of the receiver's container: 60 % of the time of TCP up; the receiver's window: 60 % of the \
+         time of TCP down"
     );
 }
 

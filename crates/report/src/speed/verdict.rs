@@ -31,6 +31,10 @@ pub fn bloat_sentence(bloat: &Bloat) -> String {
             let word = if is_slight { "Slightly bloated" } else { "Bloated" };
             format!("{word}: {waits}; {bound}; fq_codel or cake cures it")
         }
+        BloatWord::BusyEnd => {
+            let why = "a host was kept from running, so this may be no queue";
+            format!("Busy end: {waits}; {bound}; {why}")
+        }
     }
 }
 

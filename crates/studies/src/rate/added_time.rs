@@ -137,8 +137,12 @@ mod tests {
     /// A cell of SEND in which the thread's time is so many milliseconds, of them on a processor and waiting.
     fn cell(load: Load, block: u32, [whole, used, waited]: [u64; 3]) -> CellRecord {
         let row = Row::Network { component: Component::Send, message: Bytes::new(65536), load };
-        let sent =
-            Sent { bytes: Bytes::new(65536), messages: 1, tcp: TcpInfo::default(), moments: None };
+        let sent = Sent {
+            bytes: Bytes::new(65536),
+            messages: 1,
+            tcp: TcpInfo::default(),
+            moments: Vec::new(),
+        };
         let report = Report {
             started: Time::ZERO,
             finished: Time::ZERO + Span::from_milliseconds(whole),

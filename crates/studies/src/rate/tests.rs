@@ -94,7 +94,7 @@ fn sent(bytes: Bytes, seconds: f64) -> PlacedReport {
         HostRole::Test,
         "tcp-send",
         seconds,
-        Outcome::Sent(Sent { bytes, messages: 1, tcp, moments: None }),
+        Outcome::Sent(Sent { bytes, messages: 1, tcp, moments: Vec::new() }),
     )
 }
 

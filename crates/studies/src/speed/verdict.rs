@@ -1,6 +1,7 @@
 //! The verdict over a run of `btu speed`.
 
 mod bloat;
+mod cause;
 mod filling;
 
 use btu_network::{Drawing, StationId};
@@ -192,7 +193,6 @@ pub(super) struct Arrived {
     /// Arrivals: (nanoseconds since the start, bytes so far), ascending.
     progress: Vec<(u64, u64)>,
     tcp: Option<TcpInfo>,
-    breakdown: Option<Breakdown>,
     datagrams: Option<Datagrams>,
 }
 
@@ -245,7 +245,6 @@ fn arrived(direction: Direction, from: &Report, to: &Report) -> Option<Arrived> 
             time: received.last_byte,
             progress: received.progress.clone(),
             tcp: Some(sent.tcp),
-            breakdown: Breakdown::of((from, sent), (to, received)),
             datagrams: None,
         }),
         (Outcome::DatagramsSent(sent), Outcome::DatagramsReceived(received)) => {
@@ -259,7 +258,6 @@ fn arrived(direction: Direction, from: &Report, to: &Report) -> Option<Arrived> 
                 time: received.span,
                 progress: received.progress.clone(),
                 tcp: None,
-                breakdown: None,
                 datagrams: Some(Datagrams {
                     sent: sent.datagrams,
                     arrived: received.datagrams,
@@ -309,7 +307,6 @@ pub(super) fn together(seen: &Observation, direction: Direction) -> Option<Arriv
     let progress: Vec<(u64, u64)> =
         (0..=parts).map(|part| at(time.nanoseconds() * part / parts)).collect();
     let bytes = Bytes::new(progress.last()?.1);
-    let breakdowns: Vec<Breakdown> = flows.iter().filter_map(|flow| flow.breakdown).collect();
     let tcp = flows.iter().filter_map(|flow| flow.tcp).reduce(|sum, one| TcpInfo {
         bytes_sent: sum.bytes_sent.saturating_add(one.bytes_sent),
         bytes_retransmitted: sum.bytes_retransmitted.saturating_add(one.bytes_retransmitted),
@@ -322,7 +319,6 @@ pub(super) fn together(seen: &Observation, direction: Direction) -> Option<Arriv
         time,
         progress,
         tcp,
-        breakdown: Breakdown::mean(&breakdowns),
         datagrams: None,
     })
 }
@@ -347,6 +343,7 @@ pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVer
         row.buffer_delay =
             both.map(|(loaded, idle)| loaded.mean_seconds / idle.least_seconds - 1.0);
     }
+    cause::divide(&mut rows, cells);
     let expected_round_trip_seconds = way.as_ref().and_then(PathFormulas::round_trip);
     let warnings = warnings(cells).into_iter().chain(still_filling(plan, &rows)).collect();
     SpeedVerdict { bloat: bloat(&rows), rows, expected_round_trip_seconds, warnings }
@@ -537,7 +534,6 @@ fn flow(
     let lost_batches: Vec<u64> =
         datagrams.iter().flat_map(|one| &one.lost_batches).copied().collect();
     let sent: Vec<f64> = datagrams.iter().map(|one| one.sent_bits_per_second).collect();
-    let breakdowns: Vec<Breakdown> = flows.iter().filter_map(|flow| flow.breakdown).collect();
     Some(FlowSpeed {
         direction,
         goodput,
@@ -560,7 +556,7 @@ fn flow(
         ),
         overtaken: (!datagrams.is_empty()).then(|| sum(|one| one.overtaken)),
         jitter_seconds: mean(datagrams.iter().filter_map(|one| Some(one.jitter?.seconds()))),
-        breakdown: Breakdown::mean(&breakdowns),
+        breakdown: None,
     })
 }
 

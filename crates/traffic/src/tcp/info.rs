@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use btu_suite::record::TcpInfo;
+use btu_suite::record::{Moment, TcpInfo};
 use btu_units::Span;
 
 use super::rest::Path;
@@ -27,46 +27,36 @@ pub(crate) fn is_acknowledged(socket: &impl AsFd) -> io::Result<bool> {
     option::tcp_info(socket, &mut buffer).map(|raw| half(raw, 24) == 0 && half(raw, 144) == 0)
 }
 
-/// The kernel's data about a sender's connection, and what limits it at this moment.
-pub(crate) fn at_this_moment(socket: &impl AsFd) -> io::Result<(TcpInfo, Option<PathLimit>)> {
+/// The kernel's data about a sender's connection, as a whole and of this moment, `at` so long after its start; no moment
+/// once the program has ended its half.
+pub(crate) fn at_this_moment(
+    socket: &impl AsFd,
+    at: Span,
+) -> io::Result<(TcpInfo, Option<Moment>)> {
+    const ESTABLISHED: u8 = 1;
     let mut buffer = [0; ROOM];
     let raw = option::tcp_info(socket, &mut buffer)?;
-    Ok((parse(raw), path_limit(raw)))
+    let is_sending = raw.first() == Some(&ESTABLISHED);
+    Ok((parse(raw), is_sending.then(|| moment(raw, at))))
 }
 
-/// What keeps TCP from sending more over a path that carries something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PathLimit {
-    /// All that the program has given is on its way.
-    Unfilled,
-    /// A queue, or a pace by TCP's estimate of the line's rate.
-    Full,
-    /// The congestion window.
-    Window,
-}
-
-/// `None` if nothing is on its way, or the receiver's window is shut.
-fn path_limit(raw: &[u8]) -> Option<PathLimit> {
-    let field = |offset| u64::from(half(raw, offset));
+fn moment(raw: &[u8], at: Span) -> Moment {
+    let field = |offset| half(raw, offset);
     let [unacknowledged, arrived, lost, sent_again] = [24, 28, 32, 36].map(field);
-    let [segment, round_trip, window, waiting, shortest] = [16, 68, 80, 144, 148].map(field);
-    let receivers_window = field(228);
-    let is_shut =
-        waiting > 0 && receivers_window > 0 && (unacknowledged + 1) * segment > receivers_window;
-    if unacknowledged == 0 || is_shut {
-        return None;
+    Moment {
+        at_us: at.nanoseconds() / 1000,
+        delivered: field(192),
+        sent_again: field(100),
+        unacknowledged,
+        // As tcp_packets_in_flight counts them (include/net/tcp.h).
+        in_flight: unacknowledged
+            .saturating_add(sent_again)
+            .saturating_sub(arrived.saturating_add(lost)),
+        waiting_bytes: field(144),
+        window: field(80),
+        receivers_window_bytes: field(228),
+        round_trip_us: field(68),
     }
-    // As tcp_packets_in_flight counts them (include/net/tcp.h).
-    let in_flight = (unacknowledged + sent_again).saturating_sub(arrived + lost);
-    // Linux leaves some of a window unused, so that it can send larger segments (tcp_tso_should_defer).
-    let has_room = 4 * in_flight <= 3 * window;
-    Some(if waiting == 0 && in_flight < window {
-        PathLimit::Unfilled
-    } else if 4 * round_trip > 5 * shortest || has_room {
-        PathLimit::Full
-    } else {
-        PathLimit::Window
-    })
 }
 
 /// The inputs of a receiver's pauses; the kernel reports the window since Linux 6.2.
@@ -141,42 +131,24 @@ mod tests {
         assert_eq!((info.bytes_acked, info.peer_window_bytes, info.bytes_sent), (0, 0, 0));
     }
 
-    /// A `tcp_info` with these fields by their offsets, and with a shortest round trip of 100 us, segments of 1000 octets and
-    /// a congestion window of ten of them.
-    fn with(fields: &[(usize, u32)]) -> Vec<u8> {
-        let mut raw = vec![0; 248];
-        for (offset, value) in [(16, 1000), (80, 10), (148, 100)].iter().chain(fields) {
-            raw[*offset..*offset + 4].copy_from_slice(&u32::to_ne_bytes(*value));
-        }
-        raw
-    }
-
-    /// Segments that are not acknowledged, octets that wait, the receiver's window in octets, and the round trip.
-    fn sender(unacknowledged: u32, waiting: u32, receivers: u32, trip: u32) -> Vec<u8> {
-        with(&[(24, unacknowledged), (144, waiting), (228, receivers), (68, trip)])
-    }
-
     #[test]
-    fn what_limits_a_sender_at_a_moment() {
-        let found = |raw: Vec<u8>| path_limit(&raw);
-        assert_eq!(found(sender(0, 0, 90_000, 100)), None, "nothing is on its way");
-        assert_eq!(found(sender(9, 5000, 9_500, 100)), None, "the receiver's window is shut");
-        assert_eq!(found(sender(4, 0, 90_000, 100)), Some(PathLimit::Unfilled));
-        assert_eq!(found(sender(10, 5000, 90_000, 126)), Some(PathLimit::Full), "a queue");
-        assert_eq!(found(sender(5, 5000, 90_000, 100)), Some(PathLimit::Full), "a pace");
-        assert_eq!(found(sender(10, 5000, 90_000, 125)), Some(PathLimit::Window));
-        assert_eq!(found(sender(8, 5000, 90_000, 100)), Some(PathLimit::Window));
-        // Behind a gap: 12 not acknowledged, of which 7 arrived, one was lost, and that one was sent again.
-        let behind = with(&[(24, 12), (28, 7), (32, 1), (36, 1), (144, 5000), (68, 100)]);
-        assert_eq!(found(behind), Some(PathLimit::Full), "paced, with five on their way");
-        assert_eq!(found(Vec::new()), None);
+    fn a_moment_counts_what_is_on_its_way_as_the_kernel_does() {
+        let mut raw = vec![0; 248];
+        // Behind a gap: 12 are not acknowledged, of which 7 arrived, one was lost, and that one was sent again.
+        for (offset, value) in [(24, 12), (28, 7), (32, 1), (36, 1), (68, 100), (80, 10), (100, 3)]
+        {
+            raw[offset..offset + 4].copy_from_slice(&u32::to_ne_bytes(value));
+        }
+        let moment = moment(&raw, Span::from_milliseconds(2));
+        assert_eq!((moment.in_flight, moment.unacknowledged, moment.sent_again), (5, 12, 3));
+        assert_eq!((moment.at_us, moment.round_trip_us, moment.window), (2000, 100, 10));
     }
 
     proptest! {
         #[test]
         fn no_length_and_no_content_panics(raw in prop::collection::vec(any::<u8>(), 0..300)) {
             let info = parse(&raw);
-            path_limit(&raw);
+            moment(&raw, Span::ZERO);
             prop_assert!(raw.len() >= 72 || info.rtt_us == 0);
         }
     }

@@ -11,16 +11,17 @@ use std::time::Duration;
 use btu_suite::activity::Token;
 use btu_suite::dscp::Dscp;
 use btu_suite::pipe::SocketOptions;
-use btu_suite::record::{PathMoments, TcpInfo};
+use btu_suite::record::TcpInfo;
 use btu_units::{Bytes, Span};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::info::{self, PathLimit};
+use super::info;
 use super::rest::Path;
 use crate::clock::{Limit, TICK, now};
 use crate::error::TrafficError;
+use crate::progress::Moments;
 use crate::sampling::Seen;
 use crate::sys::{option, stream};
 use crate::token;
@@ -269,14 +270,11 @@ impl TcpConnection {
         info::of(&self.stream).map(Self::progress)
     }
 
-    /// Like `seen`; counts what limits the stream at this moment.
-    pub(crate) fn seen_sending(&self, moments: &Mutex<PathMoments>) -> io::Result<Seen> {
-        let (tcp, limit) = info::at_this_moment(&self.stream)?;
-        if let Some(limit) = limit {
-            let mut moments = moments.lock().unwrap_or_else(PoisonError::into_inner);
-            moments.count += 1;
-            moments.unfilled += u32::from(limit == PathLimit::Unfilled);
-            moments.full += u32::from(limit == PathLimit::Full);
+    /// Like `seen`; keeps what the kernel has of this moment, so long after the start.
+    pub(crate) fn seen_sending(&self, at: Span, moments: &Mutex<Moments>) -> io::Result<Seen> {
+        let (tcp, moment) = info::at_this_moment(&self.stream, at)?;
+        if let Some(moment) = moment {
+            moments.lock().unwrap_or_else(PoisonError::into_inner).note(moment);
         }
         Ok(Self::progress(tcp))
     }

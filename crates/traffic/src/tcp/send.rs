@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use btu_suite::activity::{Order, TcpSend, Tell, Token, Work};
 use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, PathMoments, Report, Sent};
+use btu_suite::record::{Outcome, Report, Sent};
 use btu_units::{Bytes, Span, Time};
 
 use super::acceptor::Endpoint;
@@ -16,6 +16,7 @@ use super::line::{SocketConfig, TcpConnection};
 use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
+use crate::progress::Moments;
 use crate::sampling::{Sampling, Telling};
 use crate::size;
 use crate::sys::stream;
@@ -93,9 +94,9 @@ impl Telling for Sender {
         };
         let sampling =
             Sampling { every: self.sample_every, look_every: LOOK_AT_PATH, started, tell };
-        let moments = Mutex::new(PathMoments::default());
+        let moments = Mutex::new(Moments::default());
         sampling.during(
-            || line.seen_sending(&moments),
+            || line.seen_sending(now().since(started), &moments),
             || {
                 if flow.run(self.work, &limit)? {
                     // It was stopped, and its data in flight would disturb the next measurement.
@@ -110,7 +111,7 @@ impl Telling for Sender {
             bytes: Bytes::new(flow.bytes),
             messages: flow.messages,
             tcp: line.info()?,
-            moments: self.sample_every.is_some().then_some(moments),
+            moments: moments.kept(),
         };
         Ok(Report {
             started,

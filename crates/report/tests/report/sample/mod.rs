@@ -154,7 +154,7 @@ fn bulk(
     let duration = Span::from_seconds_f64(seconds);
     let goodput = bytes.bits() / duration.seconds();
     let tcp = TcpInfo { bytes_sent: bytes.count(), busy_us: 90_000, ..TcpInfo::default() };
-    let sent = Outcome::Sent(Sent { bytes, messages: 1, tcp, moments: None });
+    let sent = Outcome::Sent(Sent { bytes, messages: 1, tcp, moments: Vec::new() });
     let cpu_seconds = bytes.count() as f64 / 1e9 * (0.21 + 1600.0 / message.count() as f64 * 0.1);
     let mut reports = vec![
         placed(HostRole::Test, "tcp-send", seconds, cpu_seconds, sent),

@@ -62,6 +62,8 @@ pub enum BloatWord {
     Lossy,
     /// In a phase requests wait longer than the bound.
     Bloated,
+    /// They do, but an end was kept from running meanwhile, so that they may wait there.
+    BusyEnd,
 }
 
 /// How much longer requests take in a phase than on the idle network.
@@ -139,9 +141,19 @@ pub(super) fn bloat(rows: &[SpeedRow]) -> Option<Bloat> {
         let is_one = row.cell.phase == Phase::Idle || is_of_tcp(&row);
         is_one.then_some(PhaseLoss { phase: row.cell.phase, lost })
     };
-    Bloat::of(
+    let mut bloat = Bloat::of(
         rows.iter().filter(is_of_tcp).filter_map(wait).collect(),
         rows.iter().filter(is_of_tcp).filter_map(tail).collect(),
         rows.iter().filter_map(loss).collect(),
-    )
+    )?;
+    let is_of_queue = |wait: &Wait| {
+        let row = rows.iter().find(|row| row.cell.phase == wait.phase);
+        let flows = row.into_iter().flat_map(|row| &row.flows);
+        !flows.filter_map(|flow| flow.breakdown).any(|one| one.keeps_requests_waiting())
+    };
+    let is_long = |wait: &&Wait| wait.ends()[0] > CALLS_SUFFER;
+    if bloat.word == BloatWord::Bloated && !bloat.waits.iter().filter(is_long).any(is_of_queue) {
+        bloat.word = BloatWord::BusyEnd;
+    }
+    Some(bloat)
 }

@@ -115,7 +115,10 @@ fn stream(milliseconds: u64) -> [Outcome; 2] {
         progress: vec![(half, MEGABYTE / 4), (half * 2, MEGABYTE)],
         tcp: TcpInfo::default(),
     };
-    [Outcome::Sent(Sent { bytes, messages: 8, tcp, moments: None }), Outcome::Received(received)]
+    [
+        Outcome::Sent(Sent { bytes, messages: 8, tcp, moments: Vec::new() }),
+        Outcome::Received(received),
+    ]
 }
 
 fn turned([sender, receiver]: [Outcome; 2]) -> [Outcome; 2] {
@@ -436,6 +439,25 @@ fn the_word_is_that_of_the_longest_wait() {
     assert_eq!(word(&[12; 40], &[31; 40]), Some(BloatWord::Bloated));
     assert_eq!(word(&[12; 40], &around(30)), Some(BloatWord::Borderline));
     assert_eq!(plan.judge(&[cell(Phase::Up, 0, vec![asked(&[9]), turned(stream(9))])]).bloat, None);
+}
+
+/// A thread that could run and did not for half of its time: its host's requests wait for a processor, too.
+#[test]
+fn what_a_busy_end_makes_wait_is_no_bloated_queue() {
+    let plan = plan(&[Phase::Idle, Phase::Up]);
+    let word = |waited: u64| {
+        let mut flow = stream(1000);
+        let Outcome::Sent(sent) = &mut flow[0] else { panic!("a sender") };
+        sent.tcp.busy_us = 1_000_000;
+        let mut up = cell(Phase::Up, 0, vec![asked(&[60; 40]), turned(flow)]);
+        for report in up.seen.reports.iter_mut().filter_map(|placed| placed.result.as_mut().ok()) {
+            report.cpu.waited = Some(Span::from_milliseconds(waited));
+        }
+        let idle = cell(Phase::Idle, 0, vec![asked(&[10; 40])]);
+        plan.judge(&[idle, up]).bloat.map(|bloat| bloat.word)
+    };
+    assert_eq!(word(100), Some(BloatWord::Bloated));
+    assert_eq!(word(1000), Some(BloatWord::BusyEnd));
 }
 
 /// An older version sent one request at a time and weighted it by the time that it took: the number

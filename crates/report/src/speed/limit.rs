@@ -1,0 +1,101 @@
+//! What limits each direction: each has an answer of its own, whatever the other one's is.
+
+use btu_studies::breakdown::LimitedBy;
+use btu_studies::speed::{FlowSpeed, Phase, SpeedRow, SpeedVerdict, Wait};
+
+use super::{PERCENT, name, way};
+
+/// If TCP gets this share of a line's capacity, the line is the limit: the rest is its start and
+/// its recovery from losses.
+const MOST_OF_LINE: f64 = 0.8;
+
+/// A cause in words, its share, and what that is a share of.
+struct Cause {
+    words: String,
+    share: f64,
+    of: &'static str,
+    name: String,
+}
+
+/// `the receiver's window: 99 % of the time of TCP up; the queue of a full line: 75 % of a request during TCP down`: each cause once.
+pub(super) fn limit(verdict: &SpeedVerdict) -> String {
+    let flows = verdict.rows.iter().flat_map(|row| row.flows.iter().map(move |flow| (row, flow)));
+    let mut causes: Vec<Cause> =
+        flows.clone().filter_map(|(row, flow)| cause(verdict, row, flow)).collect();
+    // One wait of both directions at once.
+    causes.dedup_by(|later, one| later.name == one.name && later.words == one.words);
+    let mut said: Vec<String> = Vec::new();
+    while let Some(first) = causes.first() {
+        let words = first.words.clone();
+        let (same, others): (Vec<Cause>, Vec<Cause>) =
+            causes.into_iter().partition(|one| one.words == words);
+        said.push(format!("{words}: {}", shares(&same)));
+        causes = others;
+    }
+    // Where the line is not the limit, how much of it is used.
+    let small = flows.filter_map(|(row, flow)| {
+        let share = of_line(row, flow).filter(|share| *share < MOST_OF_LINE)?;
+        Some((way(row, flow), share))
+    });
+    let small: Vec<String> = small
+        .enumerate()
+        .map(|(place, (name, share))| {
+            let of = if place == 0 { " of the line" } else { "" };
+            format!("{name} gets {:.0} %{of}", share * PERCENT)
+        })
+        .collect();
+    if !small.is_empty() {
+        said.push(small.join(", "));
+    }
+    said.join("; ")
+}
+
+/// Of what a network file says that the line carries, one direction at a time.
+fn of_line(row: &SpeedRow, flow: &FlowSpeed) -> Option<f64> {
+    let is_alone = matches!(row.cell.phase, Phase::Up | Phase::Down);
+    Some(flow.goodput?.value / flow.expected_bits_per_second.filter(|_| is_alone)?)
+}
+
+/// The queue where requests certainly wait in one for too long, the line where it is known and most of it is used, else what the
+/// time of the flow says.
+fn cause(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Option<Cause> {
+    let limit = flow.breakdown.map(|breakdown| breakdown.limit());
+    let share = of_line(row, flow);
+    let is_line = share.is_some_and(|share| share >= MOST_OF_LINE);
+    let fills_line = limit.is_none_or(|limit| {
+        let may_be = |by: LimitedBy| {
+            matches!(by, LimitedBy::Path | LimitedBy::FullLine | LimitedBy::NotToldApart)
+        };
+        may_be(limit.by) || limit.or.is_some_and(may_be)
+    });
+    if let Some(wait) = long_wait(verdict, row).filter(|_| is_line || fills_line) {
+        let (name, share) =
+            (name(row.cell.phase).to_owned(), wait.seconds / row.round_trip?.median.value);
+        let words = "the queue of a full line".to_owned();
+        return Some(Cause { words, share, of: "of a request during", name });
+    }
+    let name = way(row, flow);
+    if let Some(share) = share.filter(|_| is_line) {
+        return Some(Cause { words: "the line".to_owned(), share, of: "of it by", name });
+    }
+    let limit = limit?;
+    Some(Cause { words: limit.words(), share: limit.share, of: "of the time of", name })
+}
+
+/// A wait that is certainly longer than calls stand, and that no busy end makes.
+fn long_wait<'a>(verdict: &'a SpeedVerdict, row: &SpeedRow) -> Option<&'a Wait> {
+    let bloat = verdict.bloat.as_ref()?;
+    let is_long = |wait: &&Wait| wait.seconds - wait.uncertainty_seconds > bloat.bound_seconds;
+    let busy = |flow: &FlowSpeed| flow.breakdown.is_some_and(|one| one.keeps_requests_waiting());
+    let wait = bloat.waits.iter().find(|wait| wait.phase == row.cell.phase).filter(is_long);
+    wait.filter(|_| !row.flows.iter().any(busy))
+}
+
+/// `98 % of the time of TCP up, 64 % of TCP down`: only the last of the words are said again.
+fn shares(causes: &[Cause]) -> String {
+    let said = causes.iter().enumerate().map(|(place, Cause { share, of, name, .. })| {
+        let of = if place == 0 { of } else { of.rsplit(' ').next().unwrap_or_default() };
+        format!("{:.0} % {of} {name}", share * PERCENT)
+    });
+    said.collect::<Vec<_>>().join(", ")
+}
