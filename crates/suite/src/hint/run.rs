@@ -171,6 +171,15 @@ mod tests {
         assert_eq!(result.two.as_ref().unwrap().exchange_is_the_network, Some(true));
         // 2 x 64 intervals are the first beyond 119.4.
         assert_eq!(result.pays_from_intervals, Some(128));
+        // Other work in the last steps of two: there is no number from which on they are faster. The
+        // largest numbers are beyond those of one process.
+        let mut disturbed = records.clone();
+        let steps = disturbed.iter_mut().rev().filter_map(|record| match record {
+            HintRecord::Two(point) => Some(&mut point.trials),
+            _ => None,
+        });
+        steps.take(5).flatten().for_each(|trial| *trial = *trial * 3);
+        assert_eq!(judge_run(&plan, &disturbed).pays_from_intervals, None);
         let text = serde_json::to_string(&records).unwrap();
         assert_eq!(serde_json::from_str::<Vec<HintRecord>>(&text).unwrap(), records);
     }
