@@ -408,7 +408,7 @@ fn record(cell: &serde_json::Value) -> String {
         Outcome::Responded { answers: 1 },
         Outcome::Requested(requested),
         Outcome::Received(received),
-        Outcome::Sent(Sent { bytes, messages: 8, tcp, moments: None }),
+        Outcome::Sent(Sent { bytes, messages: 8, tcp, moments: Vec::new() }),
     ];
     let placed = |outcome| PlacedReport {
         station: HostRole::Test.into(),
