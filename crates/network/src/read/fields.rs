@@ -176,7 +176,13 @@ impl<'a> Item<'a> {
     where
         T::Err: Display,
     {
-        self.quantity_text()?.parse().map_err(|error: T::Err| self.problem(error.to_string())).ok()
+        let text = self.quantity_text()?;
+        let explain = |error: T::Err| {
+            let message = error.to_string();
+            let meant = if message.contains("b/s") { meant(&text) } else { String::new() };
+            self.problem(message + &meant);
+        };
+        text.parse().map_err(explain).ok()
     }
 
     /// The value as it is written, a bare number too: the reader of quantities then names the
@@ -322,5 +328,23 @@ pub(super) fn clip(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => text,
         Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
+/// `, did you mean ...?` for a rate in the words of tc, or nothing.
+fn meant(text: &str) -> String {
+    let text = text.trim().to_ascii_lowercase();
+    let text = text.strip_suffix("/s").unwrap_or(&text);
+    let Some((number, prefix)) =
+        text.strip_suffix("bit").and_then(|text| text.split_at_checked(text.len().checked_sub(1)?))
+    else {
+        return String::new();
+    };
+    match prefix {
+        "k" => format!(" (did you mean `{} kb/s`?)", number.trim()),
+        "m" | "g" => {
+            format!(" (did you mean `{} {}b/s`?)", number.trim(), prefix.to_ascii_uppercase())
+        }
+        _ => String::new(),
     }
 }

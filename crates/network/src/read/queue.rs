@@ -5,6 +5,7 @@ use btu_units::{Bytes, Probability, Span};
 
 use super::fields::{Fields, Item};
 use super::limits;
+use super::nearest::suggestion;
 use crate::queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
 
 /// The names of the disciplines.
@@ -58,11 +59,23 @@ pub(super) fn limit(item: &Item<'_>) -> Option<QueueLimit> {
         }
         Err(_) => {
             item.problem(format!(
-                "`{text}` is not a queue: write a limit such as `100 frames`, `64 KiB` or `suited`, or one of the \
-                 disciplines tail-drop, red, codel, fq-codel"
+                "`{text}` is not a queue{}: write a limit such as `100 frames`, `64 KiB` or `suited`, or one of the \
+                 disciplines tail-drop, red, codel, fq-codel",
+                meant(text)
             ));
             None
         }
+    }
+}
+
+/// What a text in the words of tc and of the kernel may mean, or nothing.
+fn meant(text: &str) -> String {
+    let number = text.strip_suffix('p').filter(|number| number.parse::<u32>().is_ok());
+    match (text, number) {
+        // It is not drawn, and has the same effect on a queue.
+        ("cake", _) => " (of those drawn, `fq-codel` comes nearest)".to_owned(),
+        (_, Some(number)) => format!(" (did you mean `{number} frames`?)"),
+        _ => suggestion(text, DISCIPLINES.iter().map(|(word, _)| *word)),
     }
 }
 

@@ -231,7 +231,13 @@ fn load(item: &Item<'_>) -> Option<f64> {
     let share = plain.and_then(|number| number.parse::<f64>().ok()).map(|percent| percent / 100.0);
     let share = share.filter(|share| (1e-9..=1e3).contains(share));
     if share.is_none() {
-        let example = if text.parse::<f64>().is_ok_and(|number| number > 0.0) {
+        let number = text.parse::<f64>().unwrap_or(0.0);
+        let example = if (f64::MIN_POSITIVE..=1.0).contains(&number) {
+            let percent = (1e6 * number).round() / 1e4;
+            format!(
+                "the unit is missing, write `{percent} %`, or `{number} %` if so little is meant"
+            )
+        } else if number > 0.0 {
             format!("the unit is missing, write `{} %`", text.trim())
         } else {
             "write a percentage above `0 %`, for example `30 %` or `120 %`".to_owned()

@@ -270,6 +270,9 @@ fn lines() {
         ("queue = \"0 frames\"", "12:9", "a whole number of frames"),
         ("queue = \"100 B\"", "12:9", "at least 1518 B"),
         ("queue = \"some\"", "12:9", "a limit such as `100 frames`"),
+        ("queue = \"fq_codel\"", "12:9", "(did you mean `fq-codel`?)"),
+        ("queue = \"cake\"", "12:9", "`fq-codel` comes nearest"),
+        ("queue = \"1000p\"", "12:9", "(did you mean `1000 frames`?)"),
         (
             "queue = { discipline = \"red\", minimum = \"50 kB\" }",
             "12:9",
@@ -329,7 +332,13 @@ fn traffic() {
     let cases = [
         ("", "7:10", "nothing says how often: write exactly one of `packets_per_s = 60`"),
         ("load = \"1 %\"\nthink = \"1 s\"", "7:10", "`load` and `think` are too many"),
-        ("load = 0.3", "10:8", "the unit is missing"),
+        (
+            "load = 0.3",
+            "10:8",
+            "the unit is missing, write `30 %`, or `0.3 %` if so little is meant",
+        ),
+        ("load = 30", "10:8", "the unit is missing, write `30 %`"),
+        ("rate = \"10mbit\"", "10:8", "(did you mean `10 Mb/s`?)"),
         ("load = \"0 %\"", "10:8", "a percentage above `0 %`"),
         ("packets_per_s = 0", "10:17", "0 is not possible here"),
         ("packets_per_s = nan", "10:17", "is not possible here"),
