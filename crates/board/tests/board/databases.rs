@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 use crate::support::Server;
-use crate::{hostile, publish, races, server, states};
+use crate::{hostile, publish, quotas, races, server, states};
 
 /// Where a board stores, for one test.
 pub(crate) enum Stored {
@@ -48,6 +48,22 @@ impl Stored {
         let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
         if done.status.success() { Ok(text(&done.stdout)) } else { Err(text(&done.stderr)) }
     }
+
+    /// Changes its tables without the board.
+    pub(crate) fn execute(&self, sql: &str) {
+        match self {
+            Self::Directory(directory) => {
+                let file = directory.path().join("board/board.sqlite");
+                let database = rusqlite::Connection::open(file).expect("a database");
+                database.execute_batch(sql).expect("changed");
+            }
+            Self::Postgres(address) => {
+                let mut psql = Command::new("psql");
+                psql.args(["-q", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", sql]);
+                assert!(psql.status().expect("psql").success());
+            }
+        }
+    }
 }
 
 /// What is shown of a board, on whichever database.
@@ -74,6 +90,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("races", races::races_have_one_winner),
     ("rankings of two servers", races::rankings_are_those_of_all_servers),
     ("two servers", server::two_servers_are_one_board),
+    ("quotas of a day", quotas::a_day_has_its_bounds),
 ];
 
 #[test]

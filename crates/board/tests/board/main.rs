@@ -7,6 +7,7 @@ mod databases;
 mod full;
 mod hostile;
 mod publish;
+mod quotas;
 mod races;
 mod scale;
 mod server;

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use btu_conditions::Conditions;
@@ -19,7 +18,7 @@ const LONGEST_PAGE: Duration = Duration::from_millis(100);
 const MOST_GROWTH_KIB: u64 = 20 << 10;
 
 /// What copies of a run have as it has it.
-const COPIED: &str = "visibility, received, token_sha256, manifest, signature, title, profile, network, particulars,
+pub(crate) const COPIED: &str = "visibility, received, token_sha256, manifest, signature, title, profile, network, particulars,
     is_low_confidence, why_not_ranked, marks, system, processor, cpus, memory_bytes, is_virtual, kernel, price_hundredths,
     currency, seed, created, spent_seconds, cells, btu_version";
 
@@ -43,18 +42,7 @@ fn fill(stored: &Stored) {
          UPDATE chain_end SET place = {RUNS};
          UPDATE changes SET number = number + 1;"
     );
-    match stored {
-        Stored::Directory(directory) => {
-            let file = directory.path().join("board/board.sqlite");
-            let database = rusqlite::Connection::open(file).expect("a database");
-            database.execute_batch(&sql).expect("filled");
-        }
-        Stored::Postgres(address) => {
-            let mut psql = Command::new("psql");
-            psql.args(["-q", "-v", "ON_ERROR_STOP=1", "-d", address, "-c", &sql]);
-            assert!(psql.status().expect("psql").success());
-        }
-    }
+    stored.execute(&sql);
 }
 
 /// How long a page takes, in the median.
