@@ -331,7 +331,7 @@ pub fn studies() -> Vec<StudySeed> {
         "programs": ["local", "bare", "nfs-16-sync"], "size_bytes": [1000, 1_000_000], "background_thousandths": [0, 600],
         "storages": ["disk", "memory"], "pairs": [["test", "passive"]], "full_bits_per_second": 9_000_000, "lead_ns": 1,
     });
-    let fleet = serde_json::json!({"time_ns": 1_000_000, "each_alone": true});
+    let fleet = serde_json::json!({"time_ns": 1_000_000, "each_alone": true, "whole_blocks": 1});
     let pauses =
         serde_json::json!({"normal": {"mean_ns": 100_000_000, "deviation_ns": 25_000_000}});
     let lan = serde_json::json!({

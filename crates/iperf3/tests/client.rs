@@ -323,8 +323,8 @@ fn a_refusal_is_explained() {
             control.write_all(error).expect("an error");
         });
         let test = client(address, Protocol::Tcp, Direction::ToServer);
-        let text = run(&Client { grace: Duration::ZERO, ..test }).expect_err(words).to_string();
-        assert!(text.contains(words), "{text}");
+        let said = run(&Client { grace: Duration::ZERO, ..test }).expect_err(words).to_string();
+        assert!(said.contains(words), "{said}");
         serving.join().expect("an end");
     }
 }

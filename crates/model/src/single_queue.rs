@@ -105,8 +105,8 @@ mod tests {
         assert!((lost - 0.0805).abs() < 1.5e-3, "{lost}");
         for (load, room) in [(0.5, 3), (0.9, 10), (0.99, 100_usize)] {
             let (wait, lost) = limited(load, &FrameTimes::exponential(1.0), room);
-            let power = |count: usize| (1.0 - load) * load.powi(count as i32);
-            let all = 1.0 - load.powi(room as i32 + 2);
+            let power = |count: usize| (1.0 - load) * load.powf(count as f64);
+            let all = 1.0 - load.powf(room as f64 + 2.0);
             assert!((lost - power(room + 1) / all).abs() < 1e-9, "{load}, {room}: {lost}");
             let frames: f64 = (0..=room + 1).map(|count| count as f64 * power(count) / all).sum();
             assert!((wait + 1.0 - frames / (load * (1.0 - lost))).abs() < 1e-6, "{load}, {room}");
@@ -125,9 +125,9 @@ mod tests {
         /// limit.
         #[test]
         fn no_wait_is_longer_than_the_queue(load in 0.01f64..0.999, room in 0usize..200) {
-            let times = FrameTimes::mix([(0.3, FrameTimes::fixed(0.5)), (0.7, FrameTimes::fixed(1.2142857))]);
+            let times = FrameTimes::mix([(0.3, FrameTimes::fixed(0.5)), (0.7, FrameTimes::fixed(1.214_285_7))]);
             let (wait, lost) = limited(load, &times, room);
-            prop_assert!(wait <= (room as f64 + 1.0) * 1.2142858 && (0.0..1.0).contains(&lost));
+            prop_assert!(wait <= (room as f64 + 1.0) * 1.214_285_8 && (0.0..1.0).contains(&lost));
             let open = waiting(load, &times).value.unwrap();
             prop_assert!(wait <= open * (1.0 + 1e-6));
             if room as f64 > 20.0 * (load * open + 1.0) {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 /// Words that tell rows apart. Others are results, which change from run to run: a verdict, a reason.
 const NAMES: &str = "base cache carrier component direction display factor from host kind label level load name network pattern phase program \
-     protocol station storage task to unit what workload";
+     protocol station storage task result to unit what workload";
 
 /// What holds a row's levels: their labels are the row's.
 const LEVELS: [&str; 2] = ["cell", "level"];

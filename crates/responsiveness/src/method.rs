@@ -107,9 +107,11 @@ impl Convergence {
     /// round trips a minute, if there are any.
     pub(crate) fn add(&mut self, method: &Method, rate: Option<f64>, rpm: Option<f64>) {
         if self.rates.confidence(method) < Confidence::High {
-            rate.into_iter().for_each(|rate| self.rates.add(rate));
-        } else {
-            rpm.into_iter().for_each(|rpm| self.responses.add(rpm));
+            if let Some(rate) = rate {
+                self.rates.add(rate);
+            }
+        } else if let Some(rpm) = rpm {
+            self.responses.add(rpm);
         }
     }
 

@@ -207,9 +207,9 @@ impl Breakdown {
 
     fn undivided(((from, sent), (to, received)): &FlowEnds<'_>) -> Option<Self> {
         let connection = ConnectionShares::of(&sent.tcp, received.last_byte)?;
-        let [sender, receiver] = [from, to].map(|report| ThreadShares::of(report));
+        let [of_sender, of_receiver] = [from, to].map(|report| ThreadShares::of(report));
         let seconds = received.last_byte.seconds();
-        Some(Self { seconds, connection, sender: sender?, receiver: receiver? })
+        Some(Self { seconds, connection, sender: of_sender?, receiver: of_receiver? })
     }
 
     /// Denies a full line to flows that get less than half of `line`, which is known to carry it.

@@ -150,7 +150,10 @@ mod tests {
             command.get_arguments().any(|argument| argument.get_id() == id)
         };
         for id in ALLOWED {
-            assert!(["rate", "pipe", "run", "app"].iter().any(|name| has(name, id)), "{id}");
+            assert!(
+                ["rate", "pipe", "run", "app", "fleet"].iter().any(|name| has(name, id)),
+                "{id}"
+            );
         }
     }
 }

@@ -52,7 +52,8 @@ pub(crate) fn promises(document: &str) -> Vec<Promise> {
     let mut found = Vec::new();
     for line in document.lines() {
         if let Some(heading) = line.strip_prefix("## ") {
-            page = heading.trim_start_matches('[').split(']').next().unwrap_or_default().to_owned();
+            let name = heading.trim_start_matches('[').split(']').next();
+            name.unwrap_or_default().clone_into(&mut page);
         } else if line.starts_with("| ") && !line.starts_with("| promise") {
             let cells: Vec<&str> = line.trim_matches('|').splitn(3, " | ").map(str::trim).collect();
             let [text, conditions, held_by] = cells[..] else {

@@ -95,7 +95,9 @@ fn answers_of_the_documents_are_what_their_commands_say() {
     assert!(blocks.len() >= 2, "answers of {:?} only", blocks.keys());
     for commands in blocks.into_values() {
         let Some(laboratory) = Laboratory::open_slow_lines() else { return };
-        commands.iter().for_each(|written| answered(&laboratory, written));
+        for written in &commands {
+            answered(&laboratory, written);
+        }
     }
 }
 

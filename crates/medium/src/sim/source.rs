@@ -7,7 +7,7 @@ use super::size::draw;
 use crate::frame::Address;
 use crate::random::Stream;
 
-/// TCP's shortest timer (Linux: tcp_rto_min), and how often it doubles at most, to some 100 s.
+/// TCP's shortest timer (Linux: `tcp_rto_min`), and how often it doubles at most, to some 100 s.
 const LEAST_TIMEOUT: Span = Span::from_milliseconds(200);
 const MOST_DOUBLED: u32 = 9;
 

@@ -4,7 +4,7 @@
 //! at first (RFC 6928), slow start and congestion avoidance by acknowledged segments (RFC 5681,
 //! RFC 3465), loss found by later segments that arrived (RACK, RFC 8985), one halving for all
 //! losses of a round trip, probes of a tail (RFC 8985, section 7), timers of at least 200 ms
-//! (tcp_rto_min; RFC 6298) that are taken back when they were too early (Eifel, RFC 3522), and an
+//! (`tcp_rto_min`; RFC 6298) that are taken back when they were too early (Eifel, RFC 3522), and an
 //! acknowledgement for every second segment, after 40 ms, or at once where some are missing.
 //! Deviations: an acknowledgement says all that has arrived, not three blocks of it; the window is
 //! halved at once, not step by step (RFC 6937); SYN and last segment are full ones; neither sender
@@ -25,7 +25,7 @@ const FIRST_TIMEOUT: f64 = 1.0;
 const LONGEST_TIMEOUT: f64 = 120.0;
 const DELAYED_ACKNOWLEDGEMENT: Span = Span::from_milliseconds(40);
 
-/// Segments at first of which each is acknowledged (Linux: TCP_MAX_QUICKACKS).
+/// Segments at first of which each is acknowledged (Linux: `TCP_MAX_QUICKACKS`).
 const QUICKLY_ACKNOWLEDGED: usize = 16;
 
 /// The flow of the segments, and that of the acknowledgements.

@@ -294,8 +294,8 @@ struct Recorded {
 impl Recorded {
     fn of(self, drawing: &Drawing) -> Option<(&Trace, f64)> {
         let link = &drawing.links[self.link as usize];
-        let line = if self.forth { &link.forth } else { &link.back };
-        if let Rate::Trace(trace) = &line.rate { Some((trace, self.each)) } else { None }
+        let direction = if self.forth { &link.forth } else { &link.back };
+        if let Rate::Trace(trace) = &direction.rate { Some((trace, self.each)) } else { None }
     }
 }
 

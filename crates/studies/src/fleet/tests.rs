@@ -154,7 +154,8 @@ fn false_marks(hosts: usize, runs: u64, kinds: &[Noise], spread: f64) -> Vec<usi
     let of = |noise: &Noise| {
         let run = |seed: u64| {
             let world = World::new(1000 + seed, (hosts, spread), *noise, |_, _| 1.0);
-            let blocks = if seed % 2 == 0 { blocks_of(hosts) } else { blocks_of(hosts).max(3) };
+            let blocks =
+                if seed.is_multiple_of(2) { blocks_of(hosts) } else { blocks_of(hosts).max(3) };
             marks(&world.judged(blocks).0)
         };
         (0..runs).map(run).sum()

@@ -54,18 +54,17 @@ impl From<[u64; 9]> for Moment {
 
 impl From<Moment> for [u64; 9] {
     fn from(moment: Moment) -> Self {
-        let others = [
-            moment.delivered,
-            moment.sent_again,
-            moment.unacknowledged,
-            moment.in_flight,
-            moment.waiting_bytes,
-            moment.window,
-            moment.receivers_window_bytes,
-            moment.round_trip_us,
-        ];
-        let [a, b, c, d, e, f, g, h] = others.map(u64::from);
-        [moment.at_us, a, b, c, d, e, f, g, h]
+        [
+            moment.at_us,
+            moment.delivered.into(),
+            moment.sent_again.into(),
+            moment.unacknowledged.into(),
+            moment.in_flight.into(),
+            moment.waiting_bytes.into(),
+            moment.window.into(),
+            moment.receivers_window_bytes.into(),
+            moment.round_trip_us.into(),
+        ]
     }
 }
 

@@ -28,9 +28,8 @@ pub(super) fn name_stations(drawing: &Drawing, runtime: &Path) -> io::Result<()>
         mount(Some(source), target, None::<&str>, MsFlags::MS_BIND, None::<&str>)
     };
     over(&file, HOSTS)?;
-    let services = NAME_SERVICES.into_iter().filter(|socket| Path::new(socket).exists());
-    services.map(|socket| over(Path::new("/dev/null"), socket)).collect::<Result<(), _>>()?;
-    Ok(())
+    let mut services = NAME_SERVICES.into_iter().filter(|socket| Path::new(socket).exists());
+    Ok(services.try_for_each(|socket| over(Path::new("/dev/null"), socket))?)
 }
 
 fn text(drawing: &Drawing) -> String {

@@ -458,7 +458,7 @@ mod tests {
         let (mut shell, host) = tokio::io::duplex(1 << 16);
         shell.write_all(b"Welcome to the cluster\n").await.unwrap();
         let mut host = tokio::io::BufReader::new(host);
-        let limits = [Duration::from_millis(20), Duration::from_secs(60)];
+        let limits = [Duration::from_millis(20), Duration::from_mins(1)];
         let late = async {
             tokio::time::sleep(Duration::from_millis(200)).await;
             shell.write_all(format!("{BEGUN}\n{READY}\n").as_bytes()).await.unwrap();

@@ -32,18 +32,18 @@ struct Machine {
 const BLOCKS: u32 = 3;
 
 impl Machine {
-    /// Runs one after the other in this order; those of the other side have `speed` times the speed.
-    fn sides(self, random: &mut Pcg64, order: &str, speed: f64) -> [Group; 2] {
+    /// Runs one after the other in this order; those of the other side have `ratio` times the speed.
+    fn sides(self, random: &mut Pcg64, order: &str, ratio: f64) -> [Group; 2] {
         let keeps = if self.memory > 0.0 { (-1.0 / self.memory).exp() } else { 0.0 };
         let mut drift = self.drift * normal(random);
         let [mut base, mut other] = [Vec::new(), Vec::new()];
         for side in order.chars() {
-            let speed = if side == 'o' { speed.ln() } else { 0.0 };
+            let speed = if side == 'o' { ratio.ln() } else { 0.0 };
             let run = self.run(random, drift + speed);
             if side == 'o' {
-                other.push(run)
+                other.push(run);
             } else {
-                base.push(run)
+                base.push(run);
             }
             drift = keeps * drift + (1.0 - keeps * keeps).sqrt() * self.drift * normal(random);
         }
@@ -64,11 +64,11 @@ struct Count {
     any_cell: u32,
 }
 
-fn count(what: &str, machine: Machine, order: &str, speed: f64, seed: u64) -> Count {
+fn count(what: &str, machine: Machine, order: &str, ratio: f64, seed: u64) -> Count {
     let mut random = seeded(seed);
     let (trials, mut count) = (trials(), Count { overall: 0, any_cell: 0 });
     for _ in 0..trials {
-        let [base, other] = machine.sides(&mut random, order, speed);
+        let [base, other] = machine.sides(&mut random, order, ratio);
         // The smallest effect that matters is zero, so chance alone decides.
         let question = Question {
             matter: Matter::new(0.0).unwrap(),
@@ -150,8 +150,8 @@ fn no_verdict_of_one_sitting_against_another() {
 }
 
 /// The share of comparisons in turns that find a difference.
-fn power(what: &str, machine: Machine, pairs: usize, speed: f64, seed: u64) -> f64 {
-    f64::from(count(what, machine, &turns(pairs), speed, seed).overall) / f64::from(trials())
+fn power(what: &str, machine: Machine, pairs: usize, ratio: f64, seed: u64) -> f64 {
+    f64::from(count(what, machine, &turns(pairs), ratio, seed).overall) / f64::from(trials())
 }
 
 #[test]

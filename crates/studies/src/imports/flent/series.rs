@@ -112,7 +112,7 @@ impl Series<'_> {
     /// mean.
     pub(super) fn mean(&self) -> f64 {
         let said = self.meta.and_then(|meta| meta.mean_value).filter(|mean| *mean != 0.0);
-        said.map_or_else(|| mean(self.printed.iter()), |mean| mean) * self.worth
+        said.unwrap_or_else(|| mean(self.printed.iter())) * self.worth
     }
 
     /// The mean over time, where that is another than [`Self::mean`]: programs did not all run, or

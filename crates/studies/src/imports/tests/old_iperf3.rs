@@ -92,7 +92,7 @@ fn late_datagrams_are_no_error() {
         let text = document(false, 0, &end);
         of(&format!("{}, {errors}}}", text.strip_suffix('}').expect("an object"))).run
     };
-    assert!(file(&[late; 1200].join(", ")).faults.is_empty());
+    assert!(file(&vec![late; 1200].join(", ")).faults.is_empty());
     let failed = file(&format!(r#"{late}, "error": "interrupt", {late}"#));
     assert_eq!(failed.faults, ["iperf3 did not finish: interrupt"]);
 }

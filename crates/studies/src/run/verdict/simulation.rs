@@ -27,9 +27,9 @@ fn finding(random: &mut Pcg64, blocks: u32, memory: f64, times: f64) -> Finding 
         for is_base in [first, !first] {
             let time = (drift + 0.03 * normal(random)).exp();
             if is_base {
-                base.push((block, time))
+                base.push((block, time));
             } else {
-                own.push((block, times * time))
+                own.push((block, times * time));
             }
             drift = keeps * drift + (1.0 - keeps * keeps).sqrt() * 0.10 * normal(random);
         }
