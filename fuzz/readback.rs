@@ -3,25 +3,25 @@
 
 use std::cell::RefCell;
 use std::io::Cursor;
+use std::marker::PhantomData;
 
 use btu_network::{Drawing, HostName};
 use btu_store::{RunRow, Store};
+use btu_studies::Judged;
 use btu_studies::app::AppPlan;
 use btu_studies::copy::CopyPlan;
 use btu_studies::fleet::FleetPlan;
 use btu_studies::lan::LanPlan;
-use btu_studies::pipe::judge_set;
-use btu_studies::rate::{Context, judge, rating_of};
+use btu_studies::rate::{Context, rating_of};
 use btu_studies::run::{ExperimentNetwork, Found, Ground, RunPlan};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::{
     Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work,
 };
-use btu_suite::experiment::{AnyExperiment, Raised, any};
-use btu_suite::hint::{self, HintRecord, HintRun, judge_run};
+use btu_suite::experiment::{AnyExperiment, Named, Raised, RunFacts, any};
 use btu_suite::network::{Impairments, Network};
-use btu_suite::pipe::{self, PipePlan, Point, Purpose, SetPlan, SetPoint};
-use btu_suite::plan::{self, Plan};
+use btu_suite::pipe::Job;
+use btu_suite::plan::Plan;
 use btu_suite::roll::{self, Roll};
 use btu_suite::sample::Intervals;
 use btu_suite::script::{Role, Script, Step};
@@ -30,19 +30,60 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The studies of the suite's crate.
-pub static STUDIES: [&dyn AnyExperiment; 6] = [
-    any::<AppPlan>(),
-    any::<CopyPlan>(),
-    any::<FleetPlan>(),
-    any::<LanPlan>(),
-    any::<RunPlan>(),
-    any::<SpeedPlan>(),
+/// A study, and its verdicts.
+pub trait Shown: Sync {
+    /// The study.
+    fn study(&self) -> &'static dyn AnyExperiment;
+
+    /// Judges a stored run of it.
+    fn judge_run(&self, store: &Store, row: &RunRow);
+
+    /// A plan of it, if it is one: its name, and the verdict over nothing.
+    fn judge_plan(&self, octets: &[u8]);
+}
+
+struct Of<E>(PhantomData<fn() -> E>);
+
+impl<E: Judged> Shown for Of<E> {
+    fn study(&self) -> &'static dyn AnyExperiment {
+        any::<E>()
+    }
+
+    fn judge_run(&self, store: &Store, row: &RunRow) {
+        let plan = read::<E>(&row.plan).expect("its plan was read when it was imported");
+        let records = store.records(row.summary.id).expect("its cells can be read");
+        let verdict = plan.judge(&records, &RunFacts::complete(2));
+        drop(serde_json::to_string(&verdict).expect("a verdict can be printed"));
+    }
+
+    fn judge_plan(&self, octets: &[u8]) {
+        if let Some(plan) = again::<E>(octets) {
+            drop((plan.hash(), plan.head()));
+            let verdict = plan.judge(&[], &RunFacts::default());
+            drop(serde_json::to_string(&verdict).expect("a verdict can be printed"));
+        }
+    }
+}
+
+/// All studies.
+pub static STUDIES: [&dyn Shown; 8] = [
+    &Of::<AppPlan>(PhantomData),
+    &Of::<CopyPlan>(PhantomData),
+    &Of::<FleetPlan>(PhantomData),
+    &Of::<Job>(PhantomData),
+    &Of::<LanPlan>(PhantomData),
+    &Of::<Plan>(PhantomData),
+    &Of::<RunPlan>(PhantomData),
+    &Of::<SpeedPlan>(PhantomData),
 ];
 
 /// The one of this name in the store.
 pub fn study(suite: &str) -> Option<&'static dyn AnyExperiment> {
-    STUDIES.into_iter().find(|study| study.suite() == suite)
+    shown(suite).map(Shown::study)
+}
+
+fn shown(suite: &str) -> Option<&'static dyn Shown> {
+    STUDIES.into_iter().find(|one| one.study().suite() == suite)
 }
 
 thread_local! {
@@ -82,51 +123,18 @@ pub fn imported(octets: &[u8]) -> Option<usize> {
 
 fn show(store: &Store, row: &RunRow) {
     let run = row.summary.id;
-    let verdict = match row.summary.suite.as_str() {
-        plan::SUITE => {
-            let Some(plan) = read::<Plan>(&row.plan) else {
-                panic!("its plan was read when it was imported")
-            };
-            let context = Context::complete(plan, 2);
-            let readings = store.readings_for_rating(run).expect("its readings can be read");
-            drop(rating_of(&readings, &context));
-            serde_json::to_string(&judge(
-                &store.cells(run).expect("its cells can be read"),
-                &context,
-            ))
-        }
-        pipe::SUITE => {
-            let plan = read::<PipePlan>(&row.plan).expect("a plan");
-            serde_json::to_string(&btu_studies::pipe::judge(
-                &plan,
-                &store.records::<Point>(run).expect("points"),
-            ))
-        }
-        hint::SUITE => {
-            let plan = read::<HintRun>(&row.plan).expect("a plan");
-            serde_json::to_string(&judge_run(
-                &plan,
-                &store.records::<HintRecord>(run).expect("records"),
-            ))
-        }
-        roll::SUITE => serde_json::to_string(&store.records::<Roll>(run).expect("roll calls")),
-        suite if Purpose::of_suite(suite).is_some() => {
-            let plan = read::<SetPlan>(&row.plan).expect("a plan");
-            serde_json::to_string(&judge_set(
-                &plan,
-                &store.records::<SetPoint>(run).expect("points"),
-            ))
-        }
-        suite => match study(suite) {
-            Some(study) => {
-                let records = store.records::<Value>(run).expect("records");
-                let records: Vec<String> = records.iter().map(Value::to_string).collect();
-                study.judged(&row.plan.to_string(), &records)
-            }
-            None => serde_json::to_string(row),
-        },
-    };
-    verdict.expect("a verdict can be printed");
+    if row.summary.suite == roll::SUITE {
+        let roll = store.records::<Roll>(run).expect("roll calls");
+        drop(serde_json::to_string(&roll).expect("a roll call can be printed"));
+    }
+    if row.summary.suite == Plan::SUITE {
+        let plan = read::<Plan>(&row.plan).expect("its plan was read when it was imported");
+        let readings = store.readings_for_rating(run).expect("its readings can be read");
+        drop(rating_of(&readings, &Context::complete(plan, 2)));
+    }
+    if let Some(study) = shown(&row.summary.suite) {
+        study.judge_run(store, row);
+    }
 }
 
 fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
@@ -142,7 +150,7 @@ pub(super) fn database(octets: &[u8]) {
     let Ok(runs) = store.runs() else { return };
     for run in runs.iter().map(|run| run.id).take(8) {
         let whole = store.run(&run.to_string());
-        let cells = (store.cells(run).is_ok(), store.records::<Value>(run).is_ok());
+        let cells = store.records::<Value>(run).is_ok();
         let read =
             (store.readings_for_rating(run).is_ok(), store.export(&[run], std::io::sink()).is_ok());
         std::hint::black_box((whole.is_ok(), cells, read));
@@ -153,26 +161,14 @@ pub(super) fn database(octets: &[u8]) {
 pub(super) fn plan(octets: &[u8]) {
     if let Some(plan) = again::<Plan>(octets) {
         assert!(plan.rows().len() < 100_000, "{} rows", plan.rows().len());
-        drop((
-            plan.hash(),
-            plan.shuffled(1, plan.rows()),
-            plan.network.to_string(),
-            plan.stream_time(),
-        ));
+        drop((plan.shuffled(1, plan.rows()), plan.network.to_string(), plan.stream_time()));
         drop(plan.network.topology().map_err(|error| error.to_string()));
     }
-    if let Some(plan) = again::<PipePlan>(octets) {
-        drop((plan.hash(), plan.sizes.list(), plan.sizes.to_string()));
+    if let Some(job) = again::<Job>(octets) {
+        job.plans().iter().for_each(|plan| drop((plan.sizes.list(), plan.sizes.to_string())));
     }
-    if let Some(plan) = again::<SetPlan>(octets) {
-        drop((plan.hash(), judge_set(&plan, &[])));
-    }
-    if let Some(plan) = again::<HintRun>(octets) {
-        drop((plan.hash(), judge_run(&plan, &[])));
-    }
-    let text = String::from_utf8_lossy(octets);
     for study in STUDIES {
-        drop((study.hash(&text), study.judged(&text, &[])));
+        study.judge_plan(octets);
     }
 }
 

@@ -7,30 +7,32 @@ use btu_control::environment::collect;
 use btu_control::protocol::{
     HelloReply, Json, PROTOCOL, PrepareRequest, Request as Call, ReserveRequest,
 };
-use btu_control::trust::{Authority, Bundle, BundleLimits, Choice, Pairing, Role};
+use btu_control::trust::{Bundle, BundleLimits};
 use btu_publication::{Challenge, ChallengeRequest, Manifest, Visibility};
 use btu_stats::Histogram;
-use btu_store::{Level, Moment, NewCell, NewRun, RunLock, State, Store};
+use btu_store::{Level, Moment, NewRun, RunLock, State, Store};
 use btu_suite::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Word, Work};
 use btu_suite::app::{DisplayRequest, Workload};
-use btu_suite::cell::Row;
-use btu_suite::experiment::{AnyExperiment, Measured, Observation};
-use btu_suite::hint::{self, HintPlan, HintPoint, HintRecord, HintRun};
+use btu_suite::experiment::{AnyExperiment, Columns, Experiment, Measured, Named, Observation};
+use btu_suite::hint::{HintPlan, HintPoint, HintRecord, HintRun};
 use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
 use btu_suite::pipe::{
-    self, Accounts, End, Kind, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, Trial, facts,
+    Accounts, End, Job, JobRecord, Kind, PipePlan, Place, Point, Purpose, SetPlan, Trial,
 };
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
-    CellRecord, CpuTime, Failure, HostClock, NetworkResult, Outcome, PlacedReport, Received,
-    Report, Requested, Sent, TcpInfo,
+    CpuTime, Failure, HostClock, Outcome, PlacedReport, Received, Report, Requested, Sent, TcpInfo,
 };
 use btu_suite::roll::{self, Answer, Greeted, Roll};
 use btu_suite::sample::Sample;
 use btu_units::{BitRate, Bytes, Span, Time};
 
-use super::table::readback::STUDIES;
+use super::table::readback::study;
 use super::table::signing_key;
+
+#[allow(clippy::duplicate_mod, reason = "the tests of the commands have another use for it")]
+#[path = "../crates/suite/tests/made/mod.rs"]
+mod made;
 
 /// Writes seeds of `target` into `directory`.
 pub fn write(target: &str, directory: &std::path::Path) {
@@ -46,10 +48,9 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "account" => accounts(),
         "app_requests" => app_requests(),
         "archive" => archives(),
-        "bundle" => vec![bundle()],
+        "bundle" => vec![bundle().0.to_text().into_bytes()],
         "calibration" => vec![CALIBRATION.as_bytes().to_vec()],
         "capture" => vec![capture()],
-        "certificate" => certificates(),
         "database" => vec![database()],
         "environment" => vec![json(&collect())],
         "experiment_file" => btu_studies::run::EXAMPLES.iter().map(|one| one.text.as_bytes().to_vec()).collect(),
@@ -57,7 +58,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             b"PUT /copy HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer 00\r\nContent-Length: 9\r\n\r\n".to_vec(),
             b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n".to_vec(),
         ],
-        "identity" => vec![identity().into_bytes()],
+        "identity" => vec![bundle().1.into_bytes()],
         "import_and_show" => lines_of_runs(),
         "import_flent" => vec![FLENT.as_bytes().to_vec()],
         "import_hyperfine" => vec![HYPERFINE.as_bytes().to_vec()],
@@ -74,7 +75,6 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "order" => orders().iter().map(json).collect(),
         "plan" => plans().iter().map(json).collect(),
         "policy" => vec![POLICY.as_bytes().to_vec()],
-        "pairing" => vec![Pairing::new().expect("a code").code().into_bytes(), b"alpha".to_vec()],
         "copy_log" => vec![
             b"Accepted publickey for daemon from 127.0.0.1 port 1\n".to_vec(),
             b"2026/11/24 16:33:43 [1] rsync to btu/copy from btu@x (127.0.0.1)\n".to_vec(),
@@ -85,7 +85,6 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
             vec![[vec![0], json(&HelloReply { name: "alpha".into(), ..Default::default() })].concat()]
         }
         "requests" => requests(),
-        "revocations" => revocations(),
         "samples" => vec![samples()],
         "ssh_words" => vec![b"Welcome! btu-agent-is-on-its-way\nbtu-agent-is-ready\n".to_vec(), b"btu-agent-failed: no room\n".to_vec()],
         "stamp_answer" => vec![STAMP_ANSWER.to_vec(), [STAMP_ANSWER; 2].concat()],
@@ -198,7 +197,7 @@ const IPERF3_PARAMETERS: &str = r#"{"udp":true,"omit":0,"time":10,"num":0,"block
 const IPERF3_RESULTS: &str = r#"{"cpu_util_total":1.5,"streams":[{"id":1,"bytes":5,"retransmits":-1,"jitter":0.001,
     "errors":2,"packets":9,"start_time":0,"end_time":2.5}]}"#;
 
-const POLICY: &str = "activities = [\"tcp-send\", \"cpu\"]\ncontrollers = [\"carol\"]\npeers = [\"192.0.2.0/24\"]\nruns_at_once = 2\n\
+const POLICY: &str = "activities = [\"tcp-send\", \"cpu\"]\npeers = [\"192.0.2.0/24\"]\nruns_at_once = 2\n\
                       [limits]\nrate = \"1 Gb/s\"\nbytes = \"100 GB\"\nduration = \"10 min\"\n\
                       [scratch]\ndirectory = \"/var/tmp\"\nbytes = \"2 GiB\"\n[share]\ndirectories = [\"/mnt/nas\"]\n";
 
@@ -251,11 +250,9 @@ fn networks() -> Vec<Network> {
 /// A plan of each suite, as JSON.
 fn plans() -> Vec<serde_json::Value> {
     let rating = networks().into_iter().map(|network| Plan::whole(7, Profile::quick(), network));
-    let (pipe, set, hint) = (pipe(), set(), hint());
-    let value = |plan: Result<serde_json::Value, _>| plan.expect("a plan has a JSON form");
-    let rest = [serde_json::to_value(pipe), serde_json::to_value(set), serde_json::to_value(hint)];
+    let jobs = jobs().into_iter().map(|job| value(&job));
     let studies = studies().into_iter().map(|study| study.plan);
-    rating.map(serde_json::to_value).chain(rest).map(value).chain(studies).collect()
+    rating.map(|plan| value(&plan)).chain(jobs).chain(studies).collect()
 }
 
 /// A signature's plan.
@@ -263,18 +260,14 @@ pub fn pipe() -> PipePlan {
     PipePlan::new(7, Kind::Tcp, Place::Here)
 }
 
-/// The plan of two signatures.
-pub fn set() -> SetPlan {
-    SetPlan::new(Purpose::Load, vec![pipe(), pipe()])
-}
-
-fn hint() -> HintRun {
-    HintRun {
-        version: 1,
-        pipe: pipe(),
-        two: HintPlan::standard(2),
-        one: Some(HintPlan::standard(1)),
-    }
+/// The plans of a signature, of two of them, and of HINT.
+pub fn jobs() -> [Job; 3] {
+    let (two, one) = (HintPlan::standard(2), Some(HintPlan::standard(1)));
+    [
+        Job::One(Box::new(pipe())),
+        Job::Set(SetPlan { purpose: Purpose::Load, series: vec![pipe(), pipe()] }),
+        Job::Hint(Box::new(HintRun { pipe: pipe(), two, one })),
+    ]
 }
 
 /// A size of a signature.
@@ -343,7 +336,7 @@ pub fn studies() -> Vec<StudySeed> {
     });
     let speed = serde_json::json!({
         "version": 2, "phases": ["idle", "up", "datagrams-down"], "time_ns": 1_000_000, "idle_ns": 1_000_000, "streams": 2,
-        "offered_bits_per_second": 1_000_000,
+        "offered_bits_per_second": 1_000_000, "receiving": "plain",
     });
     let program = |name: &str, part: &str| {
         let order =
@@ -352,7 +345,7 @@ pub fn studies() -> Vec<StudySeed> {
     };
     let stream = serde_json::json!({
         "name": "stream", "on": "test", "to": "active", "part": "load", "activity": "tcp-stream", "message_bytes": 1000,
-        "amount": {"bytes": 1_000_000},
+        "amount": {"bytes": 1_000_000}, "receiving": "plain",
     });
     let row = |level: usize| {
         serde_json::json!({
@@ -373,7 +366,9 @@ pub fn studies() -> Vec<StudySeed> {
         serde_json::json!({"levels": [1], "name": "load=cpu"}),
         serde_json::json!({"phase": "up"}),
     ];
-    let plans = STUDIES.into_iter().zip([app, copy, fleet, lan, run, speed]).zip(cells);
+    let studies =
+        ["app", "copy", "fleet", "lan", "run", "speed"].map(|name| study(name).expect("one"));
+    let plans = studies.into_iter().zip([app, copy, fleet, lan, run, speed]).zip(cells);
     plans
         .map(|((study, rest), cell)| StudySeed { study, plan: merged(&frame, &rest), cell })
         .collect()
@@ -435,57 +430,46 @@ fn merged(frame: &serde_json::Value, rest: &serde_json::Value) -> serde_json::Va
 
 /// Runs as the lines of an archive: one of each suite.
 fn lines_of_runs() -> Vec<Vec<u8>> {
-    let signatures = [lines_of_a_pipe(), lines_of_a_set(), lines_of_hint(), lines_of_a_roll_call()];
     std::iter::once(lines_of_a_rating())
         .chain(studies().iter().map(lines_of_a_study))
-        .chain(signatures)
+        .chain(lines_of_jobs())
+        .chain([lines_of_a_roll_call()])
         .collect()
 }
 
 /// A run of a study with one cell.
 fn lines_of_a_study(study: &StudySeed) -> Vec<u8> {
-    let known = study.study;
     let (plan, record) = (study.plan.to_string(), record(&study.cell));
-    let hash = known.hash(&plan).expect("a plan").expect("of this version");
-    let (block, position, facts) = known.facts(&plan, &record).expect("facts");
-    let cell = NewCell::of((block, position), &facts, record);
-    lines_of(known.suite(), &study.plan, &hash, &[cell])
+    let read = study.study.plan(&plan).expect("a plan");
+    let columns = read.cells(None).and_then(|mut cells| cells.add(&record)).expect("a cell");
+    let hash = read.hash().expect("of this version");
+    lines_of(study.study.suite(), &study.plan, &hash, &[(columns, record)])
 }
 
-fn lines_of_a_pipe() -> Vec<u8> {
-    let facts = facts(&pipe(), &point());
-    let cell = NewCell::of((0, 0), &facts, text(&point()));
-    lines_of(pipe::SUITE, &value(&pipe()), &pipe().hash(), &[cell])
-}
-
-fn lines_of_a_set() -> Vec<u8> {
-    let facts = facts(&pipe(), &point());
-    let cell = |series| {
-        NewCell::of(
-            (series, 0),
-            &facts,
-            text(&SetPoint { series: series as usize, point: point() }),
-        )
-    };
-    lines_of(Purpose::Load.suite(), &value(&set()), &set().hash(), &[cell(0), cell(1)])
-}
-
-/// A message, two steps of two processes, two of one.
-fn lines_of_hint() -> Vec<u8> {
-    let run = hint();
-    let records = [
-        HintRecord::Message(Box::new(point())),
-        HintRecord::Two(step(4)),
-        HintRecord::Two(step(8)),
-        HintRecord::One(step(4)),
-        HintRecord::One(step(8)),
+/// A signature, a set of two, and HINT: a message, two steps of two processes, two of one.
+fn lines_of_jobs() -> Vec<Vec<u8>> {
+    let [one, set, hint] = jobs();
+    let message = || HintRecord::Message(Box::new(point()));
+    let steps = vec![
+        (0, message()),
+        (0, HintRecord::Two(step(4))),
+        (0, HintRecord::Two(step(8))),
+        (0, HintRecord::One(step(4))),
+        (0, HintRecord::One(step(8))),
     ];
-    let facts: Vec<_> = records.iter().map(|record| hint::facts(&run, record)).collect();
-    let cells = (0..).zip(&facts).zip(&records);
-    let cells: Vec<_> = cells
-        .map(|((position, facts), record)| NewCell::of((0, position), facts, text(record)))
-        .collect();
-    lines_of(hint::SUITE, &value(&run), &run.hash(), &cells)
+    vec![
+        lines_of_a_job(&one, vec![(0, message())]),
+        lines_of_a_job(&set, vec![(0, message()), (1, message())]),
+        lines_of_a_job(&hint, steps),
+    ]
+}
+
+fn lines_of_a_job(job: &Job, seen: Vec<(usize, HintRecord)>) -> Vec<u8> {
+    let records = (0..).zip(seen).map(|(position, (series, seen))| {
+        let record = JobRecord { series, block: series as u32, position, seen };
+        (job.columns(&record).expect("columns"), text(&record))
+    });
+    lines_of(Job::SUITE, &value(job), &job.hash(), &records.collect::<Vec<_>>())
 }
 
 /// Two hosts were called; one answered.
@@ -514,18 +498,18 @@ fn lines_of_a_roll_call() -> Vec<u8> {
     };
     let hosts = vec![greeted("alpha", Some(answer)), greeted("beta", None)];
     let roll = Roll { hosts, start_skew_ns: Some(1000), skew_within_ns: 500 };
-    let cell = NewCell {
+    let columns = Columns {
         block: 0,
         position: 0,
-        component: "roll call",
+        component: "roll call".into(),
         message: Bytes::ZERO,
         load: "idle",
         valid: true,
         goodput_bits_per_second: None,
         duration: None,
-        record: text(&roll),
+        host_duration: None,
     };
-    lines_of(roll::SUITE, &serde_json::Value::Null, "none", &[cell])
+    lines_of(roll::SUITE, &serde_json::Value::Null, "none", &[(columns, text(&roll))])
 }
 
 /// A complete run with these cells.
@@ -533,15 +517,15 @@ fn lines_of(
     suite: &str,
     plan: &serde_json::Value,
     plan_hash: &str,
-    cells: &[NewCell<'_>],
+    cells: &[(Columns, String)],
 ) -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
     let now = "2026-01-01T00:00:00Z";
     let new = NewRun { suite, profile: "quick", network: "path", plan, plan_hash, ..run(now) };
     let lock = store.create_run(&new).expect("a run");
-    for cell in cells {
-        store.save_record(&lock, cell).expect("a cell");
+    for (columns, record) in cells {
+        store.save_record(&lock, columns, record).expect("a cell");
     }
     store.finish(&lock, State::Complete, now).expect("its end");
     lines(&store, &lock)
@@ -587,8 +571,9 @@ fn rated(store: &mut Store) -> RunLock {
     let machine = serde_json::to_value(collect()).expect("a machine has a JSON form");
     store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
     store.save_event(&lock, now, Level::Warning, "two\nlines").expect("an event");
-    for (position, row) in (0..).zip(plan.rows()) {
-        store.save_cell(&lock, &cell(row, position)).expect("a cell");
+    store.save_calibration(&lock, &made::calibration(&plan)).expect("amounts of work");
+    for row in plan.rows() {
+        store.save(&lock, &plan, &made::cell(&plan, row, 0, 8e6)).expect("a cell");
     }
     store.finish(&lock, State::Complete, now).expect("its end");
     lock
@@ -601,14 +586,6 @@ fn lines(store: &Store, lock: &RunLock) -> Vec<u8> {
     flate2::read::GzDecoder::new(archive.as_slice()).read_to_string(&mut text).expect("gzip");
     let lines: Vec<&str> = text.lines().collect();
     lines[1..lines.len() - 1].join("\n").into_bytes()
-}
-
-fn cell(row: Row, position: u32) -> CellRecord {
-    let bytes = Bytes::new(1_000_000);
-    let goodput_bits_per_second = 8e6;
-    let duration = Span::from_seconds(1);
-    let network = NetworkResult { bytes, duration, goodput_bits_per_second, loss: 0.0 };
-    CellRecord { network: Some(network), ..CellRecord::empty(row, 0, position) }
 }
 
 /// An empty run.
@@ -698,40 +675,15 @@ fn app_requests() -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn bundle() -> Vec<u8> {
+/// A bundle, and its controller's identity.
+fn bundle() -> (Bundle, String) {
     let limits = BundleLimits {
         lasts: Duration::from_hours(1),
         idle: Duration::from_mins(2),
         towards: vec![[192, 0, 2, 1].into()],
         over: Some("10.0.0.0/8".parse().expect("a network")),
     };
-    let (bundle, _) = Bundle::issue(&["alpha".to_owned()], limits, 1).expect("a bundle");
-    bundle.to_text().into_bytes()
-}
-
-fn identity() -> String {
-    Pairing::new().and_then(|pairing| pairing.agent()).expect("an identity").to_pem()
-}
-
-fn certificates() -> Vec<Vec<u8>> {
-    let sections = pem::parse_many(identity()).expect("PEM");
-    sections
-        .into_iter()
-        .filter(|section| section.tag() == "CERTIFICATE")
-        .map(pem::Pem::into_contents)
-        .collect()
-}
-
-fn revocations() -> Vec<Vec<u8>> {
-    let directory = tempfile::tempdir().expect("a directory");
-    let mut authority = Authority::create(directory.path()).expect("an authority");
-    authority
-        .issue("alpha", Role::Agent, 1, &directory.path().join("alpha.pem"))
-        .expect("an identity");
-    authority.revoke(&Choice { name: "alpha".into(), role: None, serial: None }).expect("a list");
-    let text = std::fs::read(authority.list_path()).expect("the list");
-    let der = pem::parse(&text).expect("PEM").into_contents();
-    vec![text, der]
+    Bundle::issue(&["alpha".to_owned()], limits).expect("a bundle")
 }
 
 fn orders() -> Vec<Order> {

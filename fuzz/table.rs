@@ -13,14 +13,13 @@ use btu_suite::app::{Display, DisplayRequest, REQUEST_BYTES};
 pub type Decoder = fn(&[u8]);
 
 /// All targets by name, sorted.
-pub const TARGETS: [(&str, Decoder); 46] = [
+pub const TARGETS: [(&str, Decoder); 43] = [
     ("account", btu_control::fuzz::account),
     ("app_requests", app_requests),
     ("archive", |octets| btu_store::fuzz_import(octets, readback::study)),
     ("bundle", btu_control::fuzz::bundle),
     ("calibration", btu_control::fuzz::calibration),
     ("capture", btu_testbed::fuzz::capture),
-    ("certificate", btu_control::fuzz::certificate),
     ("copy_log", btu_load::fuzz::copy_log),
     ("database", readback::database),
     ("environment", btu_control::fuzz::environment),
@@ -39,7 +38,6 @@ pub const TARGETS: [(&str, Decoder); 46] = [
     ("nfs_call", btu_load::fuzz::nfs_call),
     ("operation_trace", btu_suite::lan::fuzz_operation_trace),
     ("order", btu_control::fuzz::order),
-    ("pairing", btu_control::fuzz::pairing),
     ("pipe_frame", btu_traffic::fuzz::pipe_frame),
     ("plan", readback::plan),
     ("policy", btu_control::fuzz::policy),
@@ -48,7 +46,6 @@ pub const TARGETS: [(&str, Decoder); 46] = [
     ("rcp_record", btu_load::fuzz::rcp_record),
     ("replies", btu_control::fuzz::replies),
     ("requests", btu_control::fuzz::requests),
-    ("revocations", btu_control::fuzz::revocations),
     ("samples", readback::samples),
     ("ssh_words", btu_control::fuzz::ssh_words),
     ("stamp_answer", btu_stamp::fuzz::reflector_packet),

@@ -12,7 +12,6 @@ mod args;
 mod case;
 mod compare;
 mod lab;
-mod order;
 mod outcome;
 mod pinning;
 mod quiet;

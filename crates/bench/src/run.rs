@@ -11,10 +11,9 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
 use crate::args::Args;
-use crate::case::{Case, Tool};
+use crate::case::{self, Case, Tool, ToolTurn};
 use crate::compare::BoundVerdict;
 use crate::lab::{self, Lab};
-use crate::order::{self, ToolTurn};
 use crate::outcome::ToolOutcome;
 use crate::report::{Circumstances, Comparison};
 use crate::signature::Repetitions;
@@ -127,7 +126,7 @@ fn measure(bench: &Bench<'_>, cases: &[Case], blocks: u32) -> Result<Vec<Sample>
     let mut samples = Vec::new();
     for block in 0..blocks {
         eprintln!("block {} of {blocks}", block + 1);
-        for (position, turn) in order::block(cases, &mut random).into_iter().enumerate() {
+        for (position, turn) in case::block(cases, &mut random).into_iter().enumerate() {
             let ToolTurn { case, tool, .. } = turn;
             let failed = || format!("{} with {} in block {}", case.title(), tool.name(), block + 1);
             let busy_before = quiet::wait(bench.impatient)?;

@@ -17,9 +17,8 @@ use nix::unistd::Uid;
 
 pub(crate) use btu::find as find_btu;
 
-use crate::case::{Case, Tool};
+use crate::case::{Case, Tool, ToolTurn};
 use crate::lab::{FAR, Lab};
-use crate::order::ToolTurn;
 use crate::outcome::ToolOutcome;
 use crate::pinning::{self, PathEnd};
 use crate::signature::Repetitions;

@@ -1,6 +1,8 @@
 //! A board: its database, the program that computes, and its own address.
 
-use jiff::SignedDuration;
+use std::time::SystemTime;
+
+use jiff::{SignedDuration, Timestamp};
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::database::Database;
@@ -27,19 +29,48 @@ pub struct Board {
 impl Board {
     /// A board at this address, which has no slash at its end.
     pub fn new(url: String, database: Database, program: Program) -> Self {
+        crate::pages::set_address(&url);
         Self { url, database, program, rankings: Rankings::default() }
     }
+}
+
+/// The address of a board: all its servers have the same. `asked`, without a slash at its end, is stored, and has to be what
+/// is stored already unless it `is_changed`; `None` if nothing is asked or stored.
+pub fn address(
+    database: &Database,
+    asked: Option<&str>,
+    is_changed: bool,
+) -> Result<Option<String>, BoardError> {
+    database.write_unlisted(|connection| {
+        let known = connection.first("SELECT url FROM address WHERE one = 1", &[])?;
+        let known = known.map(|mut row| row.text());
+        let (Some(asked), true) = (asked, known.as_deref() != asked) else { return Ok(known) };
+        if let Some(known) = known.filter(|_| !is_changed) {
+            return Err(BoardError::Refused(format!(
+                "the servers of this database are at {known}, and not at {asked}: give them the same --url, or --change-url"
+            )));
+        }
+        let sql = "INSERT INTO address (one, url) VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET url = excluded.url";
+        connection.execute(sql, &[asked.into()])?;
+        Ok(Some(asked.to_owned()))
+    })
 }
 
 /// The time of day, RFC 3339, to the second.
 pub(crate) fn now() -> String {
     let now = moment();
-    jiff::Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+    Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }
 
 /// The time of day: publishers' signatures and challenges are by it.
-pub(crate) fn moment() -> jiff::Timestamp {
-    jiff::Timestamp::now()
+pub(crate) fn moment() -> Timestamp {
+    moment_of(SystemTime::now())
+}
+
+/// The moment of a clock, which may be wrong by thousands of years: a time that has a text, with room for what is added here.
+fn moment_of(clock: SystemTime) -> Timestamp {
+    let last = Timestamp::MAX - SignedDuration::from_hours(366 * 24);
+    Timestamp::try_from(clock).unwrap_or(last).min(last)
 }
 
 /// The same time a day ago, RFC 3339.
@@ -55,8 +86,20 @@ pub(crate) fn random_hexadecimal(octets: usize) -> Result<String, BoardError> {
     Ok(btu_units::hexadecimal(&random))
 }
 
-/// Writes a line to standard error. A reader that is gone is no failure.
-pub(crate) fn note(line: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_clock_of_any_year_gives_a_time() {
+        for (seconds, year) in
+            [(1_796_000_000, "2026"), (253_402_300_799, "9998"), (1 << 40, "9998")]
+        {
+            let moment = moment_of(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+            let later = moment + SignedDuration::from_hours(24 * 7);
+            assert!(moment.to_string().starts_with(year) && later > moment, "{moment}");
+        }
+    }
 }

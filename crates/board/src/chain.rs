@@ -1,10 +1,12 @@
 //! The chain over accepted manifests: each link holds the digest of the one before, so that a reader who
 //! noted a link sees when something before it is changed or left out later.
 
-use btu_publication::sha256;
+use btu_publication::{Manifest, PublicKey, sha256};
+use ring::digest::{Context, SHA256};
 
-use crate::database::{Connection, Database};
+use crate::database::{Connection, Database, Row};
 use crate::error::BoardError;
+use crate::runs;
 
 /// A link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +75,7 @@ const AT_ONCE: i64 = 1000;
 /// Computes all links again; returns how many there are.
 ///
 /// # Errors
-/// A link, or the manifest of a run, is not what it was.
+/// A link, or the manifest, signature or archive of a run, is not what it was.
 pub fn check(database: &Database) -> Result<i64, BoardError> {
     let (mut place, mut previous) = (0, START.to_owned());
     loop {
@@ -97,22 +99,77 @@ pub fn check(database: &Database) -> Result<i64, BoardError> {
         }
     }
     let (last, link) = database.read(end)?;
-    if (last, &link) == (place, &previous) {
-        return Ok(place);
+    if (last, &link) != (place, &previous) {
+        let what = format!("the chain ends at {place}, and its end says {last}");
+        return Err(BoardError::Failed(what));
     }
-    Err(BoardError::Failed(format!("the chain ends at {place}, and its end says {last}")))
+    database.read(check_pieces)?;
+    Ok(place)
 }
 
-/// Whether the run at a link's place still has the manifest that was accepted. A deleted one has none.
+/// Whether each piece of an archive is of a run that is there.
+fn check_pieces(connection: &mut dyn Connection) -> Result<(), BoardError> {
+    let sql = "SELECT run, number FROM archive_pieces WHERE NOT EXISTS
+        (SELECT 1 FROM runs WHERE runs.id = archive_pieces.run AND runs.deleted IS NULL) LIMIT 1";
+    let Some(mut row) = connection.first(sql, &[])? else { return Ok(()) };
+    let (run, number) = (row.text(), row.integer());
+    let what = format!("piece {number} of the archive of run {run} is there, and that run is not");
+    Err(BoardError::Failed(what))
+}
+
+/// Whether the run at a link's place still has the time and the manifest that were accepted, its signature, and the archive
+/// that was signed, and whether laboratories signed that manifest. A deleted one has the time alone.
 fn check_manifest(connection: &mut dyn Connection, link: &Link) -> Result<(), BoardError> {
-    let sql = "SELECT manifest, deleted FROM runs WHERE place = $1";
-    let row = connection.first(sql, &[link.place.into()])?;
-    let is_same = row.is_some_and(|mut row| match (row.maybe_text(), row.maybe_text()) {
-        (Some(manifest), _) => sha256(manifest.as_bytes()) == link.manifest_sha256,
-        (None, deleted) => deleted.is_some(),
-    });
-    if is_same {
-        return Ok(());
+    let sql =
+        "SELECT manifest, deleted, signed_by, signature, id, received FROM runs WHERE place = $1";
+    let changed = |what: &str| {
+        let what = format!("the {what} at link {} is not the accepted one", link.place);
+        Err(BoardError::Failed(what))
+    };
+    let Some(mut row) = connection.first(sql, &[link.place.into()])? else {
+        return changed("manifest");
+    };
+    let (manifest, deleted) = (row.maybe_text(), row.maybe_text());
+    let (signed_by, signature, id) = (row.text(), row.text(), row.text());
+    if row.text() != link.received {
+        return changed("time");
     }
-    Err(BoardError::Failed(format!("the manifest at link {} is not the accepted one", link.place)))
+    let Some(manifest) = manifest else {
+        return if deleted.is_some() { Ok(()) } else { changed("manifest") };
+    };
+    if sha256(manifest.as_bytes()) != link.manifest_sha256 || deleted.is_some() {
+        return changed("manifest");
+    }
+    let key = signed_by.parse::<PublicKey>();
+    if !key.is_ok_and(|key| key.verify(&manifest, &signature).is_ok()) {
+        return changed("signature");
+    }
+    let archive = archive_sha256(connection, &id)?;
+    if !Manifest::read(&manifest).is_ok_and(|read| read.archive_sha256 == archive) {
+        return changed("archive");
+    }
+    let sql = "SELECT laboratory, signature FROM certificates WHERE run = $1";
+    let is_signed = |mut row: Row| {
+        let key = row.text().parse::<PublicKey>();
+        key.is_ok_and(|key| key.verify(&manifest, &row.text()).is_ok())
+    };
+    if !connection.query(sql, &[id.into()])?.into_iter().all(is_signed) {
+        return changed("certificate");
+    }
+    Ok(())
+}
+
+/// The digest of the archive of a run, of which one piece is in memory at a time; none if there are other pieces.
+fn archive_sha256(connection: &mut dyn Connection, run: &str) -> Result<String, BoardError> {
+    let (mut digest, mut number) = (Context::new(&SHA256), 0);
+    while let Some(piece) = runs::archive_piece(connection, run, number)? {
+        digest.update(&piece);
+        number += 1;
+    }
+    let sql = "SELECT count(*) FROM archive_pieces WHERE run = $1";
+    let pieces = connection.first(sql, &[run.into()])?.map_or(0, |mut row| row.integer());
+    if pieces != number {
+        return Ok(format!("{pieces} pieces, of which {number} are the archive"));
+    }
+    Ok(btu_units::hexadecimal(digest.finish().as_ref()))
 }

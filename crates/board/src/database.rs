@@ -3,6 +3,7 @@
 //! Both are spoken to in the SQL that they have in common. Parameters are `$1`, `$2`, ... in the order
 //! of their first use.
 
+mod pool;
 mod postgres;
 mod sqlite;
 
@@ -82,7 +83,8 @@ impl Row {
         Self(values.into_iter())
     }
 
-    fn next(&mut self) -> DatabaseValue {
+    /// The next value.
+    pub(crate) fn value(&mut self) -> DatabaseValue {
         self.0.next().unwrap_or(DatabaseValue::Null)
     }
 
@@ -93,7 +95,7 @@ impl Row {
 
     /// The next value as a text, if it is one.
     pub fn maybe_text(&mut self) -> Option<String> {
-        match self.next() {
+        match self.value() {
             DatabaseValue::Text(text) => Some(text),
             _ => None,
         }
@@ -101,7 +103,7 @@ impl Row {
 
     /// The next value as a whole number; zero if it is none.
     pub fn integer(&mut self) -> i64 {
-        match self.next() {
+        match self.value() {
             DatabaseValue::Integer(number) => number,
             _ => 0,
         }
@@ -109,7 +111,7 @@ impl Row {
 
     /// The next value as a number, if it is one.
     pub fn real(&mut self) -> Option<f64> {
-        match self.next() {
+        match self.value() {
             DatabaseValue::Real(number) => Some(number),
             DatabaseValue::Integer(number) => Some(number as f64),
             _ => None,
@@ -118,7 +120,7 @@ impl Row {
 
     /// The next value as octets; empty if it is none.
     pub fn octets(&mut self) -> Vec<u8> {
-        match self.next() {
+        match self.value() {
             DatabaseValue::Octets(octets) => octets,
             _ => Vec::new(),
         }
@@ -139,7 +141,7 @@ pub trait Connection {
     }
 }
 
-/// How many changes there were: with an equal number, everything is what it was.
+/// How many changes of lists there were: with an equal number, every list is what it was.
 pub fn changes(connection: &mut dyn Connection) -> Result<i64, BoardError> {
     let row = connection.first("SELECT number FROM changes WHERE one = 1", &[])?;
     Ok(row.map_or(0, |mut row| row.integer()))
@@ -147,6 +149,15 @@ pub fn changes(connection: &mut dyn Connection) -> Result<i64, BoardError> {
 
 /// The tables, in the SQL that both databases understand.
 const SCHEMA: &str = include_str!("schema.sql");
+
+/// The version of the tables, which another one than this program's would read as something else.
+const VERSION: i64 = 1;
+
+fn other_version(found: i64) -> BoardError {
+    BoardError::database(format!(
+        "its tables have version {found}, and this btu-board reads version {VERSION}: use the btu-board that made them"
+    ))
+}
 
 /// A database.
 #[derive(Debug)]
@@ -174,13 +185,46 @@ impl Database {
         &self,
         work: impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
     ) -> Result<T, BoardError> {
-        let counted = |connection: &mut dyn Connection| {
-            connection.execute("UPDATE changes SET number = number + 1 WHERE one = 1", &[])?;
+        self.change("UPDATE changes SET number = number + 1 WHERE one = 1", work)
+    }
+
+    /// As [`Self::write`], of what is in no list, so that no list has to be computed again: challenges.
+    pub fn write_unlisted<T>(
+        &self,
+        work: impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
+    ) -> Result<T, BoardError> {
+        self.change("UPDATE changes SET number = number WHERE one = 1", work)
+    }
+
+    /// `begin` holds the row that changes come one after another by.
+    fn change<T>(
+        &self,
+        begin: &str,
+        work: impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
+    ) -> Result<T, BoardError> {
+        let all = |connection: &mut dyn Connection| {
+            connection.execute(begin, &[])?;
             work(connection)
         };
         match self {
-            Self::Sqlite(pool) => pool.write(&counted),
-            Self::Postgres(pool) => pool.write(&counted),
+            Self::Sqlite(pool) => pool.write(&all),
+            Self::Postgres(pool) => pool.write(&all),
+        }
+    }
+
+    /// How many connections there are, in use or not.
+    pub fn connections(&self) -> usize {
+        match self {
+            Self::Sqlite(pool) => pool.connections(),
+            Self::Postgres(pool) => pool.connections(),
+        }
+    }
+
+    /// Takes out of the files what was deleted, as far as this server can: `PostgreSQL` does so when it vacuums.
+    pub fn settle(&self) -> Result<(), BoardError> {
+        match self {
+            Self::Sqlite(pool) => pool.settle(),
+            Self::Postgres(_) => Ok(()),
         }
     }
 

@@ -11,7 +11,10 @@ pub mod board;
 pub mod chain;
 pub mod database;
 pub mod error;
+pub mod log;
+mod metrics;
 mod pages;
+mod places;
 pub mod program;
 mod ranking;
 pub mod receive;
@@ -21,4 +24,4 @@ pub mod server;
 mod web;
 
 pub use board::Board;
-pub use web::router;
+pub use web::{metrics_router, router};

@@ -4,6 +4,8 @@ mod list;
 mod run;
 mod text;
 
+use std::sync::OnceLock;
+
 use btu_units::three_digits;
 use maud::{DOCTYPE, Markup, html};
 
@@ -13,10 +15,24 @@ pub(crate) use text::{publish, rules};
 
 use crate::database::Connection;
 use crate::error::BoardError;
-use crate::runs::PublishedRun;
+use crate::runs::{PublishedRun, RunList};
 
 /// The style of all pages.
 pub(crate) const STYLE: &str = include_str!("pages/style.css");
+
+/// The path of the board's address, which a proxy takes away before it asks; empty if the board has a site of its own.
+static PATH: OnceLock<String> = OnceLock::new();
+
+/// Sets the address below which all links are.
+pub(crate) fn set_address(url: &str) {
+    let path = url.split_once("://").and_then(|(_, rest)| Some(&rest[rest.find('/')?..]));
+    let _ = PATH.set(path.unwrap_or_default().to_owned());
+}
+
+/// Where a reader finds one of the board's own addresses.
+pub(crate) fn below(path: &str) -> String {
+    PATH.get().cloned().unwrap_or_default() + path
+}
 
 /// A page with the board's head and foot.
 fn page(title: &str, content: &Markup) -> Markup {
@@ -28,22 +44,22 @@ fn page(title: &str, content: &Markup) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) " - btu board" }
-                link rel="stylesheet" href="/style.css";
+                link rel="stylesheet" href=(below("/style.css"));
                 link rel="icon" href="data:,";
-                link rel="alternate" type="application/atom+xml" title="Published runs" href="/feed.atom";
+                link rel="alternate" type="application/atom+xml" title="Published runs" href=(below("/feed.atom"));
             }
             body {
                 a.skip href="#content" { "Skip to the content" }
                 header {
-                    a.name href="/" { "btu board" }
+                    a.name href=(below("/")) { "btu board" }
                     nav aria-label="Board" {
-                        a href="/" { "Rankings" }
-                        a href="/rules" { "What the words mean" }
-                        a href="/publish" { "How to publish" }
-                        a href="/runs.csv" { "CSV" }
-                        a href="/feed.atom" { "Atom" }
+                        a href=(below("/")) { "Rankings" }
+                        a href=(below("/rules")) { "What the words mean" }
+                        a href=(below("/publish")) { "How to publish" }
+                        a href=(below("/runs.csv")) { "CSV" }
+                        a href=(below("/feed.atom")) { "Atom" }
                     }
-                    form.search role="search" action="/search" {
+                    form.search role="search" action=(below("/search")) {
                         label for="words" { "Find a machine or a publisher" }
                         input id="words" name="words" type="search" maxlength="200";
                         button { "Find" }
@@ -68,7 +84,7 @@ pub(crate) fn error(error: &BoardError) -> Markup {
     let content = html! {
         h1 { (title) }
         p { (first_upper(&error.sentence())) "." }
-        p { a href="/" { "To the rankings" } }
+        p { a href=(below("/")) { "To the rankings" } }
     };
     page(title, &content)
 }
@@ -130,12 +146,12 @@ fn table(caption: &str, runs: &[PublishedRun]) -> Markup {
                 tbody {
                     @for run in runs {
                         tr class=[run.withdrawn.is_some().then_some("withdrawn")] {
-                            th scope="row" { a href=(format!("/runs/{}", run.id)) { (machine(run)) } }
+                            th scope="row" { a href=(below(&format!("/runs/{}", run.id))) { (machine(run)) } }
                             td.number { (rate_words(run).trim_end_matches(" Mb/s")) }
                             td { (word(run)) }
                             td { (run.number_name()) }
                             td { (run.computed.profile) ", " (run.computed.network) }
-                            td { a href=(format!("/publishers/{}", run.publisher_id)) { (run.publisher_name) } }
+                            td { a href=(below(&format!("/publishers/{}", run.publisher_id))) { (run.publisher_name) } }
                             td.time { (day(&run.received)) }
                             td { code { (&run.id) } }
                         }
@@ -166,6 +182,8 @@ pub(crate) struct Publisher {
     name: String,
     is_laboratory: bool,
     is_blocked: bool,
+    /// The key that follows this one, and its name in addresses.
+    followed_by: Option<(String, String)>,
     added: String,
     /// How many challenges were given out, and how many came back.
     challenges: (i64, i64),
@@ -179,29 +197,35 @@ impl Publisher {
         id: &str,
     ) -> Result<Option<Self>, BoardError> {
         let sql =
-            "SELECT key, name, is_laboratory, is_blocked, added FROM publishers WHERE id = $1";
+            "SELECT known.key, known.name, known.is_laboratory, known.is_blocked, known.added, next.key, next.id FROM publishers AS known
+            LEFT JOIN publishers AS next ON next.key = known.followed_by WHERE known.id = $1";
         let Some(mut row) = connection.first(sql, &[id.into()])? else { return Ok(None) };
         let key = row.text();
         let (name, is_laboratory, is_blocked) =
             (row.text(), row.integer() != 0, row.integer() != 0);
         let added = row.text();
+        let followed_by = row.maybe_text().map(|key| (key, row.text()));
         let challenges = crate::actions::challenges(connection, &key)?;
         let sql = "SELECT count(deleted), count(withdrawn) FROM runs WHERE publisher = $1";
         let counted = connection.first(sql, &[(&key).into()])?;
         let (deleted, withdrawn) = counted.map_or((0, 0), |mut row| (row.integer(), row.integer()));
-        let found =
-            Self { key, name, is_laboratory, is_blocked, added, challenges, deleted, withdrawn };
+        let found = Self {
+            key,
+            name,
+            is_laboratory,
+            is_blocked,
+            followed_by,
+            added,
+            challenges,
+            deleted,
+            withdrawn,
+        };
         Ok(Some(found))
     }
 }
 
 /// The page of a publisher.
-pub(crate) fn publisher(
-    id: &str,
-    publisher: &Publisher,
-    runs: &[PublishedRun],
-    older: Option<i64>,
-) -> Markup {
+pub(crate) fn publisher(id: &str, publisher: &Publisher, list: &RunList) -> Markup {
     let (asked, back) = publisher.challenges;
     let challenges = match asked {
         0 => "none asked for: whether other runs were left out is not known".to_owned(),
@@ -214,14 +238,17 @@ pub(crate) fn publisher(
             @if publisher.is_blocked { span.word.withdrawn { "takes no part any more" } }
         }
         dl {
-            dt { a href="/rules#challenges" { "Challenges" } } dd { (challenges) }
+            dt { a href=(below("/rules#challenges")) { "Challenges" } } dd { (challenges) }
             dt { "Withdrawn, deleted" } dd { (publisher.withdrawn) " withdrawn, " (publisher.deleted) " deleted" }
             dt { "Since" } dd { (day(&publisher.added)) }
             dt { "Public key" } dd { code { (publisher.key) } }
         }
+        @if let Some((key, id)) = &publisher.followed_by {
+            p { "The key " a href=(below(&format!("/publishers/{id}"))) { code { (key) } } " follows this one, and has its runs." }
+        }
         p.note { "The name is the publisher's own word; the key is what signs." }
-        @if runs.is_empty() { p { "No public run." } } @else { (table("Public runs, the newest first", runs)) }
-        @if let Some(older) = older { p { a href=(format!("/publishers/{id}?before={older}")) { "Older runs" } } }
+        @if list.runs.is_empty() { p { "No public run." } } @else { (table("Public runs, the newest first", &list.runs)) }
+        @if let Some(older) = list.older { p { a href=(below(&format!("/publishers/{id}?before={older}"))) { "Older runs" } } }
     };
     page(&publisher.name, &content)
 }

@@ -5,18 +5,21 @@
 //! says to a user who imports the same archive.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{BufRead, ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_publication::sha256;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::error::BoardError;
+use crate::metrics::METRICS;
 use crate::scratch::Scratch;
 
 /// The longest time that the program may take for one step.
@@ -37,11 +40,10 @@ const MOST_PRINTED_BYTES: u64 = 64 << 20;
 /// The exit code by which it refuses what it was given.
 const REFUSAL: i32 = 2;
 
-/// The program, and the board that it works for.
+/// The program.
 #[derive(Debug)]
 pub struct Program {
     path: PathBuf,
-    board: String,
     /// `setpriv`, by which the program ends with this one, should it be killed.
     ends_with: Option<PathBuf>,
     scratch: Scratch,
@@ -54,6 +56,8 @@ pub struct ArchiveVerdict {
     pub ranking: Value,
     /// `btu show --json`.
     pub shown: Value,
+    /// The digest of what was measured.
+    pub cells_sha256: String,
 }
 
 impl Program {
@@ -61,7 +65,7 @@ impl Program {
     ///
     /// # Errors
     /// There is none, or it has another version than this board.
-    pub fn find(path: Option<PathBuf>, board: &str) -> Result<Self, BoardError> {
+    pub fn find(path: Option<PathBuf>) -> Result<Self, BoardError> {
         let next = std::env::current_exe().ok().map(|own| own.with_file_name("btu"));
         let next = next.filter(|path| path.is_file());
         let path = path.or(next).unwrap_or_else(|| PathBuf::from("btu"));
@@ -83,7 +87,7 @@ impl Program {
         let ends_with = std::env::var_os("PATH").and_then(|all| {
             std::env::split_paths(&all).map(|path| path.join("setpriv")).find(|path| path.is_file())
         });
-        Ok(Self { path, board: board.to_owned(), ends_with, scratch: Scratch::new()? })
+        Ok(Self { path, ends_with, scratch: Scratch::new()? })
     }
 
     /// A command of the program, which does not survive this process.
@@ -94,38 +98,70 @@ impl Program {
         command
     }
 
-    /// What is to be said of an archive, which has to be one run in its published form.
-    pub fn verdict(&self, archive: &[u8]) -> Result<ArchiveVerdict, BoardError> {
+    /// What is to be said of an archive, which has to be one run in its form for `board`.
+    pub fn verdict(&self, archive: &[u8], board: &str) -> Result<ArchiveVerdict, BoardError> {
         let place = QuestionDirectory::new(self)?;
         let archive = place.written("archive", archive)?;
         place.import(&archive)?;
         let again = place.file("again");
-        place.call(&["runs", "export", "r1", "--published", &self.board, "-o", &text(&again)])?;
+        place.call(&["runs", "export", "r1", "--published", board, "-o", &text(&again)])?;
+        check_padding(&archive, &again)
+            .map_err(|error| failed("reading the archive", &error))??;
         if !is_same_text(&archive, &again)? {
             return Err(BoardError::refused(
                 "the archive is not in the form in which runs are published: make it with `btu publish`",
             ));
         }
+        let cells_sha256 = cells_digest(&again);
         Ok(ArchiveVerdict {
+            cells_sha256: cells_sha256.map_err(|error| failed("reading the cells", &error))?,
             ranking: place.json(&["rank", "--all", "--json"])?,
             shown: place.json(&["show", "r1", "--json"])?,
         })
     }
 
-    /// The report of a stored archive, a page of HTML.
-    pub fn report(&self, archive: &[u8]) -> Result<Vec<u8>, BoardError> {
+    /// The report of an archive, a page of HTML.
+    pub fn report(&self, archive: impl ArchiveSource) -> Result<Vec<u8>, BoardError> {
         let place = QuestionDirectory::new(self)?;
-        place.import(&place.written("archive", archive)?)?;
+        place.import(&place.copied("archive", archive)?)?;
         place.call(&["report", "r1", "-o", "-"])
     }
 
-    /// Two stored archives side by side, a page of HTML.
-    pub fn comparison(&self, base: &[u8], other: &[u8]) -> Result<Vec<u8>, BoardError> {
+    /// Two archives side by side, a page of HTML.
+    pub fn comparison(
+        &self,
+        base: impl ArchiveSource,
+        other: impl ArchiveSource,
+    ) -> Result<Vec<u8>, BoardError> {
         let place = QuestionDirectory::new(self)?;
-        place.import(&place.written("base", base)?)?;
-        place.import(&place.written("other", other)?)?;
+        place.import(&place.copied("base", base)?)?;
+        place.import(&place.copied("other", other)?)?;
         place.call(&["compare", "r1", "r2", "--format", "html", "-o", "-"])
     }
+}
+
+/// The piece of an archive with this number, from 0; `None` behind the last one.
+pub trait ArchiveSource: Fn(i64) -> Result<Option<Vec<u8>>, BoardError> {}
+
+impl<T: Fn(i64) -> Result<Option<Vec<u8>>, BoardError>> ArchiveSource for T {}
+
+/// An archive may have so many times the octets of the same text as the program packs it.
+const MOST_PADDING: u64 = 2;
+
+/// And so many more: other programs pack short texts otherwise.
+const HARMLESS_PADDING_BYTES: u64 = 64 << 10;
+
+/// Refuses an archive that is much larger than its text needs: the octets of a publisher's rubbish would be kept.
+fn check_padding(archive: &Path, again: &Path) -> std::io::Result<Result<(), BoardError>> {
+    let bytes = |path| Ok::<_, std::io::Error>(fs::metadata(path)?.len());
+    let (sent, needed) = (bytes(archive)?, bytes(again)?);
+    if sent <= MOST_PADDING * needed + HARMLESS_PADDING_BYTES {
+        return Ok(Ok(()));
+    }
+    let what = format!(
+        "the archive has {sent} bytes, and {needed} hold the same text: make it with `btu publish`"
+    );
+    Ok(Err(BoardError::Refused(what)))
 }
 
 /// What failed for which reason; a full disk is one that callers are told.
@@ -174,6 +210,40 @@ fn filled(from: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
     Ok(count)
 }
 
+/// The line of a cell in an archive: what was measured, without the accounts that it follows from.
+#[derive(Serialize, Deserialize)]
+struct MeasuredCell {
+    block: u32,
+    position: u32,
+    component: String,
+    message_bytes: i64,
+    load: String,
+    valid: bool,
+    goodput_bits_per_second: Option<f64>,
+    duration_ns: Option<i64>,
+    host_duration_ns: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct CellLine {
+    cell: MeasuredCell,
+}
+
+/// A digest of the results of all cells of an archive, in whatever order they are there, and whatever the run, its
+/// machine and its publisher are called.
+fn cells_digest(archive: &Path) -> std::io::Result<String> {
+    let file = std::io::BufReader::new(File::open(archive)?);
+    let text = std::io::BufReader::new(flate2::read::MultiGzDecoder::new(file));
+    let mut digests = Vec::new();
+    for line in text.lines() {
+        if let Ok(CellLine { cell }) = serde_json::from_str(&line?) {
+            digests.push(sha256(serde_json::to_string(&cell)?.as_bytes()));
+        }
+    }
+    digests.sort_unstable();
+    Ok(sha256(digests.concat().as_bytes()))
+}
+
 /// A directory for one question, with a database of runs; it is removed with this value.
 struct QuestionDirectory<'a> {
     program: &'a Program,
@@ -196,6 +266,18 @@ impl<'a> QuestionDirectory<'a> {
         let path = self.file(name);
         let written = fs::write(&path, content);
         written.map_err(|error| failed("writing an archive", &error))?;
+        Ok(path)
+    }
+
+    fn copied(&self, name: &str, archive: impl ArchiveSource) -> Result<PathBuf, BoardError> {
+        let path = self.file(name);
+        let unwritten = |error: &std::io::Error| failed("writing an archive", error);
+        let mut file = File::create(&path).map_err(|error| unwritten(&error))?;
+        let mut number = 0;
+        while let Some(piece) = archive(number)? {
+            file.write_all(&piece).map_err(|error| unwritten(&error))?;
+            number += 1;
+        }
         Ok(path)
     }
 
@@ -228,13 +310,15 @@ impl<'a> QuestionDirectory<'a> {
         command
             .args(arguments)
             .env_clear()
-            .env("BTU_DATA", self.file("data"))
+            // Below the directory here: a report names it, and is the same wherever it is made.
+            .env("BTU_DATA", "data")
             .env("NO_COLOR", "1")
             .current_dir(self.directory.path())
             .stdin(Stdio::null())
             .stdout(File::create(&out).map_err(|error| failed(&error))?)
             .stderr(File::create(&said).map_err(|error| failed(&error))?);
         let mut child = command.spawn().map_err(|error| failed(&error))?;
+        let _counted = METRICS.programs.one();
         bound(&child);
         let ended = waited(&mut child).map_err(|error| failed(&error))?;
         let read = |path: &Path| -> std::io::Result<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! Published runs as they are stored, and the questions that pages ask about them.
 
-use btu_publication::Visibility;
+use btu_publication::{Manifest, Visibility, sha256};
 use btu_stats::{Estimate, Interval};
 use btu_studies::rank::RatedRun;
 use btu_suite::price::Price;
@@ -17,7 +17,9 @@ pub struct PublishedRun {
     pub place: i64,
     /// Its UUID; absent when it was deleted.
     pub uuid: Option<String>,
-    /// The publisher's public key.
+    /// The key of its signature.
+    pub signed_by: String,
+    /// The publisher's public key: that of the signature, or the last one that follows it.
     pub publisher: String,
     /// The publisher's name in addresses.
     pub publisher_id: String,
@@ -110,20 +112,20 @@ pub struct Computed {
 }
 
 /// The columns that [`read`] reads, with those of its publisher.
-const COLUMNS: &str = "runs.id, runs.place, runs.uuid, runs.publisher, publishers.id, publishers.name, runs.visibility, runs.received,
+const COLUMNS: &str = "runs.id, runs.place, runs.uuid, runs.signed_by, runs.publisher, publishers.id, publishers.name, runs.visibility, runs.received,
     runs.token_sha256, runs.manifest, runs.signature, runs.title, runs.plan_hash, runs.profile, runs.network, runs.particulars,
     runs.rate_bits_per_second, runs.low_bits_per_second, runs.high_bits_per_second, runs.is_low_confidence,
     runs.cpu_rounds_per_second, runs.why_not_ranked, runs.marks, runs.machine, runs.system, runs.processor, runs.cpus,
     runs.memory_bytes, runs.is_virtual, runs.kernel, runs.price_hundredths, runs.currency, runs.seed, runs.created,
     runs.spent_seconds, runs.cells, runs.btu_version, runs.withdrawn, runs.withdrawn_why, runs.withdrawn_by, runs.deleted,
     (SELECT issued FROM challenges WHERE challenges.run = runs.id),
-    (SELECT count(*) FROM objections WHERE objections.run = runs.id),
+    (SELECT count(*) FROM heard_objections WHERE heard_objections.run = runs.id),
     (SELECT string_agg(publishers.name, '; ') FROM certificates JOIN publishers ON publishers.key = certificates.laboratory
-     WHERE certificates.run = runs.id)";
+     WHERE certificates.run = runs.id AND publishers.is_blocked = 0)";
 
 fn read(mut row: Row) -> PublishedRun {
     let row = &mut row;
-    let (id, place, uuid) = (row.text(), row.integer(), row.maybe_text());
+    let (id, place, uuid, signed_by) = (row.text(), row.integer(), row.maybe_text(), row.text());
     let (publisher, publisher_id, publisher_name) = (row.text(), row.text(), row.text());
     let visibility = row.text().parse().unwrap_or(Visibility::Private);
     let (received, token_sha256) = (row.text(), row.text());
@@ -173,6 +175,7 @@ fn read(mut row: Row) -> PublishedRun {
         id,
         place,
         uuid,
+        signed_by,
         publisher,
         publisher_id,
         publisher_name,
@@ -226,7 +229,7 @@ impl PublishedRun {
 
     /// Whether `token` is the one that its publisher was given.
     pub fn is_opened_by(&self, token: &str) -> bool {
-        !token.is_empty() && btu_publication::sha256(token.as_bytes()) == self.token_sha256
+        !token.is_empty() && sha256(token.as_bytes()) == self.token_sha256
     }
 
     /// The machine as it is ranked.
@@ -270,16 +273,55 @@ pub fn named(
     Ok(connection.query(&sql, &values)?.into_iter().map(read).collect())
 }
 
-/// Whether a run with this UUID is there.
-pub fn is_known(connection: &mut dyn Connection, uuid: &str) -> Result<Option<String>, BoardError> {
-    let found = connection.first("SELECT id FROM runs WHERE uuid = $1", &[uuid.into()])?;
-    Ok(found.map(|mut row| row.text()))
+/// The octets of a piece of an archive: what is in memory for each reader.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Stores the archive of a run, in pieces.
+pub fn keep_archive(
+    connection: &mut dyn Connection,
+    run: &str,
+    archive: &[u8],
+) -> Result<(), BoardError> {
+    let sql = "INSERT INTO archive_pieces (run, number, octets) VALUES ($1, $2, $3)";
+    for (number, piece) in (0_i64..).zip(archive.chunks(PIECE_BYTES)) {
+        connection.execute(sql, &[run.into(), number.into(), piece.to_vec().into()])?;
+    }
+    Ok(())
 }
 
-/// The archive of a run; `None` if it was deleted.
-pub fn archive(connection: &mut dyn Connection, id: &str) -> Result<Option<Vec<u8>>, BoardError> {
-    let found = connection.first("SELECT archive FROM archives WHERE run = $1", &[id.into()])?;
+/// A piece of the archive of a run, from 0; `None` behind the last one, and if the run was deleted.
+pub fn archive_piece(
+    connection: &mut dyn Connection,
+    run: &str,
+    number: i64,
+) -> Result<Option<Vec<u8>>, BoardError> {
+    let sql = "SELECT octets FROM archive_pieces WHERE run = $1 AND number = $2";
+    let found = connection.first(sql, &[run.into(), number.into()])?;
     Ok(found.map(|mut row| row.octets()))
+}
+
+/// The length of the archive of a run, of those pieces that [`archive_piece`] finds one after another; zero if it was deleted.
+pub fn archive_bytes(connection: &mut dyn Connection, run: &str) -> Result<i64, BoardError> {
+    let sql = "SELECT number, octet_length(octets) FROM archive_pieces WHERE run = $1 AND number >= 0 ORDER BY number";
+    let rows = connection.query(sql, &[run.into()])?.into_iter();
+    let pieces = (0..).zip(rows.map(|mut row| (row.integer(), row.integer())));
+    Ok(pieces.take_while(|(next, (number, _))| next == number).map(|(_, (_, bytes))| bytes).sum())
+}
+
+/// The name of what is always the same of these runs, with this version of btu.
+pub(crate) fn lasting_name(what: &str, ids: &[&str]) -> String {
+    let name = format!("{what} {} {}", env!("CARGO_PKG_VERSION"), ids.join(" "));
+    sha256(name.as_bytes()).chars().take(32).collect()
+}
+
+/// What the public manifests of a publisher call it.
+pub(crate) fn public_names(
+    connection: &mut dyn Connection,
+    publisher: &str,
+) -> Result<Vec<String>, BoardError> {
+    let sql = format!("SELECT manifest FROM runs WHERE publisher = $1 AND {LISTED}");
+    let rows = connection.query(&sql, &[publisher.into()])?.into_iter();
+    Ok(rows.filter_map(|mut row| Some(Manifest::read(&row.text()).ok()?.name)).collect())
 }
 
 /// Which listed runs.
@@ -295,12 +337,33 @@ pub struct RunFilter {
     pub before: Option<i64>,
 }
 
-/// As many of the asked runs, the newest first.
+/// Runs that were asked for, the newest first.
+#[derive(Debug, Default)]
+pub struct RunList {
+    /// The runs.
+    pub runs: Vec<PublishedRun>,
+    /// Where the rest begins ([`RunFilter::before`]); `None` if it ends here.
+    pub older: Option<i64>,
+}
+
+/// Words are looked for in so many runs at a time: no index finds parts of words.
+const SEARCHED: i64 = 2000;
+
+/// How many runs are not deleted.
+pub fn count(connection: &mut dyn Connection) -> Result<i64, BoardError> {
+    let row = connection.first("SELECT count(*) FROM runs WHERE deleted IS NULL", &[])?;
+    Ok(row.map_or(0, |mut row| row.integer()))
+}
+
+/// As many of the asked runs; of a search fewer, if these are all in its part of the runs.
 pub fn listed(
     connection: &mut dyn Connection,
     asked: &RunFilter,
     most: usize,
-) -> Result<Vec<PublishedRun>, BoardError> {
+) -> Result<RunList, BoardError> {
+    let words: Vec<&str> =
+        asked.words.iter().flat_map(|words| words.split_whitespace()).take(8).collect();
+    let least = if words.is_empty() { 0 } else { searched_from(connection, asked.before)? };
     let (mut values, mut conditions): (Vec<DatabaseValue>, _) =
         (Vec::new(), vec![LISTED.to_owned()]);
     let mut and = |condition: &dyn Fn(usize) -> String, value: DatabaseValue| {
@@ -316,18 +379,37 @@ pub fn listed(
     if let Some(before) = asked.before {
         and(&|place| format!("runs.place < ${place}"), before.into());
     }
-    for word in asked.words.iter().flat_map(|words| words.split_whitespace()).take(8) {
+    if least > 0 {
+        and(&|place| format!("runs.place >= ${place}"), least.into());
+    }
+    for word in words {
         let text = "lower(runs.system || ' ' || runs.processor || ' ' || runs.kernel || ' ' || publishers.name)";
         let pattern = format!("%{}%", escaped(&word.to_lowercase()));
         and(&|place| format!("{text} LIKE ${place} ESCAPE '!'"), pattern.into());
     }
     values.push(i64::try_from(most).unwrap_or(i64::MAX).into());
-    let (conditions, last) = (conditions.join(" AND "), values.len());
+    let (conditions, limit) = (conditions.join(" AND "), values.len());
     let sql = format!(
         "SELECT {COLUMNS} FROM runs JOIN publishers ON publishers.key = runs.publisher WHERE {conditions}
-         ORDER BY runs.place DESC LIMIT ${last}"
+         ORDER BY runs.place DESC LIMIT ${limit}"
     );
-    Ok(connection.query(&sql, &values)?.into_iter().map(read).collect())
+    let runs: Vec<PublishedRun> = connection.query(&sql, &values)?.into_iter().map(read).collect();
+    let is_full = runs.len() == most;
+    let older = if is_full { runs.last().map(|run| run.place) } else { Some(least) };
+    Ok(RunList { runs, older: older.filter(|place| *place > 1) })
+}
+
+/// The newest place of the chain.
+pub(crate) fn newest_place(connection: &mut dyn Connection) -> Result<i64, BoardError> {
+    let newest = connection.first("SELECT place FROM chain_end", &[])?;
+    Ok(newest.map_or(0, |mut row| row.integer()))
+}
+
+/// The oldest place of the part that a search looks through.
+fn searched_from(connection: &mut dyn Connection, before: Option<i64>) -> Result<i64, BoardError> {
+    let newest = newest_place(connection)?;
+    let before = before.unwrap_or(i64::MAX).min(newest + 1);
+    Ok((before - SEARCHED).max(0))
 }
 
 /// A text in which nothing stands for anything else in `LIKE`.

@@ -1,18 +1,23 @@
 -- Nothing of a run but its archive, its manifest and its signature comes from the publisher: the other columns were computed
 -- from these, so that lists need not compute them again.
-CREATE TABLE IF NOT EXISTS publishers (
+CREATE TABLE publishers (
     key TEXT PRIMARY KEY,             -- public key of minisign, 56 letters
     id TEXT NOT NULL UNIQUE,          -- in addresses: the beginning of the key's SHA-256
     name TEXT NOT NULL,               -- as in the newest manifest; a laboratory's as the operator wrote it
     is_laboratory BIGINT NOT NULL,
     is_blocked BIGINT NOT NULL,
-    added TEXT NOT NULL
+    added TEXT NOT NULL,
+    followed_by TEXT                  -- the key that took over from this one, which says nothing more then
 );
-CREATE TABLE IF NOT EXISTS runs (
+CREATE TABLE runs (
     id TEXT PRIMARY KEY,              -- in addresses; not to be guessed
     place BIGINT NOT NULL UNIQUE,     -- in the chain
-    uuid TEXT UNIQUE,                 -- null when it was deleted, as everything of the publisher
-    publisher TEXT NOT NULL,
+    uuid TEXT,                        -- null when it was deleted, as everything of the publisher
+    uuid_sha256 TEXT NOT NULL UNIQUE, -- stays, so that what was deleted does not come back
+    cells_sha256 TEXT NOT NULL UNIQUE, -- of what was measured, whatever the run is called; stays
+    signed TEXT NOT NULL,             -- when the newest text was signed that asked for a token
+    signed_by TEXT NOT NULL,          -- the key of the signature
+    publisher TEXT NOT NULL,          -- the same, or the last key that follows it
     visibility TEXT NOT NULL,
     received TEXT NOT NULL,
     token_sha256 TEXT NOT NULL,
@@ -49,21 +54,33 @@ CREATE TABLE IF NOT EXISTS runs (
     withdrawn_by TEXT,
     deleted TEXT
 );
-CREATE INDEX IF NOT EXISTS runs_by_plan ON runs (plan_hash, visibility, place);
-CREATE INDEX IF NOT EXISTS runs_by_publisher ON runs (publisher, received);
-CREATE INDEX IF NOT EXISTS runs_of_publisher ON runs (publisher, place);
-CREATE TABLE IF NOT EXISTS archives (
-    run TEXT PRIMARY KEY,
-    archive BYTEA NOT NULL
+CREATE INDEX runs_by_plan ON runs (plan_hash, visibility, place);
+CREATE INDEX runs_by_publisher ON runs (publisher, received);
+CREATE INDEX runs_of_publisher ON runs (publisher, place);
+-- Pieces of one length but the last, so that a reader who is slow takes the memory of one.
+CREATE TABLE archive_pieces (
+    run TEXT NOT NULL,
+    number BIGINT NOT NULL,           -- from 0
+    octets BYTEA NOT NULL,
+    PRIMARY KEY (run, number)
 );
-CREATE TABLE IF NOT EXISTS certificates (
+-- Reports and comparisons of public runs, as readers asked for them; the oldest make room.
+CREATE TABLE kept_pages (
+    name TEXT PRIMARY KEY,            -- of what, and by which version of btu
+    run TEXT NOT NULL,
+    other TEXT NOT NULL,              -- the other run of a comparison; else the same
+    made TEXT NOT NULL,
+    bytes BIGINT NOT NULL,
+    page BYTEA NOT NULL
+);
+CREATE TABLE certificates (
     run TEXT NOT NULL,
     laboratory TEXT NOT NULL,
     signature TEXT NOT NULL,
     received TEXT NOT NULL,
     PRIMARY KEY (run, laboratory)
 );
-CREATE TABLE IF NOT EXISTS objections (
+CREATE TABLE objections (
     id TEXT PRIMARY KEY,
     run TEXT NOT NULL,
     by_run TEXT NOT NULL,             -- the objector's own published run
@@ -72,34 +89,47 @@ CREATE TABLE IF NOT EXISTS objections (
     answer TEXT,
     answered TEXT
 );
-CREATE INDEX IF NOT EXISTS objections_by_run ON objections (run);
-CREATE TABLE IF NOT EXISTS challenges (
+CREATE INDEX objections_by_run ON objections (run);
+-- Not those of a publisher whom the operator blocked, nor of a run that was withdrawn.
+CREATE VIEW heard_objections AS
+    SELECT objections.id, objections.run, objections.by_run, objections.received, objections.objection, objections.answer,
+        objections.answered, publishers.name
+    FROM objections JOIN runs ON runs.id = objections.by_run JOIN publishers ON publishers.key = runs.publisher
+    WHERE runs.withdrawn IS NULL AND publishers.is_blocked = 0;
+CREATE TABLE challenges (
     seed TEXT PRIMARY KEY,
     publisher TEXT NOT NULL,
     request_sha256 TEXT NOT NULL UNIQUE,
     issued TEXT NOT NULL,
     run TEXT                          -- null until it comes back
 );
-CREATE INDEX IF NOT EXISTS challenges_by_run ON challenges (run);
-CREATE INDEX IF NOT EXISTS challenges_by_publisher ON challenges (publisher, issued);
+CREATE INDEX challenges_by_run ON challenges (run);
+CREATE INDEX challenges_by_publisher ON challenges (publisher, issued);
+CREATE INDEX challenges_by_time ON challenges (issued);
 -- Each link is the SHA-256 of the link before it, the digest of a manifest, and the time.
-CREATE TABLE IF NOT EXISTS chain (
+CREATE TABLE chain (
     place BIGINT PRIMARY KEY,
     manifest_sha256 TEXT NOT NULL,
     received TEXT NOT NULL,
     link TEXT NOT NULL
 );
+CREATE UNIQUE INDEX chain_by_manifest ON chain (manifest_sha256);
 -- One row, which whoever adds a link holds until it is stored.
-CREATE TABLE IF NOT EXISTS chain_end (
+CREATE TABLE chain_end (
     one BIGINT PRIMARY KEY,
     place BIGINT NOT NULL,
     link TEXT NOT NULL
 );
-INSERT INTO chain_end (one, place, link) VALUES (1, 0, 'btu-board') ON CONFLICT DO NOTHING;
+INSERT INTO chain_end (one, place, link) VALUES (1, 0, 'btu-board');
 -- One row, which every change of the database holds until it is stored: changes come one after another, and whoever keeps
 -- what was computed sees whether it is still true.
-CREATE TABLE IF NOT EXISTS changes (
+CREATE TABLE changes (
     one BIGINT PRIMARY KEY,
     number BIGINT NOT NULL
 );
-INSERT INTO changes (one, number) VALUES (1, 0) ON CONFLICT DO NOTHING;
+INSERT INTO changes (one, number) VALUES (1, 0);
+-- One row, when an address was named: that of all servers of this database, as publishers sign it.
+CREATE TABLE address (
+    one BIGINT PRIMARY KEY,
+    url TEXT NOT NULL
+);

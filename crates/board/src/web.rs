@@ -2,34 +2,45 @@
 
 mod api;
 mod feeds;
+mod kept;
+mod turns;
 mod upload;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
-use axum::extract::{DefaultBodyLimit, Form, FromRequest, Path, Query, Request, State};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{DefaultBodyLimit, Extension, Form, FromRequest, Path, Query, Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION,
-    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use btu_publication::Visibility;
+use btu_traffic::{Share, Shares};
+use futures_util::stream::{self, Stream};
 use maud::Markup;
 use serde::Deserialize;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::actions;
 use crate::board::Board;
 use crate::chain;
+use crate::database::Connection;
 use crate::error::BoardError;
+use crate::log;
+use crate::metrics::METRICS;
 use crate::pages;
+use crate::program::ArchiveSource;
 use crate::runs::{self, PublishedRun, RunFilter};
+
+use kept::Tag;
+use turns::{Tries, Turns};
 
 /// A form, or what is asked for in an address, is no larger.
 const LARGEST_FORM_BYTES: usize = 64 << 10;
@@ -40,22 +51,65 @@ const MOST_COMPUTED: usize = 4;
 /// As many runs are on a page.
 const RUNS_ON_A_PAGE: usize = 100;
 
+/// As many bytes of reports and comparisons are on their way.
+const PAGES_BYTES: usize = 256 << 20;
+
+/// A page goes in such parts.
+const PART_BYTES: usize = 64 << 10;
+
 /// What every answer needs.
 pub(crate) struct Site {
-    pub(crate) board: Board,
+    pub(crate) board: Arc<Board>,
     /// The bytes of archives that may be in memory.
-    pub(crate) room: Arc<Semaphore>,
-    pub(crate) received: Arc<Semaphore>,
-    computed: Arc<Semaphore>,
+    pub(crate) room: Shares,
+    /// Archives that are being checked.
+    pub(crate) received: Turns,
+    /// Archives that were refused after they were computed.
+    pub(crate) refused: Tries,
+    /// Challenges that were given out.
+    pub(crate) challenges: Tries,
+    /// The bytes of reports and comparisons that may be in memory.
+    pages: Shares,
+    /// Pages that are being computed.
+    computed: Turns,
 }
 
 pub(crate) type Shared = State<Arc<Site>>;
 
+/// Where a request comes from, by which callers have their shares.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller(pub(crate) IpAddr);
+
+/// Where publications are sent.
+pub(crate) const UPLOADS_PATH: &str = "/api/v1/runs";
+
+/// Where the operator's programs read what a server counts.
+pub(crate) const METRICS_PATH: &str = "/metrics";
+
+/// What a server counts, for the operator's programs alone.
+pub fn metrics_router(board: Arc<Board>) -> Router {
+    let text = async move || {
+        let read = tokio::task::spawn_blocking(move || {
+            let runs = board.database.read(runs::count).ok();
+            METRICS.text(board.database.connections(), runs)
+        });
+        let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+        ([(CONTENT_TYPE, kind)], read.await.unwrap_or_default())
+    };
+    Router::new().route(METRICS_PATH, get(text))
+}
+
 /// All addresses of a board.
-pub fn router(board: Board) -> Router {
-    let bounded = |most| Arc::new(Semaphore::new(most));
-    let (room, received) = (bounded(upload::ROOM_BYTES), bounded(upload::MOST_RECEIVED));
-    let site = Arc::new(Site { board, room, received, computed: bounded(MOST_COMPUTED) });
+pub fn router(board: Arc<Board>) -> Router {
+    let site = Arc::new(Site {
+        board,
+        room: upload::room(),
+        received: upload::turns(),
+        refused: upload::refused(),
+        challenges: upload::challenges(),
+        pages: Shares::new(PAGES_BYTES, PAGES_BYTES / 4),
+        computed: Turns::new(MOST_COMPUTED),
+    });
     Router::new()
         .route("/", get(front))
         .route("/plans/{hash}", get(plan))
@@ -74,6 +128,8 @@ pub fn router(board: Board) -> Router {
         .route("/runs/{id}/withdrawal", post(withdraw))
         .route("/runs/{id}/deletion", post(delete))
         .route("/style.css", get(style))
+        .route("/health", get(async || "The server answers.\n"))
+        .route("/ready", get(ready))
         .merge(feeds::routes())
         .merge(api::routes())
         .merge(upload::small_routes())
@@ -140,7 +196,7 @@ impl BoardError {
     /// What failed inside, on standard error.
     pub(crate) fn noted(self) -> Self {
         if let Self::Again(_) | Self::Failed(_) | Self::Full = &self {
-            crate::board::note(&format!("btu-board: {self}"));
+            log::error(&self.to_string());
         }
         self
     }
@@ -162,34 +218,38 @@ pub(crate) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(BoardError::Failed(format!("a request failed: {error}"))))
 }
 
-/// Does what takes long, when `places` has one free. A caller who goes away frees none before it is done.
-pub(crate) async fn one_of<T: Send + 'static>(
-    places: &Arc<Semaphore>,
+/// Has the program compute something, when it is its turn. A caller who goes away frees none before it is done.
+async fn computing<T: Send + 'static>(
     site: Arc<Site>,
+    from: IpAddr,
     work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
 ) -> Result<T, BoardError> {
-    let permit = Arc::clone(places).acquire_owned().await;
+    let turn = site.computed.take(from).await;
     blocking(site, move |board| {
         let done = work(board);
-        drop(permit);
+        drop(turn);
         done
     })
     .await
-}
-
-/// Has the program compute something, a few at a time.
-async fn computing<T: Send + 'static>(
-    site: Arc<Site>,
-    work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
-) -> Result<T, BoardError> {
-    let computed = Arc::clone(&site.computed);
-    one_of(&computed, site, work).await
 }
 
 type BoardResult<T> = Result<T, BoardError>;
 
 async fn style() -> impl IntoResponse {
     ([(CONTENT_TYPE, "text/css"), (CACHE_CONTROL, "max-age=3600")], pages::STYLE)
+}
+
+/// A database that takes longer does not answer.
+const LONGEST_READINESS: Duration = Duration::from_secs(5);
+
+/// Whether the database answers.
+async fn ready(State(site): Shared) -> BoardResult<&'static str> {
+    let asked = blocking(site, |board| {
+        board.database.read(|connection| connection.first("SELECT 1", &[]))?;
+        Ok("The database answers.\n")
+    });
+    let late = |_| Err(BoardError::Failed("the database does not answer".to_owned()));
+    timeout(LONGEST_READINESS, asked).await.unwrap_or_else(late)
 }
 
 async fn publish(State(site): Shared) -> Markup {
@@ -200,7 +260,7 @@ async fn front(State(site): Shared) -> BoardResult<Markup> {
     blocking(site, |board| {
         board.database.read(|connection| {
             let plans = board.rankings.plans(connection)?;
-            let newest = runs::listed(connection, &RunFilter::default(), 10)?;
+            let newest = runs::listed(connection, &RunFilter::default(), 10)?.runs;
             let best = match plans.first() {
                 Some(plan) => {
                     Some(pages::RankingPage::of(&board.rankings, connection, &plan.hash, 0, 10)?)
@@ -231,7 +291,7 @@ async fn plan(
             let list =
                 pages::RankingPage::of(&board.rankings, connection, &hash, from, RUNS_ON_A_PAGE)?;
             let asked = RunFilter { plan: Some(hash.clone()), ..RunFilter::default() };
-            let newest = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
+            let newest = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?.runs;
             if newest.is_empty() {
                 return Err(BoardError::NotFound("no public run has this plan".to_owned()));
             }
@@ -245,11 +305,6 @@ async fn plan(
 #[derive(Debug, Deserialize)]
 struct Older {
     before: Option<i64>,
-}
-
-/// Where the rest of a list of which `most` were asked for begins, if it does not end here.
-fn older(listed: &[PublishedRun], most: usize) -> Option<i64> {
-    listed.last().filter(|_| listed.len() == most).map(|run| run.place)
 }
 
 async fn publisher(
@@ -268,7 +323,7 @@ async fn publisher(
                 ..RunFilter::default()
             };
             let listed = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
-            Ok(pages::publisher(&id, &found, &listed, older(&listed, RUNS_ON_A_PAGE)))
+            Ok(pages::publisher(&id, &found, &listed))
         })
     })
     .await
@@ -292,7 +347,7 @@ async fn search(State(site): Shared, Query(asked): Query<Words>) -> BoardResult<
                 ..RunFilter::default()
             };
             let found = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
-            Ok(pages::found(&words, &found, older(&found, RUNS_ON_A_PAGE)))
+            Ok(pages::found(&words, &found))
         })
     })
     .await
@@ -330,7 +385,7 @@ impl<S: Send + Sync> FromRequest<S> for ShownToken {
 
 /// The run, if a reader who shows this token may see it.
 pub(crate) fn visible(
-    connection: &mut dyn crate::database::Connection,
+    connection: &mut dyn Connection,
     id: &str,
     token: &str,
 ) -> Result<PublishedRun, BoardError> {
@@ -365,30 +420,86 @@ async fn run(
     }
 }
 
-/// The archive of a run that the caller may see.
-async fn archive_of(site: Arc<Site>, id: String, token: String) -> BoardResult<Vec<u8>> {
-    blocking(site, move |board| {
-        board.database.read(|connection| {
-            visible(connection, &id, &token)?;
-            let archive = runs::archive(connection, &id)?;
-            archive.ok_or_else(|| BoardError::Failed(format!("run {id} has no archive")))
-        })
+/// Finds the run if the caller may see it: its address has a name, of which nothing is known before.
+async fn seen(site: &Arc<Site>, id: &str, token: &str) -> BoardResult<PublishedRun> {
+    let (id, token) = (id.trim().to_owned(), token.to_owned());
+    blocking(Arc::clone(site), move |board| {
+        board.database.read(|connection| visible(connection, &id, &token))
     })
     .await
 }
 
+/// The archive of a run, for the program.
+fn archive_of(board: &Board, run: &PublishedRun) -> impl ArchiveSource {
+    move |number| {
+        let piece =
+            |connection: &mut dyn Connection| runs::archive_piece(connection, &run.id, number);
+        match board.database.read(piece)? {
+            None if number == 0 => Err(BoardError::Gone("this run was deleted".to_owned())),
+            piece => Ok(piece),
+        }
+    }
+}
+
 async fn report(
     State(site): Shared,
+    Extension(Caller(from)): Extension<Caller>,
     Path(id): Path<String>,
+    headers: HeaderMap,
     ShownToken(token): ShownToken,
 ) -> BoardResult<Response> {
-    let archive = archive_of(Arc::clone(&site), id, token).await?;
-    let page = computing(site, move |board| board.program.report(&archive)).await?;
-    Ok(page_of_program(page))
+    let run = seen(&site, &id, &token).await?;
+    let tag = Tag::of("report", &[&run], &token);
+    let page = program_page(site, from, tag.clone(), vec![run]);
+    kept::unless_known(tag.as_ref(), &headers, page).await
+}
+
+/// The report of a run, or the comparison of two, which is made if it is not kept.
+async fn program_page(
+    site: Arc<Site>,
+    from: IpAddr,
+    tag: Option<Tag>,
+    runs: Vec<PublishedRun>,
+) -> BoardResult<Response> {
+    let (asked, shared) = (tag.clone(), Arc::clone(&site));
+    let kept =
+        move |board: &Board| kept::page(board, asked.as_ref(), |bytes| shared.page(from, bytes));
+    if let Some(page) = blocking(Arc::clone(&site), kept).await? {
+        return Ok(page_of_program(page));
+    }
+    let shared = Arc::clone(&site);
+    let made = computing(site, from, move |board| {
+        // Another caller may have had it made meanwhile.
+        if let Some(page) = kept::page(board, tag.as_ref(), |bytes| shared.page(from, bytes))? {
+            return Ok(page);
+        }
+        let page = match &runs[..] {
+            [base, other] => {
+                board.program.comparison(archive_of(board, base), archive_of(board, other))
+            }
+            [run, ..] => board.program.report(archive_of(board, run)),
+            [] => Err(BoardError::Failed("a page of no run was asked for".to_owned())),
+        }?;
+        if let Some(tag) = tag {
+            kept::keep(board, &tag, &runs, &page);
+        }
+        Ok((shared.page(from, page.len())?, page))
+    });
+    Ok(page_of_program(made.await?))
+}
+
+impl Site {
+    /// Room for a page of so many bytes.
+    fn page(&self, from: IpAddr, bytes: usize) -> BoardResult<Share> {
+        self.pages.take(from, bytes).ok_or_else(|| {
+            let what = "the board sends many reports at present: try again in a minute";
+            BoardError::TooMany(what.to_owned())
+        })
+    }
 }
 
 /// A page that the program wrote, with its own policy also as a header, in an origin of its own.
-fn page_of_program(page: Vec<u8>) -> Response {
+fn page_of_program((room, page): (Share, Vec<u8>)) -> Response {
     let head = String::from_utf8_lossy(page.get(..4096).unwrap_or(&page)).into_owned();
     let policy = head
         .split_once("http-equiv=\"Content-Security-Policy\" content=\"")
@@ -398,45 +509,79 @@ fn page_of_program(page: Vec<u8>) -> Response {
     let policy =
         HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     let html = HeaderValue::from_static("text/html; charset=utf-8");
-    let headers = [(CONTENT_TYPE, html), (CONTENT_SECURITY_POLICY, policy)];
-    (headers, Body::from(page)).into_response()
+    let headers = [
+        (CONTENT_TYPE, html),
+        (CONTENT_SECURITY_POLICY, policy),
+        (CONTENT_LENGTH, page.len().into()),
+    ];
+    (headers, Body::from_stream(parts(page, room))).into_response()
+}
+
+/// A page in parts; its room is free when the last one has gone.
+fn parts(page: Vec<u8>, room: Share) -> impl Stream<Item = BoardResult<Bytes>> {
+    stream::unfold((Bytes::from(page), room), async |(mut rest, room)| {
+        let part = rest.split_to(rest.len().min(PART_BYTES));
+        (!part.is_empty()).then_some((Ok(part), (rest, room)))
+    })
 }
 
 async fn archive(
     State(site): Shared,
     Path(id): Path<String>,
+    headers: HeaderMap,
     ShownToken(token): ShownToken,
 ) -> BoardResult<Response> {
-    let name = format!("attachment; filename=\"{id}.btu\"");
-    let archive = archive_of(site, id, token).await?;
-    let headers = [("content-type", "application/gzip"), ("content-disposition", name.as_str())];
-    Ok((headers, Body::from(archive)).into_response())
+    let run = seen(&site, &id, &token).await?;
+    let tag = Tag::of("archive", &[&run], &token);
+    kept::unless_known(tag.as_ref(), &headers, whole_archive(site, run.id)).await
+}
+
+async fn whole_archive(site: Arc<Site>, run: String) -> BoardResult<Response> {
+    let (asked, name) = (run.clone(), format!("attachment; filename=\"{run}.btu\""));
+    let length = blocking(Arc::clone(&site), move |board| {
+        board.database.read(|connection| runs::archive_bytes(connection, &asked))
+    });
+    let headers = [
+        (CONTENT_TYPE, "application/gzip".to_owned()),
+        (CONTENT_DISPOSITION, name),
+        (CONTENT_LENGTH, length.await?.to_string()),
+    ];
+    Ok((headers, Body::from_stream(pieces(site, run))).into_response())
+}
+
+/// The archive of a run, a piece at a time, each of which is read when the one before it has gone.
+fn pieces(site: Arc<Site>, run: String) -> impl Stream<Item = BoardResult<Vec<u8>>> {
+    stream::try_unfold(0, move |number| {
+        let (site, run) = (Arc::clone(&site), run.clone());
+        async move {
+            let piece = blocking(site, move |board| {
+                board.database.read(|connection| runs::archive_piece(connection, &run, number))
+            });
+            Ok(piece.await?.map(|piece| (piece, number + 1)))
+        }
+    })
 }
 
 async fn manifest(
     State(site): Shared,
     Path(id): Path<String>,
+    headers: HeaderMap,
     ShownToken(token): ShownToken,
-) -> BoardResult<String> {
-    Ok(signed(site, id, token).await?.0)
+) -> BoardResult<Response> {
+    let run = seen(&site, &id, &token).await?;
+    let tag = Tag::of("manifest", &[&run], &token);
+    kept::unless_known(tag.as_ref(), &headers, async { Ok(run.manifest.into_response()) }).await
 }
 
 async fn signature(
     State(site): Shared,
     Path(id): Path<String>,
+    headers: HeaderMap,
     ShownToken(token): ShownToken,
-) -> BoardResult<String> {
-    Ok(signed(site, id, token).await?.1)
-}
-
-async fn signed(site: Arc<Site>, id: String, token: String) -> BoardResult<(String, String)> {
-    let work = move |board: &Board| {
-        board.database.read(|connection| {
-            let run = visible(connection, &id, &token)?;
-            Ok((run.manifest, run.signature))
-        })
-    };
-    blocking(site, work).await
+) -> BoardResult<Response> {
+    let run = seen(&site, &id, &token).await?;
+    let tag = Tag::of("signature", &[&run], &token);
+    kept::unless_known(tag.as_ref(), &headers, async { Ok(run.signature.into_response()) }).await
 }
 
 /// Two runs.
@@ -446,17 +591,22 @@ struct RunPair {
     other: String,
 }
 
-async fn compare(State(site): Shared, Query(pair): Query<RunPair>) -> BoardResult<Response> {
-    let open = |id: &str| archive_of(Arc::clone(&site), id.trim().to_owned(), String::new());
-    let base = open(&pair.base).await?;
-    let other = open(&pair.other).await?;
-    let page = computing(site, move |board| board.program.comparison(&base, &other)).await?;
-    Ok(page_of_program(page))
+async fn compare(
+    State(site): Shared,
+    Extension(Caller(from)): Extension<Caller>,
+    headers: HeaderMap,
+    Query(pair): Query<RunPair>,
+) -> BoardResult<Response> {
+    let base = seen(&site, &pair.base, "").await?;
+    let other = seen(&site, &pair.other, "").await?;
+    let tag = Tag::of("comparison", &[&base, &other], "");
+    let page = program_page(site, from, tag.clone(), vec![base, other]);
+    kept::unless_known(tag.as_ref(), &headers, page).await
 }
 
 /// Back to a run's page after a change.
 fn back_to(id: &str) -> Response {
-    (StatusCode::SEE_OTHER, [(LOCATION, format!("/runs/{id}"))]).into_response()
+    (StatusCode::SEE_OTHER, [(LOCATION, pages::below(&format!("/runs/{id}")))]).into_response()
 }
 
 /// What is written in the forms of a run's page.
@@ -476,10 +626,12 @@ struct Written {
 async fn changed(
     site: Arc<Site>,
     id: String,
+    what: &str,
     change: impl FnOnce(&Board, &str) -> Result<(), BoardError> + Send + 'static,
 ) -> BoardResult<Response> {
     let run = id.clone();
     blocking(site, move |board| change(board, &run)).await?;
+    log::audit(what, &[("run", &id)]);
     Ok(back_to(&id))
 }
 
@@ -490,7 +642,7 @@ async fn object(
 ) -> BoardResult<Response> {
     let change =
         move |board: &Board, id: &str| actions::object(board, id, &by_run, token.trim(), &text);
-    changed(site, id, change).await
+    changed(site, id, "object", change).await
 }
 
 async fn answer(
@@ -500,7 +652,7 @@ async fn answer(
 ) -> BoardResult<Response> {
     let change =
         move |board: &Board, id: &str| actions::answer(board, id, &objection, token.trim(), &text);
-    changed(site, id, change).await
+    changed(site, id, "answer", change).await
 }
 
 async fn withdraw(
@@ -509,7 +661,7 @@ async fn withdraw(
     Form(Written { token, text, .. }): Form<Written>,
 ) -> BoardResult<Response> {
     let change = move |board: &Board, id: &str| actions::withdraw(board, id, token.trim(), &text);
-    changed(site, id, change).await
+    changed(site, id, "withdraw", change).await
 }
 
 async fn delete(
@@ -517,13 +669,21 @@ async fn delete(
     Path(id): Path<String>,
     Form(Written { token, .. }): Form<Written>,
 ) -> BoardResult<Response> {
-    changed(site, id, move |board, id| actions::delete(board, id, token.trim())).await
+    changed(site, id, "delete", move |board, id| actions::delete(board, id, token.trim())).await
 }
 
 /// The chain's links, a line each: what a reader who notes a line can hold against the board later.
-pub(crate) async fn chain_text(site: Arc<Site>, after: i64, most: i64) -> BoardResult<String> {
+pub(crate) async fn chain_text(
+    site: Arc<Site>,
+    after: Option<i64>,
+    most: i64,
+) -> BoardResult<String> {
     blocking(site, move |board| {
         board.database.read(|connection| {
+            let after = match after {
+                Some(after) => after,
+                None => runs::newest_place(connection)? - most,
+            };
             let found = chain::links(connection, after, most)?;
             let lines = found.iter().map(|link| {
                 format!("{} {} {} {}\n", link.place, link.manifest_sha256, link.received, link.link)

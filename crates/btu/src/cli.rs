@@ -5,12 +5,10 @@ mod alone;
 mod archive;
 mod compare;
 pub(crate) mod congestion;
-mod doctor;
 mod help;
 mod history;
 mod hosts;
 mod iperf3;
-mod keys;
 mod machine;
 mod model;
 mod model_check;
@@ -21,7 +19,6 @@ mod raise;
 mod rank;
 mod report;
 mod resume;
-mod secret;
 mod sim;
 mod study;
 mod subject;
@@ -46,23 +43,20 @@ pub(crate) use alone::needs_more;
 pub(crate) use archive::{Export, Import, Remove, Tag};
 pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use congestion::Congestion;
-pub(crate) use doctor::Doctor;
 pub(crate) use history::History;
 pub(crate) use hosts::{
-    CheckHosts, Hosts, Kubernetes, Launching, RatedHosts, Reaching, RemoteEnd, StudyHosts,
+    CheckHosts, Doctor, Hosts, Kubernetes, Launching, RatedHosts, Reaching, RemoteEnd, StudyHosts,
 };
 pub(crate) use iperf3::Iperf3;
-pub(crate) use keys::{Issue, Keys, KeysCommand, Revoke};
 pub(crate) use machine::{Machine, SetMachine};
 pub(crate) use model::{By, Model};
-pub(crate) use model_check::{CheckOptions, ComparedAnswer, Pictures};
+pub(crate) use model_check::{CheckOptions, ComparedAnswer};
 pub(crate) use net::{Check, Net};
 pub(crate) use publish::Publish;
 pub(crate) use raise::{Down, Exec, Raising, Run, Status, Up};
 pub(crate) use rank::Rank;
 pub(crate) use report::{Format, Report};
 pub(crate) use resume::Resuming;
-pub(crate) use secret::private;
 pub(crate) use sim::Sim;
 pub(crate) use study::{StudyOptions, TimeLimit, measuring_time, or_usual};
 pub(crate) use subject::{Subject, Subjects};
@@ -91,12 +85,12 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
             None if error.kind() == ErrorKind::InvalidUtf8 => {
                 return Err(Refusal::Usage(not_a_text(&line)));
             }
-            None => without_secret(error).exit(),
+            None => error.exit(),
         },
     };
     resume::check(&command, &matches)?;
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    Ok(Arguments { command: arguments.command.by_its_name(), ..arguments })
+    Ok(arguments)
 }
 
 /// The commands with everything that help says of them.
@@ -123,19 +117,6 @@ fn not_a_text(line: &[OsString]) -> String {
         word.display().to_string().escape_default()
     )
 }
-
-/// Removes the value from an error about an option with a value that may be a secret.
-fn without_secret(mut error: clap::Error) -> clap::Error {
-    use clap::error::{ContextKind, ContextValue};
-    let option = error.get(ContextKind::InvalidArg);
-    if option.is_some_and(|of| of.to_string().starts_with(SECRET_OPTION)) {
-        error.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
-    }
-    error
-}
-
-/// The option that names the place of a secret and must not contain it.
-const SECRET_OPTION: &str = "--pair ";
 
 /// The output of `btu` without arguments.
 const QUESTIONS: &str = "\
@@ -218,7 +199,7 @@ pub(crate) enum Command {
     /// Simulate the network of a network file, in virtual time
     #[command(after_help = sim::EXAMPLES)]
     Sim(Sim),
-    /// Check hosts, and let other machines measure with this one: agents and keys
+    /// Check hosts, and let other machines measure with this one
     #[command(subcommand, after_help = hosts::EXAMPLES)]
     Hosts(Hosts),
     /// Serve iperf3's clients, many at a time
@@ -248,7 +229,7 @@ pub(crate) enum Command {
     /// Publish a rating on a board: signed, without names of hosts, users and files
     #[command(after_help = publish::EXAMPLES)]
     Publish(Box<Publish>),
-    /// Show the results of the papers behind btu, computed again from their own tables
+    /// Show the tables of the papers behind btu, as printed
     #[command(after_help = history::EXAMPLES)]
     History(History),
     /// Print a script that completes btu's commands in a shell
@@ -266,67 +247,9 @@ pub(crate) enum Command {
         /// Existing directory to write them to
         directory: PathBuf,
     },
-    #[command(flatten)]
-    Former(Former),
     /// Processes that btu starts by itself
     #[command(subcommand, hide = true)]
     Internal(Internal),
-}
-
-impl Command {
-    /// The command that was meant, if it was named as in earlier versions.
-    fn by_its_name(self) -> Self {
-        match self {
-            Self::Former(former) => former.current(),
-            current => current,
-        }
-    }
-}
-
-/// Commands by the names that they had before `btu runs` and `btu hosts` had them. Scripts use them.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Former {
-    /// `btu runs tag`
-    #[command(hide = true)]
-    Tag(Tag),
-    /// `btu runs rm`
-    #[command(hide = true)]
-    Rm(Remove),
-    /// `btu runs export`
-    #[command(hide = true)]
-    Export(Export),
-    /// `btu runs import`
-    #[command(hide = true)]
-    Import(Import),
-    /// `btu runs machine`
-    #[command(subcommand, hide = true, after_help = machine::EXAMPLES)]
-    Machine(Machine),
-    /// `btu hosts agent`
-    #[command(hide = true)]
-    Agent(Agent),
-    /// `btu hosts keys`
-    #[command(hide = true, after_help = keys::EXAMPLES)]
-    Keys(Keys),
-    /// `btu hosts doctor`
-    #[command(hide = true)]
-    Doctor(Doctor),
-}
-
-impl Former {
-    /// The same command by its name of today.
-    pub(crate) fn current(self) -> Command {
-        let of_runs = |command| Command::Runs(Runs { tag: None, command: Some(command) });
-        match self {
-            Self::Tag(tag) => of_runs(RunsCommand::Tag(tag)),
-            Self::Rm(remove) => of_runs(RunsCommand::Rm(remove)),
-            Self::Export(export) => of_runs(RunsCommand::Export(export)),
-            Self::Import(import) => of_runs(RunsCommand::Import(import)),
-            Self::Machine(machine) => of_runs(RunsCommand::Machine(machine)),
-            Self::Agent(agent) => Command::Hosts(Hosts::Agent(agent)),
-            Self::Keys(keys) => Command::Hosts(Hosts::Keys(keys)),
-            Self::Doctor(doctor) => Command::Hosts(Hosts::Doctor(doctor)),
-        }
-    }
 }
 
 const RUNS_EXAMPLES: &str = "\

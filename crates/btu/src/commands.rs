@@ -7,7 +7,6 @@ pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod imports;
 pub(crate) mod iperf3;
-pub(crate) mod keys;
 pub(crate) mod kubernetes;
 pub(crate) mod machine;
 pub(crate) mod model;

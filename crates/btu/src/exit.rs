@@ -84,11 +84,8 @@ const fn of_testbed(error: &TestbedError) -> u8 {
 /// The exit code of an error about keys: it distinguishes errors of the machine from usage errors.
 const fn of_keys(error: &TrustError) -> u8 {
     match error {
-        TrustError::Read { .. }
-        | TrustError::Write { .. }
-        | TrustError::Exposed { .. }
-        | TrustError::Machinery { .. } => 3,
-        _ => 2,
+        TrustError::Malformed { .. } | TrustError::Name { .. } => 2,
+        _ => 3,
     }
 }
 

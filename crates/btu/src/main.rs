@@ -22,13 +22,13 @@ use std::process::ExitCode;
 use btu_testbed::file_size;
 
 use commands::{
-    agent, archive, compare, doctor, history, iperf3, keys, kubernetes, machine, model, papers,
-    publish, rank, report, sim, watch,
+    agent, archive, compare, doctor, history, iperf3, kubernetes, machine, model, papers, publish,
+    rank, report, sim, watch,
 };
 use start::{hosts, privilege};
 use stored::runs;
 
-// The suites, a line each, in the order of the help: docs/adding-a-suite.md.
+// The suites, a line each, in the order of the help: docs/adding-a-study.md.
 suites::table! {
     speed::Speed,
     rate::Rate,
@@ -58,7 +58,6 @@ fn run(command: cli::Command, common: &cli::Common) -> ExitCode {
         cli::Command::Measure(command) => return exit::code_of(command.run(common)),
         cli::Command::Model(model) => model::run(&model, common),
         cli::Command::Hosts(hosts) => return exit::code_of(on_hosts(&hosts, common)),
-        cli::Command::Former(former) => return run(former.current(), common),
         cli::Command::Net(net) => return net::run(net, common),
         cli::Command::Iperf3(server) => iperf3::run(&server, common),
         cli::Command::Sim(sim) => sim::run(&sim, common),
@@ -100,7 +99,6 @@ fn on_hosts(hosts: &cli::Hosts, common: &cli::Common) -> anyhow::Result<ExitCode
             agent::run(agent)?;
         }
         cli::Hosts::Kubernetes(options) => kubernetes::run(options, common)?,
-        cli::Hosts::Keys(keys) => keys::run(keys, common)?,
         cli::Hosts::Doctor(doctor) => return doctor::run(doctor, common),
     }
     Ok(ExitCode::SUCCESS)

@@ -10,85 +10,17 @@ use std::collections::BTreeMap;
 use btu_control::environment::{self, Environment, differences, settings};
 use btu_report::{Origin, RunHead, StoredRun};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
-use btu_studies::compare::RunReadings;
-use btu_studies::rate::{
-    Context, HostClocks, LoadBefore, Obstacle, Rating, Verdict, judge, rating_of,
-};
+use btu_studies::rate::{Context, Obstacle, Rating, rating_of};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::Receiving;
-use btu_suite::cell::{Component, Load, Row};
-use btu_suite::experiment::Experiment;
-use btu_suite::hint;
+use btu_suite::experiment::{HostClocks, LoadBefore, Named, RunFacts};
 use btu_suite::network::Network;
-use btu_suite::pipe::{self, Place, Processors, Purpose, Remote};
-use btu_suite::plan::{Plan, Profile};
+use btu_suite::pipe::{Job, PipePlan, Place, Remote};
+use btu_suite::plan::Plan;
 use btu_suite::reading::Reading;
-use btu_suite::record::{CellRecord, HostClock};
+use btu_suite::record::HostClock;
 use btu_units::{Bytes, Span};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-
-use crate::exit::Refusal;
-
-/// Whether a run of this suite is one of `btu pipe`.
-pub(crate) fn is_of_pipe(suite: &str) -> bool {
-    suite == pipe::SUITE || suite == hint::SUITE || Purpose::of_suite(suite).is_some()
-}
-
-/// A run, its cells, and the verdict on them.
-#[derive(Debug)]
-pub(crate) struct Stored {
-    /// Its stored data, except its cells.
-    pub(crate) row: RunRow,
-    /// The plan of the run.
-    pub(crate) plan: Plan,
-    /// Whether it is the stored one; else it was guessed from the cells.
-    pub(crate) plan_is_known: bool,
-    /// The cells, in the order of their measurement.
-    pub(crate) cells: Vec<CellRecord>,
-    /// The verdict.
-    pub(crate) verdict: Verdict,
-}
-
-impl Stored {
-    /// Reads `run` and judges it.
-    pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
-        let row = store.run(&run.to_string())?;
-        if row.summary.suite != btu_suite::plan::SUITE {
-            let ours = if is_of_pipe(&row.summary.suite) {
-                "one of `btu pipe`"
-            } else {
-                "no run of `btu rate`"
-            };
-            let what =
-                format!("run {run} is {ours}: it has no rating; see it with `btu show {run}`");
-            return Err(Refusal::Usage(what).into());
-        }
-        let cells = store.cells(run)?;
-        let plan = serde_json::from_value(row.plan.clone());
-        let plan_is_known = plan.is_ok();
-        let plan = plan.unwrap_or_else(|_| guess(&row, &cells));
-        let verdict = judge(&cells, &context(&row, plan.clone(), plan_is_known));
-        Ok(Self { row, plan, plan_is_known, cells, verdict })
-    }
-
-    /// The run in words.
-    pub(crate) fn head(&self, store: &Store) -> RunHead {
-        let head = head(store, &self.row);
-        let unread = (!self.plan_is_known).then(|| UNREAD.to_owned());
-        RunHead { notes: unread.into_iter().chain(head.notes).collect(), ..head }
-    }
-
-    /// The machine as it was before the run; `None` if the run ended before it was recorded.
-    pub(crate) fn before(&self) -> Option<Environment> {
-        before(&self.row)
-    }
-
-    /// The changes on the machine from before the first cell to after the last, a sentence each.
-    pub(crate) fn changes(&self) -> Vec<String> {
-        changes(&self.row)
-    }
-}
 
 fn changes(row: &RunRow) -> Vec<String> {
     match (before(row), after(row)) {
@@ -114,14 +46,13 @@ pub(crate) fn after(row: &RunRow) -> Option<Environment> {
 }
 
 /// The origin of a run.
-pub(crate) fn origin(row: &RunRow, plan_is_known: bool) -> Origin {
+fn origin(row: &RunRow) -> Origin {
     let run = &row.summary;
     Origin {
         uuid: run.uuid.clone(),
         label: run.label.clone(),
         version: run.btu_version.clone(),
         plan_hash: row.plan_hash.clone(),
-        plan_is_known,
     }
 }
 
@@ -141,13 +72,13 @@ impl Surroundings {
         let load = before.and_then(|before| load_before(&before, row));
         let busy = load.map(|load| load.warning());
         let head = RunHead { busy, ..head(store, row) };
-        Self { head, origin: origin(row, true), settings, changes: changes(row) }
+        Self { head, origin: origin(row), settings, changes: changes(row) }
     }
 
     /// The form for reports.
     pub(crate) fn stored(&self) -> StoredRun<'_> {
         let Self { head, origin, settings, changes } = self;
-        StoredRun { run: head, origin, settings, changes }
+        StoredRun { run: head, origin, settings, changes, earlier: None, studies: &[] }
     }
 }
 
@@ -170,20 +101,10 @@ impl Rated {
     /// Reads `run`, which is one of the BTU benchmark.
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
-        let Ok(plan) = serde_json::from_value::<Plan>(row.plan.clone()) else {
-            // An unknown plan is guessed from the cells.
-            let Stored { row, plan, cells, verdict, .. } = Stored::read(store, run)?;
-            let readings = cells.iter().filter_map(Reading::of).collect();
-            return Ok(Self {
-                row,
-                plan,
-                readings,
-                rating: verdict.rating,
-                obstacles: verdict.obstacles,
-            });
-        };
+        let plan: Plan = resume::plan(&row)?;
         let readings = store.readings_for_rating(run)?;
-        let (rating, obstacles) = rating_of(&readings, &context(&row, plan.clone(), true));
+        let context = Context { plan: plan.clone(), run: run_facts(&row) };
+        let (rating, obstacles) = rating_of(&readings, &context);
         Ok(Self { row, plan, readings, rating, obstacles })
     }
 }
@@ -229,22 +150,15 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
     }
 }
 
-/// The measuring time of a run; for complete runs of older versions the wall time from start to
-/// end.
+/// The measuring time of a run, where it is known.
 pub(crate) fn duration(run: &RunSummary) -> Option<Span> {
-    if let Some(spent) = run.spent {
-        return Some(spent).filter(|spent| *spent > Span::ZERO);
-    }
-    let instant = |text: &str| text.parse::<jiff::Timestamp>().ok();
-    let seconds = instant(run.finished.as_ref()?)?.duration_since(instant(&run.created)?).as_secs();
-    u64::try_from(seconds).ok().map(Span::from_seconds)
+    run.spent.filter(|spent| *spent > Span::ZERO)
 }
 
-fn context(row: &RunRow, plan: Plan, plan_is_known: bool) -> Context {
+/// What a verdict knows of a run in addition to its plan and its cells.
+pub(crate) fn run_facts(row: &RunRow) -> RunFacts {
     let before = before(row);
-    Context {
-        plan,
-        plan_is_known,
+    RunFacts {
         complete: row.summary.state == State::Complete,
         resumed_elsewhere: !provenance::changes(row).is_empty(),
         cpus: before.as_ref().map_or(1, |before| before.processor.online),
@@ -259,15 +173,9 @@ fn load_before(before: &Environment, row: &RunRow) -> Option<LoadBefore> {
     LoadBefore::of(before.load.as_ref()?.one_minute, before.processor.online, busy)
 }
 
-/// A run of the BTU benchmark for a comparison.
-pub(crate) fn compared(store: &Store, row: &RunRow) -> anyhow::Result<RunReadings> {
-    let run = row.summary.id;
-    Ok(RunReadings { name: run.to_string(), place: 0, readings: store.readings(run)? })
-}
-
 /// The real hosts of a run, a line for each.
 fn hosts(row: &RunRow) -> Vec<String> {
-    if let Some(remote) = far_host(&row.plan) {
+    if let Some(remote) = far_host(row) {
         return vec![format!("the far end is on {remote}")];
     }
     match serde_json::from_value::<Network>(row.plan["network"].clone()) {
@@ -298,8 +206,8 @@ fn divided(row: &RunRow) -> Option<String> {
 }
 
 /// The other machine of a pipe.
-fn far_host(plan: &serde_json::Value) -> Option<Remote> {
-    match of_pipe(plan, "place")? {
+fn far_host(row: &RunRow) -> Option<Remote> {
+    match pipes(row).into_iter().next()?.place {
         Place::Machines(remote) => Some(remote),
         _ => None,
     }
@@ -307,16 +215,12 @@ fn far_host(plan: &serde_json::Value) -> Option<Remote> {
 
 /// The processors of a pipe's ends, and whether processors slept.
 fn ends_held(row: &RunRow) -> Option<String> {
-    if !is_of_pipe(&row.summary.suite) {
-        return None;
-    }
-    let held: Option<Processors> = of_pipe(&row.plan, "processors");
-    let held = held.map_or_else(
+    let pipe = pipes(row).into_iter().next()?;
+    let held = pipe.processors.map_or_else(
         || "the ends are where the scheduler puts them".to_owned(),
         |held| held.to_string(),
     );
-    let awake = of_pipe(&row.plan, "processors_kept_awake").unwrap_or(false);
-    Some(format!("{held}; processors are {}", sleep(awake)))
+    Some(format!("{held}; processors are {}", sleep(pipe.kept_awake)))
 }
 
 /// The congestion control and the queues of each real host, as they were before the run.
@@ -388,7 +292,7 @@ const MOST_QUEUES: usize = 3;
 /// The congestion control of the stations' TCP: the requested one, else the machine's own; of real
 /// hosts that of each.
 fn congestion_control(row: &RunRow) -> Option<String> {
-    let is_elsewhere = far_host(&row.plan).is_some() || row.plan["network"]["kind"] == "machines";
+    let is_elsewhere = far_host(row).is_some() || row.plan["network"]["kind"] == "machines";
     if is_elsewhere {
         return transport_of_hosts(row);
     }
@@ -400,7 +304,8 @@ fn congestion_control(row: &RunRow) -> Option<String> {
     }
     let in_plan = ["/congestion_control", "/network/congestion_control"];
     let asked = in_plan.iter().find_map(|path| row.plan.pointer(path)?.as_str().map(str::to_owned));
-    let asked = asked.or_else(|| of_pipe(&row.plan, "congestion_control"));
+    let of_pipe = || Some(pipes(row).first()?.congestion_control.as_ref()?.to_string());
+    let asked = asked.or_else(of_pipe);
     let own = || before(row)?.network.settings.get("net.ipv4.tcp_congestion_control").cloned();
     let has_none = [btu_suite::roll::SUITE, btu_suite::foreign::SUITE];
     let used = asked.or_else(own).filter(|_| !has_none.contains(&row.summary.suite.as_str()))?;
@@ -414,8 +319,7 @@ fn receiving(row: &RunRow) -> Option<String> {
     if ![btu_suite::plan::SUITE, SpeedPlan::SUITE].contains(&row.summary.suite.as_str()) {
         return None;
     }
-    let receiving = serde_json::from_value(row.plan["receiving"].clone())
-        .unwrap_or_else(|_| Receiving::of_older_plans());
+    let receiving = Receiving::deserialize(&row.plan["receiving"]).ok()?;
     let batches =
         "receivers read in batches, not by one call that waits for each message (--receive plain)";
     receiving.is_batched().then(|| batches.to_owned())
@@ -426,11 +330,10 @@ fn sleep(are_kept_awake: bool) -> &'static str {
     if are_kept_awake { "kept awake" } else { "free to sleep" }
 }
 
-/// Part of the plan of a pipe: of a signature, of the first of several, or of HINT's.
-fn of_pipe<T: DeserializeOwned>(plan: &serde_json::Value, part: &str) -> Option<T> {
-    let mut plans =
-        ["", "/series/0", "/pipe"].into_iter().filter_map(|path| plan.pointer(path)?.get(part));
-    plans.find_map(|part| serde_json::from_value(part.clone()).ok())
+/// The pipes of a run of `btu pipe`.
+fn pipes(row: &RunRow) -> Vec<PipePlan> {
+    let job = (row.summary.suite == Job::SUITE).then(|| resume::plan::<Job>(row).ok()).flatten();
+    job.map(|job| job.plans().to_vec()).unwrap_or_default()
 }
 
 /// The clock offsets of real hosts in the last session.
@@ -460,27 +363,6 @@ pub(crate) fn before(row: &RunRow) -> Option<Environment> {
 /// The time of an empty cell in the run's calibration.
 fn own_cost(calibration: &serde_json::Value) -> Option<Span> {
     calibration["amounts"]["null_cell_ns"].as_u64().map(Span::from_nanoseconds)
-}
-
-/// The note about a plan that another version wrote.
-const UNREAD: &str = "the stored plan cannot be read by this version; btu guessed it from the cells, so btu does not know \
-                      what is missing";
-
-/// A plan with the measured rows.
-fn guess(row: &RunRow, cells: &[CellRecord]) -> Plan {
-    let profile = Profile::named(&row.summary.profile).unwrap_or_else(Profile::quick);
-    let mut plan = Plan::whole(row.seed, profile, Network::Veth);
-    let measured: Vec<(Component, Bytes, Load)> = cells
-        .iter()
-        .filter_map(|cell| match cell.row {
-            Row::Network { component, message, load } => Some((component, message, load)),
-            Row::Host { .. } => None,
-        })
-        .collect();
-    plan.components.retain(|component| measured.iter().any(|(one, ..)| one == component));
-    plan.messages.retain(|message| measured.iter().any(|(_, one, _)| one == message));
-    plan.loads.retain(|load| measured.iter().any(|(.., one)| one == load));
-    plan
 }
 
 /// Processor, kernel and memory in one line.

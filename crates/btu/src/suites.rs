@@ -3,9 +3,7 @@
 //! commands use only that table.
 
 pub(crate) mod foreign;
-mod rating;
 mod roll_call;
-mod signatures;
 mod studied;
 
 use std::process::ExitCode;
@@ -26,9 +24,7 @@ use crate::stored::provenance;
 use foreign::Foreign;
 use roll_call::RollCall;
 
-pub(crate) use rating::Rating;
-pub(crate) use signatures::Signatures;
-pub(crate) use studied::Studied;
+pub(crate) use studied::{JudgedRun, Studied};
 
 /// The arguments of a command that measures a suite. Their comment is the command's line in the
 /// help.

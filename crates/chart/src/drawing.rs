@@ -1,4 +1,4 @@
-//! The shapes of a picture, which become text (SVG) or pixels (PNG). Coordinates are in pixels of
+//! The shapes of a picture, which become text (SVG). Coordinates are in pixels of
 //! the SVG, y goes down.
 
 /// A sheet of paper with its shapes, the lowest first.

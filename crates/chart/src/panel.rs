@@ -1,10 +1,9 @@
 //! A panel: grid, axes, series.
 
-use crate::axis::{Axis, Tick, ticks};
+use crate::axis::{Axis, Scale, Tick, ticks};
 use crate::drawing::{Anchor, Colour, Group, Ink, PathStep, Rectangle, Shape, Text};
 use crate::layout::{colour, dot};
 use crate::picture::{Mark, Panel, Picture, Point, Series};
-use crate::scale::Scale;
 
 /// The place of a panel, in pixels.
 #[derive(Debug, Clone, Copy)]

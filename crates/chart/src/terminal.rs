@@ -1,9 +1,8 @@
 //! A panel in a terminal: lines of braille dots, two across and four down in every character
 //! (Unicode block 2800).
 
-use crate::axis::{Axis, Tick, ticks};
+use crate::axis::{Axis, Scale, Tick, ticks};
 use crate::picture::{Mark, Panel, Point, Series};
-use crate::scale::Scale;
 
 /// Dots of a character's two columns from above to below (Unicode 15, chapter 21.1).
 const DOTS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
@@ -292,6 +291,25 @@ fn below(axis: &Axis, canvas: &Canvas, margin: usize) -> [String; 3] {
     ]
 }
 
+/// A bitmap, eight pixels to the octet, the left one in the highest bit, every row with a new octet, as lines of braille: four pixels high and two wide in each character, at most this many
+/// lines: a bitmap that is higher is made smaller. A dot is there if any pixel at its place is set.
+pub fn bitmap_braille(width: u16, height: u16, bits: &[u8], most_lines: u16) -> Vec<String> {
+    let (width, height) = (usize::from(width), usize::from(height));
+    let scale = height.div_ceil(4 * usize::from(most_lines.max(1))).max(1);
+    let is_set = |x: usize, y: usize| {
+        let octet = (x < width && y < height).then(|| bits.get(y * width.div_ceil(8) + x / 8));
+        octet.flatten().is_some_and(|octet| octet >> (7 - x % 8) & 1 == 1)
+    };
+    let dot = |x: usize, y: usize| {
+        (0..scale * scale).any(|place| is_set(x * scale + place % scale, y * scale + place / scale))
+    };
+    let (columns, lines) = (width.div_ceil(2 * scale), height.div_ceil(4 * scale));
+    let line = |line: usize| {
+        (0..columns).map(|column| braille(|x, y| dot(2 * column + x, 4 * line + y))).collect()
+    };
+    (0..lines).map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -408,5 +426,14 @@ mod tests {
             lines.iter().filter_map(|line| line.chars().position(|one| one == '└')).collect();
         assert!(corners.len() == 2 && corners[0] == corners[1], "{lines:#?}");
         assert_eq!(lines.iter().filter(|line| line.contains("seconds")).count(), 1);
+    }
+
+    /// The upper left and the lower right dot; twice as large a bitmap in half as many lines.
+    #[test]
+    fn dots_are_where_their_pixels_are() {
+        let bits = [0b1000_0000, 0, 0, 0, 0, 0, 0, 0b0001_0000];
+        assert_eq!(bitmap_braille(4, 8, &bits, 2), ["\u{2801}\u{2800}", "\u{2800}\u{2880}"]);
+        assert_eq!(bitmap_braille(4, 8, &bits, 1), ["\u{2881}"]);
+        assert_eq!(bitmap_braille(4, 8, &[], 0), ["\u{2800}"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The agent of a host: a long-lived process that makes workers, starts them together, and returns
+//! The agent of a host: a process that makes workers, starts them together, and returns
 //! their accounts.
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //! impair    kernel netem on incoming packets; presence: which agents live here
 //! budget    what all work in hand takes of the host together
 //! policy    what controllers may make the host do; journal: what is written of it
-//! serve     the way in, signals, the end; listener: TLS over TCP; stdio: one connection, as ssh gives it;
+//! serve     the way in, signals, the end; tls_listener: TLS over TCP; stdio: one connection, as ssh gives it;
 //!           launched: for one job
 //! ```
 
@@ -33,7 +33,7 @@ mod service;
 mod session_work;
 mod sessions;
 mod stdio;
-pub mod tls_listener;
+mod tls_listener;
 mod worker;
 
 use std::net::SocketAddr;
@@ -45,11 +45,11 @@ use tokio::net::UnixListener;
 
 use crate::protocol::Status;
 use crate::trust::TrustError;
-pub use caller::Connection;
 use host::HostAgent;
 pub use launched::Launched;
 pub use policy::{Forbidden, Policy, PolicyError};
-pub use serve::{Entrance, Ready, ServiceSettings, Trust, serve};
+pub use serve::{Entrance, Ready, ServiceSettings, serve};
+pub(crate) use stdio::READY;
 
 /// The settings of the agent of a local testbed's station.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ pub enum AgentError {
         /// The reason that the system gives.
         source: std::io::Error,
     },
-    /// The identity or the revocations cannot be used.
+    /// The identity cannot be used.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// Signals cannot be followed.

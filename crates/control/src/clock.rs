@@ -12,11 +12,6 @@ pub(crate) fn monotonic() -> nix::Result<Time> {
     nanoseconds(ClockId::CLOCK_MONOTONIC).map(Time::from_nanoseconds)
 }
 
-/// Now, by `CLOCK_BOOTTIME`, which continues while the machine sleeps.
-pub(crate) fn since_boot() -> nix::Result<Time> {
-    nanoseconds(ClockId::CLOCK_BOOTTIME).map(Time::from_nanoseconds)
-}
-
 /// The reading of a clock, in ns.
 pub(crate) fn nanoseconds(clock: ClockId) -> nix::Result<u64> {
     let now = clock_gettime(clock)?;

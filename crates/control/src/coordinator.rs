@@ -41,7 +41,7 @@ pub(crate) use rating::Calibration;
 pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use hosts::{
-    Access, HostCall, HostSet, Keys, Launch, LaunchRequest, LaunchedAgent, Program, Survey,
+    Access, HostCall, HostSet, Launch, LaunchRequest, LaunchedAgent, Program, Survey,
     become_launcher, roll_call,
 };
 pub use played::play;

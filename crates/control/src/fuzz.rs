@@ -13,42 +13,19 @@ use crate::environment::Environment;
 use crate::protocol::{
     CollectReply, DescribeReply, HelloReply, RenewReply, Request, ReserveReply, fuzz_frames,
 };
-use crate::trust::{Bundle, Card, Identity, Pairing, Revocations, check_name};
+use crate::trust::{Bundle, Identity};
 
 /// Parses an identity file (PEM).
 pub fn identity(octets: &[u8]) {
-    shown(Identity::parse("fuzz.pem", octets).map(|identity| identity.to_pem()));
+    shown(Identity::parse("fuzz.pem", octets));
 }
 
 /// What a launcher hands to the agents that it starts.
 pub fn bundle(octets: &[u8]) {
     shown(Bundle::parse(&String::from_utf8_lossy(octets)).map(|bundle| {
-        shown(bundle.identity(0).map(|identity| identity.to_pem()));
+        shown(bundle.identity(0));
         bundle.to_text()
     }));
-}
-
-/// A list of revoked certificates.
-pub fn revocations(octets: &[u8]) {
-    shown(Revocations::parse("fuzz.crl", octets).map(|list| list.to_pem()));
-    // Past the textual form.
-    let text = pem::encode(&pem::Pem::new("X509 CRL", octets));
-    shown(Revocations::parse("fuzz.crl", text.as_bytes()));
-}
-
-/// Parses the certificate of a peer.
-pub fn certificate(octets: &[u8]) {
-    shown(Card::read(octets));
-}
-
-/// A pairing code, and a name.
-pub fn pairing(octets: &[u8]) {
-    let text = String::from_utf8_lossy(octets);
-    if let Ok(pairing) = Pairing::from_code(&text) {
-        let again = Pairing::from_code(&pairing.code()).map(|again| again.code());
-        assert_eq!(again.ok(), Some(pairing.code()));
-    }
-    shown(check_name(&text));
 }
 
 /// All that a controller says to an agent: its greeting and its frames; or one request alone.
@@ -140,7 +117,7 @@ mod tests {
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..300), text in "[{\\[\"a-z0-9:,.\\]} ]{0,80}") {
             for bytes in [bytes.as_slice(), text.as_bytes()] {
                 for decode in [
-                    super::identity, super::revocations, super::certificate, super::pairing,
+                    super::identity, super::bundle,
                     super::requests, super::replies, super::order, super::account, super::environment, super::word, super::policy, super::ssh_words,
                     super::calibration,
                 ] {

@@ -20,7 +20,6 @@ pub mod environment;
 #[doc(hidden)]
 pub mod fuzz;
 mod lines;
-mod null;
 pub mod octets;
 pub mod protocol;
 pub mod trust;

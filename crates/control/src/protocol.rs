@@ -35,7 +35,7 @@ pub use status::{Code, Status};
 use serde::{Deserialize, Serialize};
 
 /// Version of the protocol and of the documents it carries; both sides must name the same.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The largest message either side takes: an account with its histogram is far below.
 pub const MESSAGE_LIMIT_BYTES: usize = 16 << 20;

@@ -1,58 +1,39 @@
-//! Decides which controllers may use an agent: a small private authority, identities, revocation,
-//! and pairing by a one-time code.
+//! Which controllers an agent of a job serves: those that can show a certificate of the job's own
+//! authority.
 //!
-//! Both ends of a control connection show a certificate of the same private authority (mutual TLS
-//! 1.3, RFC 8446). What a peer may do follows from the certificate alone: its extended key usage is
-//! the role, its name a DNS name below `.invalid`, which RFC 6761 section 6.4 keeps out of every
-//! real name service. No certificate of a public authority is taken, and btu's certificates have no
-//! meaning elsewhere.
+//! Who starts a job makes an authority for it, in memory, which issues an identity to each agent and
+//! to the controller (mutual TLS 1.3, RFC 8446) and is gone. What a peer may do follows from its
+//! certificate alone: its extended key usage is the role, its name a DNS name below `.invalid`, which
+//! RFC 6761 section 6.4 keeps out of every real name service. No certificate of a public authority
+//! is taken, and btu's certificates have no meaning elsewhere.
 //!
 //! ```text
-//! Authority (a directory)  --issue-->   Identity (a file: certificate, key, authority)  --> server_config, client_config
-//!                          --revoke-->  Revocations (a signed list)                     ------^
-//! Bundle (for a launcher)  -------->   Identity of an authority for one job            ------^
-//! Pairing (a code)         --------->   Identity of a temporary authority               ------^
+//! Authority --issues--> Bundle (for a launcher) --> Identity of an agent --> server_config
+//!           --issues--------------------------> Identity of the controller --> client_config
 //! ```
 
 mod authority;
 mod bundle;
-mod card;
-mod code;
 mod error;
 mod explain;
 mod files;
 mod identity;
-mod issue;
-mod ledger;
-mod pairing;
-mod revocations;
 mod tls;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::fmt;
-
 use rustls::pki_types::ServerName;
-use serde::{Deserialize, Serialize};
 
-pub use authority::{Authority, Choice};
 pub use bundle::{Bundle, BundleLimits, MOST_AGENTS};
-pub use card::{Card, Peer, day};
 pub use error::TrustError;
 pub use explain::explain;
-pub use files::{configuration, default_directory};
 pub use identity::Identity;
-pub use issue::DAY_S;
-pub use ledger::Issued;
-pub use pairing::{LAPSE, PAIRED, Pairing};
-pub use revocations::Revocations;
 pub use tls::{client_config, server_config};
 
 /// The role of a certificate's holder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
     /// Gives orders. Its certificate is for TLS clients (extended key usage `clientAuth`, RFC 5280
     /// section 4.2.1.12).
     Controller,
@@ -61,8 +42,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// Its name in commands and in certificates.
-    pub fn name(self) -> &'static str {
+    /// Its name in certificates.
+    const fn name(self) -> &'static str {
         match self {
             Self::Controller => "controller",
             Self::Agent => "agent",
@@ -71,12 +52,6 @@ impl Role {
 
     fn domain(self) -> String {
         format!(".{}.{TOP}", self.name())
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use socket2::{SockRef, TcpKeepalive};
 
 use crate::error::Ending;
 use crate::pace::TICK;
@@ -21,6 +22,9 @@ use crate::registry::Registry;
 const LINGER: Duration = Duration::from_secs(1);
 /// The number of bytes that are read from it meanwhile.
 const LINGER_BYTES: usize = 256 << 10;
+
+/// The interval at which the kernel asks for a peer that is silent.
+const KEEPALIVE: Duration = Duration::from_secs(1);
 
 /// A time by which the peer has to do something.
 #[derive(Debug, Clone, Copy)]
@@ -115,6 +119,16 @@ impl ControlConnection {
         let prepared = stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true));
         prepared.map_err(Ending::system("prepare the control connection"))?;
         Ok(Self { stream, news })
+    }
+
+    /// Breaks the connection when the peer's kernel has not answered for so long: a host that lost its network
+    /// does not say so, and while datagrams flow nothing else would show it.
+    pub(crate) fn break_when_vanished(&self, after: Duration) -> Result<(), Ending> {
+        let socket = SockRef::from(&self.stream);
+        let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE);
+        let set = socket.set_tcp_keepalive(&keepalive);
+        set.and_then(|()| socket.set_tcp_user_timeout(Some(after)))
+            .map_err(Ending::system("prepare the control connection"))
     }
 
     /// Waits until the peer or this end has something, but not beyond `until`.

@@ -11,6 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use btu_traffic::{Share, Shares, host_of};
+
 use crate::company::{Companies, Company};
 use crate::control::News;
 use crate::error::Ending;
@@ -28,9 +30,9 @@ struct Inner {
     /// Tests that create UDP streams, or wait to do so, by their clients' addresses.
     turns: HashMap<IpAddr, VecDeque<u64>>,
     /// Connections without a cookie yet.
-    unknown: HashMap<IpAddr, usize>,
+    unknown: Shares,
     companies: Companies,
-    streams: usize,
+    streams: Shares,
     next: u64,
     is_stopped: bool,
     settings: Settings,
@@ -47,8 +49,8 @@ struct Test {
     expected: usize,
     arrived: Vec<(u64, Socket)>,
     ports: HashSet<u16>,
-    /// Streams of the budget.
-    reserved: usize,
+    /// Its streams of the budget.
+    reserved: Option<Share>,
 }
 
 impl Test {
@@ -70,12 +72,13 @@ pub(crate) enum Delivered {
 
 impl Registry {
     pub(crate) fn new(settings: Settings) -> Self {
+        let limits = settings.limits;
         Self(Arc::new(Mutex::new(Inner {
             tests: HashMap::new(),
             turns: HashMap::new(),
-            unknown: HashMap::new(),
+            unknown: Shares::new(limits.unknown, limits.unknown_per_address),
             companies: Companies::new(Instant::now()),
-            streams: 0,
+            streams: Shares::new(limits.streams, limits.streams_per_address),
             next: 0,
             is_stopped: false,
             settings,
@@ -108,17 +111,9 @@ impl Registry {
     }
 
     /// A place for a connection that has not sent its cookie; `None` if there are too many.
-    pub(crate) fn greet(&self, address: IpAddr) -> Option<Greeting> {
-        let mut inner = self.lock();
-        let limits = inner.settings.limits;
-        let all: usize = inner.unknown.values().sum();
-        let of_address = inner.unknown.get(&address).copied().unwrap_or(0);
-        if inner.is_stopped || all >= limits.unknown || of_address >= limits.unknown_per_address {
-            return None;
-        }
-        *inner.unknown.entry(address).or_default() += 1;
-        drop(inner);
-        Some(Greeting { registry: self.clone(), address })
+    pub(crate) fn greet(&self, address: IpAddr) -> Option<Share> {
+        let inner = self.lock();
+        if inner.is_stopped { None } else { inner.unknown.take(address, 1) }
     }
 
     /// Gives a connection to the test of its cookie; `order` is its place among all accepted ones.
@@ -169,7 +164,8 @@ impl Registry {
         }
         let mut inner = self.lock();
         let limits = inner.settings.limits;
-        let of_address = inner.tests.values().filter(|test| test.address == peer.ip()).count();
+        let host = host_of(peer.ip());
+        let of_host = inner.tests.values().filter(|test| host_of(test.address) == host).count();
         let is_alone = inner.settings.exclusive || inner.settings.one_off;
         let busy = if inner.is_stopped {
             Some("this server ends")
@@ -177,7 +173,7 @@ impl Registry {
             Some("another test is running, and this server makes one at a time")
         } else if inner.tests.len() >= limits.tests {
             Some("as many tests are running as this server makes")
-        } else if of_address >= limits.tests_per_address {
+        } else if of_host >= limits.tests_per_address {
             Some("as many tests are running as one address may have")
         } else if inner.tests.contains_key(&cookie) {
             Some("a test has this cookie already")
@@ -199,29 +195,11 @@ impl Registry {
                 expected: 0,
                 arrived: Vec::new(),
                 ports: HashSet::new(),
-                reserved: 0,
+                reserved: None,
             },
         );
         drop(inner);
         Ok((TestPlace { registry: self.clone(), cookie, id, address: peer.ip() }, woken))
-    }
-}
-
-/// A connection without a cookie; its place is free when this is dropped.
-pub(crate) struct Greeting {
-    registry: Registry,
-    address: IpAddr,
-}
-
-impl Drop for Greeting {
-    fn drop(&mut self) {
-        let mut inner = self.registry.lock();
-        if let Some(number) = inner.unknown.get_mut(&self.address) {
-            *number -= 1;
-            if *number == 0 {
-                inner.unknown.remove(&self.address);
-            }
-        }
     }
 }
 
@@ -243,11 +221,9 @@ impl TestPlace {
     /// Takes so many streams from the server's budget.
     pub(crate) fn reserve(&self, streams: usize) -> Result<(), Ending> {
         let mut inner = self.registry.lock();
-        if inner.streams + streams > inner.settings.limits.streams {
-            return Err(Ending::Busy("as many streams are open as this server has"));
-        }
-        inner.streams += streams;
-        self.test(&mut inner, |test| test.reserved += streams);
+        let why = "as many streams are open as this server has, or as one address may have";
+        let share = inner.streams.take(self.address, streams).ok_or(Ending::Busy(why))?;
+        self.test(&mut inner, |test| test.reserved = Some(share));
         Ok(())
     }
 
@@ -315,8 +291,27 @@ impl Drop for TestPlace {
         let mut inner = self.registry.lock();
         leave_queue(&mut inner, self.address, self.id);
         inner.companies.end(self.id, Instant::now());
-        if let Some(test) = inner.tests.remove(&self.cookie) {
-            inner.streams -= test.reserved;
-        }
+        inner.tests.remove(&self.cookie);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv6Addr;
+
+    use super::*;
+
+    #[test]
+    fn a_network_of_ipv6_has_the_places_of_one_host() {
+        let local = SocketAddr::from(([127, 0, 0, 1], 0));
+        let registry = Registry::new(Settings::at(local));
+        let peer = |number: u16| {
+            SocketAddr::from((Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, number), 1))
+        };
+        let greeted = (0..1000).filter_map(|number| registry.greet(peer(number).ip()));
+        assert_eq!(greeted.collect::<Vec<Share>>().len(), 160);
+        let admit = |number| registry.admit(Cookie::random(), peer(number), local).ok();
+        let admitted: Vec<_> = (0..100).filter_map(admit).collect();
+        assert_eq!(admitted.len(), 8);
     }
 }

@@ -1,6 +1,7 @@
 //! The results that both ends exchange: what each says of each stream.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -34,6 +35,8 @@ pub(crate) struct PeerResults {
 
 /// The longest name of a congestion control in Linux.
 const MOST_LETTERS: usize = 15;
+/// Segments sent again: what is below or above what Linux can count is not known (-1, `u64::MAX`).
+const RESENT: RangeInclusive<f64> = 0.0..=4_294_967_295.0;
 /// More streams than a test can have are ignored.
 const MOST_STREAMS: usize = 256;
 
@@ -61,7 +64,9 @@ impl PeerResults {
                 packets: whole("packets").unwrap_or(0),
                 lost: whole("errors").unwrap_or(0),
                 jitter_seconds: number("jitter").unwrap_or(0.0).max(0.0),
-                resent: number("retransmits").filter(|one| *one >= 0.0).map(|one| one as u64),
+                resent: number("retransmits")
+                    .filter(|one| RESENT.contains(one))
+                    .map(|one| one as u64),
                 seconds: if seconds.is_finite() { seconds.max(0.0) } else { 0.0 },
             };
             Some((whole("id")?, said))
@@ -189,6 +194,9 @@ mod tests {
         let third = results.of(3);
         assert_eq!((third.bytes, third.resent, third.lost, third.seconds), (1000, Some(2), 0, 2.5));
         assert_eq!(results.of(2), PeerStreamResults::default());
+        let wrapped = br#"{"streams":[{"id":1,"retransmits":18446744073709551615},{"id":3,"retransmits":1e300}]}"#;
+        let results = PeerResults::read(wrapped).expect("results");
+        assert_eq!([1, 3].map(|id| results.of(id).resent), [None, None]);
         assert!(PeerResults::read(b"{}").is_err());
     }
 

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use btu_traffic::bound;
+use btu_traffic::{Share, bound};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::Type;
 
 use crate::control::{Deadline, linger};
 use crate::error::{Ending, Iperf3Error};
 use crate::protocol::{Cookie, State};
-use crate::registry::{Delivered, Greeting, Registry};
+use crate::registry::{Delivered, Registry};
 use crate::report::Report;
 use crate::session;
 use crate::settings::Settings;
@@ -200,7 +200,7 @@ impl Listener {
             Ok((stream, peer)) => {
                 self.accepted += 1;
                 // Beyond the limit of unknown callers, this one gets no answer.
-                if let Some(greeting) = self.shared.registry.greet(peer.ip().to_canonical()) {
+                if let Some(greeting) = self.shared.registry.greet(peer.ip()) {
                     let (shared, order) = (self.shared.clone(), self.accepted);
                     let work = move || shared.receive(stream, peer, order, greeting);
                     // Without a thread, the connection is closed.
@@ -264,7 +264,7 @@ fn take_greetings(socket: &UdpSocket, greetings: &mut VecDeque<SocketAddr>) {
 
 impl Shared {
     /// Reads the cookie of a connection, which says what the connection is.
-    fn receive(&self, mut stream: TcpStream, peer: SocketAddr, order: u64, greeting: Greeting) {
+    fn receive(&self, mut stream: TcpStream, peer: SocketAddr, order: u64, greeting: Share) {
         let cookie = read_cookie(&mut stream, self.settings.deadlines.cookie);
         drop(greeting);
         let cookie = match cookie {

@@ -46,7 +46,11 @@ pub(crate) fn run(
     wake: UnixStream,
     settings: &Settings,
 ) -> Finished {
-    let control = match ControlConnection::new(stream, place.news(wake)) {
+    let prepared = ControlConnection::new(stream, place.news(wake)).and_then(|control| {
+        control.break_when_vanished(settings.deadlines.vanished)?;
+        Ok(control)
+    });
+    let control = match prepared {
         Ok(control) => control,
         Err(error) => return Finished { result: Err(error), has_begun: false, rest: None },
     };

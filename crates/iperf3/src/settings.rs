@@ -45,6 +45,8 @@ pub struct Limits {
     pub streams_per_test: u16,
     /// Streams of all tests, a thread each.
     pub streams: usize,
+    /// Streams of all tests from one address.
+    pub streams_per_address: usize,
     /// The time of one test, the omitted seconds not counted.
     pub most_time: Duration,
     /// Connections that have not sent their cookie.
@@ -60,6 +62,7 @@ impl Limits {
         tests_per_address: 8,
         streams_per_test: 128,
         streams: 1024,
+        streams_per_address: 256,
         most_time: Duration::from_hours(1),
         unknown: 512,
         unknown_per_address: 160,
@@ -83,6 +86,8 @@ pub struct Deadlines {
     pub results: Duration,
     /// Until the client says that it is done.
     pub done: Duration,
+    /// From the last sign of life of the client's host, in any state.
+    pub vanished: Duration,
 }
 
 impl Deadlines {
@@ -95,5 +100,6 @@ impl Deadlines {
         margin: Duration::from_secs(15),
         results: Duration::from_secs(30),
         done: Duration::from_secs(10),
+        vanished: Duration::from_secs(30),
     };
 }

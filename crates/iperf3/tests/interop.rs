@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use btu_conditions::{Conditions, judge};
 use btu_iperf3::{Deadlines, Ending, Event, Report, Server, Settings};
 use serde_json::Value;
+use socket2::{Domain, SockFilter, SockRef, Socket, Type};
 
 /// Longer than any of these tests takes on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
@@ -326,6 +327,7 @@ fn a_silent_client_ends_by_its_deadline() {
         margin: short,
         results: short,
         done: short,
+        vanished: LONG,
     };
     let lab = Lab::open(|settings| settings.deadlines = deadlines);
     let mut silent = lab.connect();
@@ -517,4 +519,60 @@ fn time_ends_with_the_last_arrival() {
         judge!(conditions, report.seconds + 1.0 < said.as_secs_f64(), "{said:?}: {report:?}");
         assert!(report.seconds > 0.9, "{report:?}");
     }
+}
+
+/// A test both ways with 128 streams each, by a client at this loopback address; returns what the server says.
+fn ask_for_many_streams(lab: &Lab, number: u8, from: u8) -> (TcpStream, i8) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.bind(&SocketAddr::from(([127, 0, 0, from], 0)).into()).expect("an address");
+    socket.connect(&lab.server.address().into()).expect("a connection");
+    let mut client = TcpStream::from(socket);
+    client.set_read_timeout(Some(LONG)).expect("a timeout");
+    let parameters = br#"{"tcp":true,"time":1,"parallel":128,"bidirectional":true}"#;
+    let mut cookie = *COOKIE;
+    cookie[0] = b'a' + number;
+    client.write_all(&cookie).expect("a cookie");
+    assert_eq!(state(&mut client), 9);
+    client.write_all(&(parameters.len() as u32).to_be_bytes()).expect("a length");
+    client.write_all(parameters).expect("parameters");
+    let said = state(&mut client);
+    (client, said)
+}
+
+#[test]
+fn the_streams_of_one_address_leave_the_others_theirs() {
+    let lab = Lab::usual();
+    let greedy: Vec<_> = (0..4).map(|number| ask_for_many_streams(&lab, number, 1)).collect();
+    let said: Vec<i8> = greedy.iter().map(|(_, said)| *said).collect();
+    assert_eq!(said, [10, -1, -1, -1]);
+    let (_modest, said) = ask_for_many_streams(&lab, 9, 2);
+    assert_eq!(said, 10);
+}
+
+/// Its kernel answers nothing more, not even with a reset, as that of a host that lost its network.
+#[test]
+fn a_client_that_vanished_is_noticed() {
+    let conditions = Conditions::begin();
+    let lab = Lab::open(|settings| settings.deadlines.vanished = Duration::from_secs(2));
+    let mut client = lab.connect();
+    let parameters = br#"{"udp":true,"time":60,"reverse":true,"len":1000,"bandwidth":1000000}"#;
+    client.write_all(COOKIE).expect("a cookie");
+    client.write_all(&(parameters.len() as u32).to_be_bytes()).expect("a length");
+    client.write_all(parameters).expect("parameters");
+    assert_eq!((state(&mut client), state(&mut client)), (9, 10));
+    let udp = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    udp.send_to(&0x3637_3839_u32.to_ne_bytes(), lab.server.address()).expect("a greeting");
+    assert_eq!((state(&mut client), state(&mut client)), (1, 2));
+    // BPF_RET with 0: nothing that arrives gets to this socket.
+    let nothing = SockFilter::new(6, 0, 0, 0);
+    if let Err(error) = SockRef::from(&client).attach_filter(&[nothing]) {
+        eprintln!("no filter of a socket here ({error}): tested as root, or elsewhere");
+        return;
+    }
+    let start = Instant::now();
+    match lab.events.recv_timeout(LONG) {
+        Ok(Event::Failed { why: Ending::Gone(_), .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    judge!(conditions, start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }

@@ -30,8 +30,6 @@ mod draw;
 mod error;
 pub mod files;
 mod ftp;
-#[doc(hidden)]
-pub mod fuzz;
 mod lan;
 mod meeting_place;
 pub mod nfs;
@@ -50,6 +48,16 @@ pub use error::LoadError;
 pub use ftp::FETCH_ROOM;
 pub use scratch::{MARGIN, Scratch, check_share, scratch_check, sweep_dead};
 pub use volume::{Fault, MOST_NODES};
+
+/// Entries for fuzzers: they return for any input from a sender of files, either end of NFS or
+/// HTTP, or a program of the system.
+#[doc(hidden)]
+pub mod fuzz {
+    pub use crate::copy::{
+        fuzz_head as http_head, fuzz_log as copy_log, fuzz_record as rcp_record,
+    };
+    pub use crate::nfs::{fuzz_answer as nfs_answer, fuzz_call as nfs_call};
+}
 
 /// Sets `order` up, or returns none when its activity is not a host activity. A server checks
 /// `callers` before it reads or answers.
@@ -98,6 +106,7 @@ mod tests {
 
     use btu_suite::activity::Activity;
     use btu_units::Span;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -118,5 +127,17 @@ mod tests {
     fn network_activities_are_left_to_others() {
         let order = Order::new(1, Span::from_seconds(1), Activity::Null);
         assert!(prepare(&order, &Callers::any()).expect("nothing to fail").is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let bytes = bytes.as_slice();
+            fuzz::http_head(bytes);
+            fuzz::nfs_answer(bytes);
+            fuzz::nfs_call(bytes);
+            fuzz::rcp_record(bytes);
+            fuzz::copy_log(bytes);
+        }
     }
 }

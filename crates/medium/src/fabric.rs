@@ -16,7 +16,6 @@ mod changes;
 mod gauge;
 mod medium;
 mod node;
-mod port;
 #[cfg(test)]
 mod properties;
 mod table;
@@ -29,13 +28,13 @@ use std::collections::VecDeque;
 use btu_network::{Change, Drawing, Loss, Way};
 use btu_units::{Probability, Span, Time};
 
+use crate::account::Cause;
 use crate::frame::Frame;
 use crate::shared::SharedEthernetError;
 pub(crate) use accounts::Carried;
 use backlog::Backlog;
 use changes::Changes;
 use node::{Hop, NextHop, Node};
-pub use port::{Event, Port};
 pub(crate) use timers::TimerHeap;
 
 /// A drawn network as one machine: port `n` is the drawing's station `n`. Driven like an
@@ -249,3 +248,29 @@ impl Fabric {
 
 /// The least difference between a wake-up and the time of the last poll: every node guarantees it.
 const INSTANT: Span = Span::from_nanoseconds(1);
+
+/// One of a fabric's ports: station `n` of the drawing is at port `n`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port(pub u32);
+
+impl Port {
+    /// Its index in lists of ports.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a fabric's poll answers; see [`crate::Step`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The frame goes out at the port; it was due at this time.
+    Deliver(Port, Frame, Time),
+    /// The frame is gone.
+    Drop(Frame, Cause),
+    /// One more frame with this tag is inside.
+    Duplicate(Frame),
+    /// Nothing more before this time.
+    Wake(Time),
+    /// Nothing more until a frame is accepted.
+    Idle,
+}

@@ -29,7 +29,6 @@
 //!
 //! [`Frame::length`]: crate::Frame::length
 
-mod history;
 #[cfg(test)]
 mod tests;
 mod timers;

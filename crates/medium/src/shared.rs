@@ -12,7 +12,6 @@
 //! Deviations: no repeaters (a cable is one piece of any length that the slot allows); times are
 //! whole nanoseconds, and propagation delays are rounded to them at each station.
 
-mod backoff;
 mod cable;
 mod ideal;
 mod long;
@@ -28,12 +27,11 @@ mod timing;
 use btu_network::{Contention, Discipline, SharedEthernet as Drawn};
 use btu_units::{Length, Span, Time};
 
-use self::backoff::Backoff;
 use self::ideal::Pool;
 use self::long::LongCable;
 use self::mac::Mac;
 use self::short::ShortCable;
-use self::station::Station;
+use self::station::{Backoff, Station};
 use self::timing::Timing;
 use crate::account::Account;
 use crate::frame::Frame;

@@ -8,7 +8,6 @@
 
 #![forbid(unsafe_code)]
 
-mod aal5;
 mod answer;
 mod block_transfer;
 #[cfg(test)]
@@ -17,7 +16,6 @@ mod closed_network;
 mod contention;
 mod ethernet;
 mod fddi;
-mod fixed_service;
 mod frame_times;
 mod polling;
 pub mod predict;
@@ -30,6 +28,5 @@ pub use block_transfer::BlockTransfer;
 pub use closed_network::{Closed, closed_network};
 pub use contention::SharedCable;
 pub use ethernet::{Ethernet, ModelError, Transport};
-pub use fixed_service::{FixedService, fixed_service};
 pub use frame_times::FrameTimes;
 pub use remote_items::{ItemLine, Own, Passage, RemoteItems, Tcp};

@@ -36,7 +36,7 @@ pub use answers::{
     Bottleneck, BridgePrediction, BulkLimit, BulkTransfer, Crossing, FlowPrediction, FrameKind,
     LinePrediction, MediumKind, PacedTransfer, PacketSizes, Prediction, PredictionWarning,
     Question, Reference, RingUse, SegmentPrediction, SimulatedTransfer, Transfer, TransferLimit,
-    TransferPrediction,
+    TransferPrediction, TransferWarning,
 };
 pub use bulk::as_connection;
 pub use formula::Formula;

@@ -1,11 +1,13 @@
 //! A whole network as data.
 
-use btu_units::Span;
+use std::net::Ipv4Addr;
+
+use btu_units::{Length, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::link::{Bridge, Link};
+use crate::queue::Discipline;
 use crate::segment::Segment;
-use crate::station::{Attachment, Station};
 use crate::traffic::Flow;
 
 /// A network that was read and checked.
@@ -57,6 +59,13 @@ pub struct BridgeId(pub u32);
 pub struct LinkId(pub u32);
 
 impl Drawing {
+    /// Whether a queue of a link is managed so that requests wait little behind other traffic.
+    pub fn has_managed_queue(&self) -> bool {
+        let directions = self.links.iter().flat_map(|link| [&link.forth, &link.back]);
+        let mut queues = directions.map(|direction| &direction.queue);
+        queues.any(|queue| matches!(queue, Discipline::Codel(_) | Discipline::FqCodel(_)))
+    }
+
     /// The segment at `id`; an identifier of another drawing is our own bug and panics.
     pub fn segment(&self, id: SegmentId) -> &Segment {
         &self.segments[id.0 as usize]
@@ -108,4 +117,35 @@ impl Drawing {
             .position(|station| station.name == name)
             .map(|place| StationId(place as u32))
     }
+}
+
+/// A host of the network, attached to one segment or one link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Station {
+    /// Its name: a host name's label (RFC 1123): letters, digits and `-`. Members of a group are
+    /// called `group-1` and so on; of a group on counted segments `group-<segment's number>-<own
+    /// number>`.
+    pub name: String,
+    /// The key it was drawn under: the name without numbers.
+    pub group: String,
+    /// Its attachment.
+    pub attachment: Attachment,
+    /// Its address in 198.18.0.0/15 (RFC 2544, appendix C.2.2), as drawn or given out in order from
+    /// 198.18.0.1.
+    pub address: Ipv4Addr,
+    /// Whether it works on one request at a time, in the order of their arrival, as a server with
+    /// one disk; else on all at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_at_a_time: bool,
+}
+
+/// The attachment of a station.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attachment {
+    /// On a segment, at this distance from the beginning of its cable (0 if the medium has no
+    /// places).
+    Segment(SegmentId, Length),
+    /// At one end of a link.
+    Link(LinkId),
 }

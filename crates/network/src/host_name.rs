@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::drawing::Station;
 use crate::inventory::{HostRole, is_host_name};
-use crate::station::Station;
 
 /// The name by which a script, its records and its reports know a host: a station of a network
 /// file, a host of an inventory, or a role of a suite. Cheap to clone; stored as the plain text.

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// The port of agents unless the user names another port.
 pub const AGENT_PORT: u16 = 7417;
 
-/// The hosts of an inventory file, in its order, or of a command line.
+/// The hosts of an inventory file, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inventory {
     /// The hosts; their names differ.
@@ -71,7 +71,7 @@ impl fmt::Display for HostRole {
 /// The way to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Control {
-    /// Over TLS, at this address.
+    /// Over TLS, at this address: an agent of a job, such as one of `btu hosts kubernetes`.
     Agent(AgentAddress),
     /// Over the user's own OpenSSH, which gets this destination.
     Ssh(SshDestination),
@@ -90,9 +90,6 @@ pub enum HostAddressError {
         "`{0}` is nothing that ssh could go to: write user@host, or a name of your ~/.ssh/config"
     )]
     Destination(String),
-    /// A host on the command line.
-    #[error("`{0}` is no host: write NAME, NAME=CONTROL, or NAME=CONTROL@MEASURED with addresses")]
-    Host(String),
 }
 
 /// Where an agent listens.
@@ -181,33 +178,6 @@ impl fmt::Display for SshDestination {
     }
 }
 
-/// A host as a command line has it: `NAME`, `NAME=CONTROL` or `NAME=CONTROL@MEASURED`. A name alone
-/// is its own address.
-impl FromStr for Host {
-    type Err = HostAddressError;
-
-    fn from_str(text: &str) -> Result<Self, HostAddressError> {
-        let wrong = || HostAddressError::Host(text.to_owned());
-        let (name, rest) = text.split_once('=').unwrap_or((text, ""));
-        if !is_host_name(name)
-            || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !rest.is_empty()
-        {
-            return Err(wrong());
-        }
-        let (control, measured) = match rest.rsplit_once('@') {
-            Some((control, measured)) => (control, Some(measured.parse().map_err(|_| wrong())?)),
-            None => (rest, None),
-        };
-        let control = if control.is_empty() { name } else { control };
-        Ok(Self {
-            name: name.to_owned(),
-            role: None,
-            control: Control::Agent(control.parse()?),
-            measured,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -231,20 +201,6 @@ mod tests {
     }
 
     #[test]
-    fn a_host_on_the_command_line() {
-        let host: Host = "alpha=192.0.2.10:99@198.51.100.10".parse().unwrap();
-        let address = AgentAddress { host: "192.0.2.10".to_owned(), port: 99 };
-        assert_eq!((host.name.as_str(), host.control), ("alpha", Control::Agent(address)));
-        assert_eq!(host.measured, Some(IpAddr::from([198, 51, 100, 10])));
-        let plain: Host = "alpha".parse().unwrap();
-        assert_eq!(plain.control, Control::Agent("alpha:7417".parse().unwrap()));
-        assert_eq!(plain.measured, None);
-        for text in ["", "=x", "a=b@c", "a b", "a=@", "-x"] {
-            assert!(text.parse::<Host>().is_err(), "{text}");
-        }
-    }
-
-    #[test]
     fn nothing_that_ssh_is_given_can_be_an_option_or_a_command() {
         assert_eq!("me@alpha".parse::<SshDestination>().unwrap().as_str(), "me@alpha");
         for text in ["", "-oProxyCommand=x", "a b", "a;b", "$(a)", "a\n", "ä"] {
@@ -258,7 +214,6 @@ mod tests {
             if let Ok(address) = text.parse::<AgentAddress>() {
                 prop_assert_eq!(address.to_string().parse::<AgentAddress>().unwrap(), address);
             }
-            let _ = text.parse::<Host>();
             if let Ok(destination) = text.parse::<SshDestination>() {
                 prop_assert!(!destination.as_str().starts_with('-'));
             }

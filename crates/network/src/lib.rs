@@ -18,11 +18,10 @@ mod quantity;
 mod queue;
 mod read;
 mod segment;
-mod station;
 mod traffic;
 
 pub use direction::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape, Trace};
-pub use drawing::{BridgeId, Drawing, LinkId, SegmentId, StationId};
+pub use drawing::{Attachment, BridgeId, Drawing, LinkId, SegmentId, Station, StationId};
 pub use host_name::{HostName, HostNameError};
 pub use inventory::{
     AGENT_PORT, AgentAddress, Control, Host, HostAddressError, HostRole, Inventory, SshDestination,
@@ -32,13 +31,11 @@ pub use link::{Bridge, Change, End, Link, Way};
 pub use load::Offered;
 pub use quantity::Quantity;
 pub use queue::{Codel, Discipline, FairCodel, QueueLimit, Red};
-pub use read::{Document, Fields, Item, Spot, listed, suggestion};
 pub use read::{
-    Files, Parameter, Place, Problem, ReadError, Reader, SETTING, fuzz_read, fuzz_trace, recorded,
-    recording_comment, settings_of,
+    Document, Fields, Files, Item, Parameter, Place, Problem, ReadError, Reader, SETTING, Spot,
+    fuzz_read, fuzz_trace, listed, recorded, recording_comment, settings_of, suggestion,
 };
 pub use segment::{
     Atm, Contention, Fddi, Medium, Segment, Service, SharedEthernet, Star, TokenRing,
 };
-pub use station::{Attachment, Station};
 pub use traffic::{Arrivals, Flow, Sizes, Target};

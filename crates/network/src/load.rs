@@ -1,7 +1,6 @@
 //! The load that the traffic offers to the media.
 
-use crate::drawing::{Drawing, SegmentId};
-use crate::station::Attachment;
+use crate::drawing::{Attachment, Drawing, SegmentId};
 use crate::traffic::Arrivals;
 
 /// The load that a segment's own stations offer to it, without frames that arrive over bridges.

@@ -15,7 +15,6 @@ mod document;
 mod expand;
 mod fields;
 mod flows;
-mod fuzz;
 mod hosts;
 mod joins;
 mod limits;
@@ -41,13 +40,11 @@ use toml::de::DeTable;
 
 pub use document::Document;
 pub use fields::{Fields, Item};
-pub use fuzz::fuzz_read;
 pub use nearest::{listed, suggestion};
 pub use parameters::Parameter;
 pub use problem::{Place, Problem, ReadError, Spot};
 pub use stored::{SETTING, recording_comment, settings_of};
-pub use trace::fuzz_trace;
-pub use trace::{Files, recorded};
+pub use trace::{Files, fuzz_trace, recorded};
 
 use crate::drawing::Drawing;
 use crate::segment::Medium;
@@ -188,4 +185,13 @@ fn syntax(text: &str, problems: &Problems) -> Option<tree::Table> {
         problems.note(&spot, format!("this is not TOML: {}", error.message().replace('\n', ", ")));
     }
     None
+}
+
+/// Reads `octets` as a network file and prints the result; it returns for any input.
+pub fn fuzz_read(octets: &[u8]) {
+    let text = String::from_utf8_lossy(octets);
+    if let Err(error) = Drawing::read(&text, "fuzz.toml") {
+        // Printing the problems reads the text again.
+        drop(error.to_string());
+    }
 }

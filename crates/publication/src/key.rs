@@ -1,11 +1,32 @@
-//! Keys and signatures in the forms of minisign.
+//! Keys and signatures in the forms of minisign (<https://jedisct1.github.io/minisign/>): Ed25519,
+//! over the `BLAKE2b` of a text.
 
 use std::fmt;
-use std::io::Cursor;
 use std::str::FromStr;
 
-use minisign::{KeyPair, SecretKey, SecretKeyBox, SignatureBox};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use blake2::{Blake2b256, Blake2b512, Digest};
+use ring::rand::{SecureRandom, SystemRandom};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use thiserror::Error;
+
+/// A key, secret or public: the algorithm Ed25519.
+const ED25519_KEY: &[u8; 2] = b"Ed";
+/// A signature: Ed25519 over `BLAKE2b`.
+const ED25519_OF_HASH: &[u8; 2] = b"ED";
+/// What follows in the file of a secret key: no password, a checksum by `BLAKE2b`, and 48 octets that
+/// only a password needs.
+const NO_PASSWORD: [u8; 52] = {
+    let mut octets = [0; 52];
+    (octets[2], octets[3]) = (b'B', b'2');
+    octets
+};
+
+const UNTRUSTED: &str = "untrusted comment: ";
+const TRUSTED: &str = "trusted comment: ";
+/// The comment of a signature.
+const COMMENT: &str = "btu publication";
 
 /// Why a key or a signature is refused.
 #[derive(Debug, Error)]
@@ -26,24 +47,29 @@ pub enum KeyError {
         key: String,
     },
     /// The system gave no random numbers.
-    #[error("making a key: {0}")]
-    NotMade(String),
+    #[error("making a key: the system gives no random numbers")]
+    NotMade,
 }
+
+/// The number of a key pair, which is no proof of anything.
+type KeyId = [u8; 8];
 
 /// The key by which signatures are checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicKey(minisign::PublicKey);
+pub struct PublicKey {
+    id: KeyId,
+    key: [u8; 32],
+}
 
 impl PublicKey {
     /// The key's identifier as minisign shows it: 16 hexadecimal digits. It is no proof of anything.
     pub fn id(&self) -> String {
-        let octets: Vec<u8> = self.0.keynum().iter().rev().copied().collect();
-        btu_units::hexadecimal(&octets).to_ascii_uppercase()
+        format!("{:016X}", u64::from_le_bytes(self.id))
     }
 
     /// The content of a `.pub` file.
     pub fn file(&self) -> String {
-        format!("untrusted comment: minisign public key {}\n{self}\n", self.id())
+        format!("{UNTRUSTED}minisign public key {}\n{self}\n", self.id())
     }
 
     /// Checks that `signature`, the content of a `.minisig` file, is this key's over `text`.
@@ -51,32 +77,18 @@ impl PublicKey {
     /// # Errors
     /// It is not.
     pub fn verify(&self, text: &str, signature: &str) -> Result<(), KeyError> {
-        if !is_signature(signature) {
-            return Err(KeyError::NoSignature);
-        }
-        let signature = SignatureBox::from_string(signature).map_err(|_| KeyError::NoSignature)?;
-        let checked = minisign::verify(&self.0, &signature, Cursor::new(text), true, false, false);
-        checked.map_err(|_| KeyError::Forged { key: self.id() })
-    }
-}
-
-/// Whether the two signatures in the content of a `.minisig` file have their lengths, which the library
-/// takes for granted: 74 and 64 octets in base64.
-fn is_signature(file: &str) -> bool {
-    let has_length = |text: &str, letters, padding| {
-        text.len() == letters
-            && text.bytes().rev().take_while(|byte| *byte == b'=').count() == padding
-    };
-    let lines: Vec<&str> = file.lines().collect();
-    match lines.as_slice() {
-        [_, of_text, _, of_comment] => has_length(of_text, 100, 1) && has_length(of_comment, 88, 2),
-        _ => false,
+        let signature = Signature::parse(signature).ok_or(KeyError::NoSignature)?;
+        let key = UnparsedPublicKey::new(&ED25519, self.key);
+        let is_one = signature.id == self.id
+            && key.verify(&Blake2b512::digest(text), &signature.of_text).is_ok()
+            && key.verify(&signature.commented(), &signature.of_comment).is_ok();
+        if is_one { Ok(()) } else { Err(KeyError::Forged { key: self.id() }) }
     }
 }
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0.to_base64())
+        f.pad(&BASE64_STANDARD.encode([&ED25519_KEY[..], &self.id, &self.key].concat()))
     }
 }
 
@@ -86,15 +98,59 @@ impl FromStr for PublicKey {
     /// The 56 letters, or the content of a `.pub` file.
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let letters = text.trim().lines().last().unwrap_or_default().trim();
-        let key = minisign::PublicKey::from_base64(letters).map_err(|_| KeyError::NoPublicKey)?;
-        // The algorithm is the only one that there is, and one key has one text.
-        let is_one = letters.starts_with("RW") && key.to_base64() == letters;
-        if is_one { Ok(Self(key)) } else { Err(KeyError::NoPublicKey) }
+        let parsed = || {
+            let octets: [u8; 42] = decode(letters)?;
+            let (id, key) = octets.strip_prefix(ED25519_KEY)?.split_first_chunk()?;
+            Some(Self { id: *id, key: key.try_into().ok()? })
+        };
+        parsed().ok_or(KeyError::NoPublicKey)
+    }
+}
+
+/// The content of a `.minisig` file.
+struct Signature {
+    id: KeyId,
+    of_text: [u8; 64],
+    comment: String,
+    /// Of the signature of the text, and the comment.
+    of_comment: [u8; 64],
+}
+
+impl Signature {
+    fn parse(file: &str) -> Option<Self> {
+        let lines: Vec<&str> = file.lines().collect();
+        let [untrusted, of_text, trusted, of_comment] = lines[..] else { return None };
+        untrusted.strip_prefix(UNTRUSTED)?;
+        let octets: [u8; 74] = decode(of_text)?;
+        let (id, of_text) = octets.strip_prefix(ED25519_OF_HASH)?.split_first_chunk()?;
+        Some(Self {
+            id: *id,
+            of_text: of_text.try_into().ok()?,
+            comment: trusted.strip_prefix(TRUSTED)?.to_owned(),
+            of_comment: decode(of_comment)?,
+        })
+    }
+
+    /// What the second signature is of.
+    fn commented(&self) -> Vec<u8> {
+        [&self.of_text[..], self.comment.as_bytes()].concat()
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of_text = [&ED25519_OF_HASH[..], &self.id, &self.of_text].concat();
+        writeln!(f, "{UNTRUSTED}{}\n{}", self.comment, BASE64_STANDARD.encode(of_text))?;
+        writeln!(f, "{TRUSTED}{}\n{}", self.comment, BASE64_STANDARD.encode(self.of_comment))
     }
 }
 
 /// A key that signs.
-pub struct SigningKey(SecretKey);
+pub struct SigningKey {
+    id: KeyId,
+    /// The seed, and the public key that belongs to it.
+    halves: [u8; 64],
+}
 
 impl fmt::Debug for SigningKey {
     /// Without the key itself.
@@ -109,17 +165,25 @@ impl SigningKey {
     /// # Errors
     /// The system gave no random numbers.
     pub fn new() -> Result<Self, KeyError> {
-        let made = KeyPair::generate_unencrypted_keypair();
-        made.map(|pair| Self(pair.sk)).map_err(|error| KeyError::NotMade(error.to_string()))
+        let (mut id, mut seed) = (KeyId::default(), [0; 32]);
+        let random = SystemRandom::new();
+        random
+            .fill(&mut id)
+            .and_then(|()| random.fill(&mut seed))
+            .map_err(|_| KeyError::NotMade)?;
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| KeyError::NotMade)?;
+        let halves = [&seed[..], pair.public_key().as_ref()].concat();
+        Ok(Self { id, halves: halves.try_into().map_err(|_| KeyError::NotMade)? })
     }
 
     /// The content of the key's file, which no other user may read.
-    ///
-    /// # Errors
-    /// None that is known.
-    pub fn file(&self) -> Result<String, KeyError> {
-        let text = self.0.to_box(Some("btu: the secret key of a publisher"));
-        text.map(Into::into).map_err(|error| KeyError::NotMade(error.to_string()))
+    pub fn file(&self) -> String {
+        let octets =
+            [ED25519_KEY, &NO_PASSWORD[..], &self.id, &self.halves, &self.checksum()].concat();
+        format!(
+            "{UNTRUSTED}btu: the secret key of a publisher\n{}\n",
+            BASE64_STANDARD.encode(octets)
+        )
     }
 
     /// The key in the content of its file, as [`Self::file`] writes it. Files of `minisign -G -W` have
@@ -128,9 +192,19 @@ impl SigningKey {
     /// # Errors
     /// It is no such file, or the key has a password.
     pub fn read(file: &str) -> Result<Self, KeyError> {
-        let key = SecretKeyBox::from_string(file);
-        let key = key.and_then(SecretKeyBox::into_unencrypted_secret_key);
-        key.map(Self).map_err(|_| KeyError::NoSecretKey)
+        let parsed = || {
+            let octets: [u8; 158] = decode(file.lines().nth(1)?)?;
+            let rest = octets.strip_prefix(ED25519_KEY)?.strip_prefix(&NO_PASSWORD)?;
+            let (id, rest) = rest.split_first_chunk()?;
+            let (halves, checksum) = rest.split_first_chunk()?;
+            let key = Self { id: *id, halves: *halves };
+            (key.checksum() == checksum).then_some(key)
+        };
+        parsed().ok_or(KeyError::NoSecretKey)
+    }
+
+    fn checksum(&self) -> Vec<u8> {
+        Blake2b256::digest([&ED25519_KEY[..], &self.id, &self.halves].concat()).to_vec()
     }
 
     /// The key by which its signatures are checked.
@@ -138,8 +212,8 @@ impl SigningKey {
     /// # Errors
     /// The key's two halves do not fit.
     pub fn public(&self) -> Result<PublicKey, KeyError> {
-        let public = minisign::PublicKey::from_secret_key(&self.0);
-        public.map(PublicKey).map_err(|_| KeyError::NoSecretKey)
+        let public = self.pair()?.public_key().as_ref().try_into();
+        Ok(PublicKey { id: self.id, key: public.map_err(|_| KeyError::NoSecretKey)? })
     }
 
     /// Signs `text`: the content of a `.minisig` file.
@@ -147,10 +221,30 @@ impl SigningKey {
     /// # Errors
     /// The key's two halves do not fit.
     pub fn sign(&self, text: &str) -> Result<String, KeyError> {
-        let comment = "btu publication";
-        let signed = minisign::sign(None, &self.0, Cursor::new(text), Some(comment), Some(comment));
-        signed.map(SignatureBox::into_string).map_err(|_| KeyError::NoSecretKey)
+        let pair = self.pair()?;
+        let sign = |octets: &[u8]| -> Result<[u8; 64], KeyError> {
+            pair.sign(octets).as_ref().try_into().map_err(|_| KeyError::NoSecretKey)
+        };
+        let mut signature = Signature {
+            id: self.id,
+            of_text: sign(&Blake2b512::digest(text))?,
+            comment: COMMENT.to_owned(),
+            of_comment: [0; 64],
+        };
+        signature.of_comment = sign(&signature.commented())?;
+        Ok(signature.to_string())
     }
+
+    fn pair(&self) -> Result<Ed25519KeyPair, KeyError> {
+        let (seed, public) = self.halves.split_at(32);
+        let pair = Ed25519KeyPair::from_seed_and_public_key(seed, public);
+        pair.map_err(|_| KeyError::NoSecretKey)
+    }
+}
+
+/// So many octets in base64.
+fn decode<const N: usize>(letters: &str) -> Option<[u8; N]> {
+    BASE64_STANDARD.decode(letters).ok()?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -160,7 +254,7 @@ mod tests {
     #[test]
     fn a_signature_is_of_one_key_and_one_text() {
         let (key, other) = (SigningKey::new().unwrap(), SigningKey::new().unwrap());
-        let key = SigningKey::read(&key.file().unwrap()).unwrap();
+        let key = SigningKey::read(&key.file()).unwrap();
         let signature = key.sign("btu-manifest 1\n").unwrap();
         let public: PublicKey = key.public().unwrap().file().parse().unwrap();
         assert_eq!(public.to_string().parse::<PublicKey>().unwrap(), public);
@@ -179,6 +273,20 @@ mod tests {
         let changed = signature.replace("trusted comment: btu", "trusted comment: Btu");
         assert!(public.verify("btu-manifest 1\n", &changed).is_err());
         assert!(!format!("{key:?}").contains("sk"));
+    }
+
+    /// A signature that minisign itself made.
+    #[test]
+    fn a_signature_of_minisign_is_known() {
+        let key: PublicKey =
+            "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3".parse().unwrap();
+        let signature = "untrusted comment: signature from minisign secret key\n\
+            RUQf6LRCGA9i559r3g7V1qNyJDApGip8MfqcadIgT9CuhV3EMhHoN1mGTkUidF/z7SrlQgXdy8ofjb7bNJJylDOocrCo8KLzZwo=\n\
+            trusted comment: timestamp:1556193335\tfile:test\n\
+            y/rUw2y8/hOUYjZU71eHp/Wo1KZ40fGy2VJEDl34XMJM+TX48Ss/17u3IvIfbVR1FkZZSNCisQbuQY+bHwhEBg==\n";
+        assert_eq!(key.id(), "E7620F1842B4E81F");
+        key.verify("test", signature).unwrap();
+        assert!(key.verify("Test", signature).is_err());
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod manifest;
 
 pub use challenge::{Challenge, ChallengeRequest};
 pub use key::{KeyError, PublicKey, SigningKey};
-pub use lines::{TextError, plain};
+pub use lines::{TextError, address as check_address, plain};
 pub use manifest::{Manifest, Visibility};
 
 use btu_units::hexadecimal;

@@ -81,8 +81,21 @@ impl<'a> Lines<'a> {
 /// The longest value, in characters.
 const LONGEST_VALUE: usize = 200;
 
+/// Whether a letter is not seen at all: with such ones two names look alike, and one looks like none. Those that join
+/// letters of scripts (U+200C, U+200D) stay.
+const fn is_unseen(letter: char) -> bool {
+    let in_words = matches!(letter, '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180e}' | '\u{200b}');
+    let fillers = matches!(
+        letter,
+        '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}'
+    );
+    in_words
+        || fillers
+        || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}')
+}
+
 /// A value as it may stand in a line: not empty, of one line, without spaces at its ends, and of
-/// nothing that controls a terminal.
+/// nothing that controls a terminal or is not seen.
 ///
 /// # Errors
 /// It may not, for this reason.
@@ -90,7 +103,7 @@ pub fn plain(value: &str) -> Result<String, String> {
     if value.is_empty() || value.trim() != value {
         return Err(format!("{value:?} is empty, or has spaces at its ends"));
     }
-    if value.contains(btu_units::controls) {
+    if value.contains(|letter| btu_units::controls(letter) || is_unseen(letter)) {
         return Err(format!("{value:?} has characters that are not shown"));
     }
     if value.chars().count() > LONGEST_VALUE {
@@ -105,11 +118,22 @@ pub(crate) fn number(value: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("{value:?} is no number"))
 }
 
+/// Whether a part between slashes is there, and leads to no other place.
+fn is_part(part: &str) -> bool {
+    !matches!(part, "" | "." | "..")
+}
+
 /// An address of a board: `https://NAME` or `http://NAME`, with a port or a path, without a slash at
 /// its end.
-pub(crate) fn address(value: &str) -> Result<String, String> {
+///
+/// # Errors
+/// It is none.
+pub fn address(value: &str) -> Result<String, String> {
     let host = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
-    let is_one = |host: &str| !host.is_empty() && !host.ends_with('/') && !host.contains(' ');
+    let is_one = |host: &str| {
+        let has_other = |mark: char| !mark.is_ascii_graphic() || "?#@\\\"<>".contains(mark);
+        !host.is_empty() && !host.contains(has_other) && host.split('/').all(is_part)
+    };
     if host.is_some_and(is_one) {
         return plain(value);
     }

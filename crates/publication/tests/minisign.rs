@@ -48,7 +48,7 @@ fn minisign_signs_with_keys_of_btu_and_its_own() {
     };
     assert!(done);
     let key = SigningKey::new().unwrap();
-    fs::write(directory.join("btu.key"), key.file().unwrap()).unwrap();
+    fs::write(directory.join("btu.key"), key.file()).unwrap();
     fs::write(directory.join("btu.pub"), key.public().unwrap().file()).unwrap();
     fs::write(directory.join("text"), "some lines\n").unwrap();
     for (secret, public) in [("its.key", "its.pub"), ("btu.key", "btu.pub")] {

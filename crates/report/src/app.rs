@@ -16,8 +16,9 @@ use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
 };
 use crate::number::{ends, percent, three_digits};
+use crate::script_cells::script_cells;
 use crate::stored_page::{StoredRun, warned};
-use crate::study::Reported;
+use crate::study::{CellTable, Reported};
 use crate::summary::KeyFigure;
 use crate::unit::time;
 use crate::versus::IntervalRelation;
@@ -28,7 +29,7 @@ const MILLI: f64 = 1e3;
 const MICRO: f64 = 1e6;
 
 impl Reported for AppPlan {
-    fn page(&self, verdict: &AppVerdict, stored: &StoredRun<'_>) -> Page {
+    fn page(&self, verdict: &AppVerdict, _: &[Self::Record], stored: &StoredRun<'_>) -> Page {
         let columns = Columns::of(&verdict.rows);
         let [which, pairs] = factors::sections(verdict);
         let [trips, bandwidth] = backwards::sections(verdict, columns);
@@ -62,6 +63,10 @@ impl Reported for AppPlan {
         // What was asked comes first.
         page.summary.figures.splice(..0, backwards::answers(&self.questions, verdict));
         page
+    }
+
+    fn cell_table(&self, records: &[Self::Record]) -> CellTable {
+        script_cells(self, records)
     }
 }
 

@@ -12,8 +12,9 @@ use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
 };
 use crate::number::{NOTHING, ends, three_digits};
+use crate::script_cells::script_cells;
 use crate::stored_page::{StoredRun, warned};
-use crate::study::Reported;
+use crate::study::{CellTable, Reported};
 use crate::summary::KeyFigure;
 use crate::unit;
 use crate::versus::IntervalRelation;
@@ -28,7 +29,7 @@ const MILLI: f64 = 1e3;
 const PERCENT: f64 = 100.0;
 
 impl Reported for CopyPlan {
-    fn page(&self, verdict: &CopyVerdict, stored: &StoredRun<'_>) -> Page {
+    fn page(&self, verdict: &CopyVerdict, _: &[Self::Record], stored: &StoredRun<'_>) -> Page {
         let sections = vec![
             times(verdict),
             parts(verdict),
@@ -43,6 +44,10 @@ impl Reported for CopyPlan {
         ];
         let page = stored.page(headline(verdict), warned(&verdict.warnings), sections);
         Page { summary: stored.summary(figures(verdict), limit(verdict)), ..page }
+    }
+
+    fn cell_table(&self, records: &[Self::Record]) -> CellTable {
+        script_cells(self, records)
     }
 }
 

@@ -70,9 +70,7 @@ fn line(table: &str, row: &str, column: &str, cell: &Cell) -> String {
 /// Quoted where necessary. A leading blank keeps a spreadsheet program from reading a word as a
 /// formula.
 fn field(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r'])
-        && text.parse::<f64>().is_err()
-        && text != "-";
+    let formula = btu_units::begins_formula(text) && text.parse::<f64>().is_err() && text != "-";
     let text = if formula { format!(" {text}") } else { text.to_owned() };
     if text.contains([',', '"', '\n', '\r']) || formula {
         format!("\"{}\"", text.replace('"', "\"\""))

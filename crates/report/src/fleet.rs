@@ -3,15 +3,16 @@
 use btu_network::HostName;
 use btu_studies::fleet::{
     Apart, BrokenPair, FALSE_MARKS, Fleet, FleetPlan, FleetVerdict, HostSpeed, LEAST_TELLING,
-    USUAL_SPREAD,
+    Quicker, USUAL_SPREAD,
 };
 use btu_suite::text::first_names;
 use btu_units::written_rate;
 
 use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::count;
+use crate::script_cells::script_cells;
 use crate::stored_page::{StoredRun, warned};
-use crate::study::Reported;
+use crate::study::{CellTable, Reported};
 use crate::summary::KeyFigure;
 
 const MEGA: f64 = 1e6;
@@ -28,10 +29,14 @@ const SOUND: f64 = 0.9;
 const MOST_COLUMNS: usize = 16;
 
 impl Reported for FleetPlan {
-    fn page(&self, verdict: &FleetVerdict, stored: &StoredRun<'_>) -> Page {
+    fn page(&self, verdict: &FleetVerdict, _: &[Self::Record], stored: &StoredRun<'_>) -> Page {
         let sections = vec![matrix(verdict), parts(verdict), slow(verdict), pairs(verdict)];
         let page = stored.page(headline(verdict), warned(&verdict.warnings), sections);
         Page { summary: stored.summary(figures(verdict), String::new()), ..page }
+    }
+
+    fn cell_table(&self, records: &[Self::Record]) -> CellTable {
+        script_cells(self, records)
     }
 }
 
@@ -44,7 +49,8 @@ fn figures(verdict: &FleetVerdict) -> Vec<KeyFigure> {
         note,
     };
     let usual = verdict.model.as_ref().map(|model| {
-        figure("usual", model.usual_bits_per_second, "from one host to another".to_owned())
+        let norm = if model.quicker.is_some() { ", which may be that of slow hosts" } else { "" };
+        figure("usual", model.usual_bits_per_second, format!("from one host to another{norm}"))
     });
     let at_once = verdict.at_once.as_ref().map(|of| {
         let pairs = verdict.hosts.len() / 2;
@@ -84,7 +90,22 @@ fn headline(verdict: &FleetVerdict) -> String {
         slow_pairs(verdict, model),
     ]
     .concat();
-    if found.is_empty() { none(number, model) } else { found.join("; ") }
+    match &model.quicker {
+        _ if !found.is_empty() => found.join("; "),
+        Some(quicker) => no_norm(verdict, quicker),
+        None => none(number, model),
+    }
+}
+
+/// That the usual rate is no norm: some hosts are quicker than that among themselves.
+fn no_norm(verdict: &FleetVerdict, Quicker { hosts, ratio }: &Quicker) -> String {
+    let number = verdict.hosts.len();
+    let names: Vec<&str> = hosts.iter().map(|host| verdict.hosts[*host].as_str()).collect();
+    format!(
+        "Cannot tell whether {} of {number} hosts are slow, or {} share a quick link: among themselves these have {ratio:.1} times the rate of other pairs",
+        number - hosts.len(),
+        first_names(&names, MOST_NAMED)
+    )
 }
 
 /// That nothing is slow, as far as the spread lets that be seen.
@@ -245,10 +266,12 @@ fn parts(verdict: &FleetVerdict) -> Option<Section> {
     let head = ["host", "sends, %", "receives, %", "both, %", "slow"];
     let mut table = Table::new("Hosts, % of the usual rate", &head, 1);
     for (place, host) in verdict.hosts.iter().enumerate() {
-        let mark = match (model.is_slow(place), model.is_behind_a_slow_link(place)) {
-            (true, _) => "host",
-            (_, true) => "its link",
-            _ => "",
+        let mark = match &model.quicker {
+            _ if model.is_slow(place) => "host",
+            _ if model.is_behind_a_slow_link(place) => "its link",
+            Some(quicker) if quicker.hosts.contains(&place) => "no, quicker",
+            Some(_) => "not told",
+            None => "",
         };
         let share = |way: &Vec<Option<HostSpeed>>| {
             Cell::number(way[place].map(|speed| PERCENT * speed.share))
@@ -261,11 +284,19 @@ fn parts(verdict: &FleetVerdict) -> Option<Section> {
             Cell::text(mark),
         ]);
     }
+    let seen = match model.quicker {
+        Some(_) => "that rate may be that of slow hosts".to_owned(),
+        None => {
+            format!(
+                "one below {:.0} % would have been seen 19 of 20 times",
+                PERCENT * model.least_host
+            )
+        }
+    };
     let note = format!(
-        "by median polish of the rates' logarithms; a host is slow where it has less than 90 % and chance would mark {FALSE_MARKS} in a run of \
-         this size, in the mean, if sound hosts differ by {:.0} %; one below {:.0} % would have been seen 19 of 20 times",
+        "by median polish of the rates' logarithms; a host is slow where it has less than 90 % of the usual rate and chance would mark {FALSE_MARKS} in a run of \
+         this size, in the mean, if sound hosts differ by {:.0} %; {seen}",
         PERCENT * USUAL_SPREAD,
-        PERCENT * model.least_host
     );
     Section::of("Hosts", &note, vec![Block::Table(table)])
 }
@@ -329,6 +360,7 @@ mod tests {
             slow_pairs,
             open_pairs: 0,
             apart: None,
+            quicker: None,
             behind_a_slow_link: if behind.is_empty() { Vec::new() } else { vec![behind.to_vec()] },
         };
         FleetVerdict {
@@ -409,6 +441,16 @@ mod tests {
             headline(&verdict),
             "Cannot tell whether one of 8 hosts is slow: only one below 12 % of the usual rate could have been seen"
         );
+        verdict.model.as_mut().unwrap().quicker = Some(Quicker { hosts: vec![2, 3], ratio: 2.5 });
+        assert_eq!(
+            headline(&verdict),
+            "Cannot tell whether 6 of 8 hosts are slow, or h2, h3 share a quick link: among themselves these have 2.5 times the rate of other pairs"
+        );
+        assert_eq!(
+            figures(&verdict)[0].note,
+            "from one host to another, which may be that of slow hosts"
+        );
+        assert!(parts(&verdict).unwrap().note.ends_with("; that rate may be that of slow hosts"));
         verdict.missing = 46;
         assert_eq!(headline(&verdict), "Interrupted: 10 of 56 pairs; no answer yet");
     }

@@ -16,9 +16,11 @@ const FIGURES: usize = 5;
 
 /// The report of such a run.
 pub fn foreign_page(stored: &StoredRun, run: &ForeignRun) -> Page {
+    let warnings = run.warnings.iter().map(|seen| page_warning("repetitions left out", seen, ""));
+    let faults = run.faults.iter().map(|fault| page_warning("does not count", fault, ""));
     let page = stored.page(
         run.answer.clone(),
-        run.faults.iter().map(|fault| page_warning("does not count", fault, "")).collect(),
+        faults.chain(warnings).collect(),
         vec![quantities(run), course(run), remarks(run)],
     );
     let summary = Summary {

@@ -3,10 +3,6 @@
 use btu_suite::experiment::Warning;
 use btu_units::Span;
 
-use crate::number::duration;
-use crate::paint::Paint;
-use crate::sheet::wrap;
-
 /// The run of a report; every text is as the report shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunHead {
@@ -45,22 +41,6 @@ impl RunHead {
     /// The hosts, and the conditions that affect the result in addition to the network.
     pub(crate) fn about_hosts(&self) -> impl Iterator<Item = String> {
         self.hosts.iter().chain(&self.conditions).cloned()
-    }
-
-    /// A title, and below it in dim lines the subject, the place and the time of the measurement.
-    pub(crate) fn below(&self, title: String, what: &str, options: &TextOptions) -> Vec<String> {
-        let about = format!(
-            "{}; {what} in {}; profile {}, seed {}; {}",
-            self.network,
-            duration(self.duration),
-            self.profile,
-            self.seed,
-            self.machine
-        );
-        let run = format!("run {}, {}", self.id, self.started);
-        let lines = std::iter::once(about).chain(self.about_hosts()).chain([run]);
-        let quiet = lines.flat_map(|text| wrap(&text, options.columns(), 2));
-        std::iter::once(title).chain(quiet.map(|line| Paint(options.colour).quiet(&line))).collect()
     }
 }
 

@@ -6,12 +6,10 @@ mod page;
 mod picture;
 #[cfg(test)]
 mod tests;
-mod text;
 
 pub use csv::hint_csv;
-pub use page::hint_page;
+pub(crate) use page::hint_page;
 pub use picture::hint_picture;
-pub use text::hint_text;
 
 /// Where they are not faster at the largest number; at smaller ones they may have been.
 const NOWHERE_FASTER: &str =

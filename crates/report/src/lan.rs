@@ -9,8 +9,9 @@ use crate::html::{
     Series, Table,
 };
 use crate::number::{ends, three_digits};
+use crate::script_cells::script_cells;
 use crate::stored_page::{StoredRun, page_warning, warned};
-use crate::study::Reported;
+use crate::study::{CellTable, Reported};
 use crate::summary::KeyFigure;
 use crate::unit::time;
 use crate::versus::IntervalRelation;
@@ -19,7 +20,7 @@ use crate::versus::IntervalRelation;
 const MILLI: f64 = 1e-3;
 
 impl Reported for LanPlan {
-    fn page(&self, verdict: &LanVerdict, stored: &StoredRun<'_>) -> Page {
+    fn page(&self, verdict: &LanVerdict, _: &[Self::Record], stored: &StoredRun<'_>) -> Page {
         let sections = vec![
             normalised(self, verdict),
             slowdown(self, verdict),
@@ -31,6 +32,10 @@ impl Reported for LanPlan {
         let warnings = warned(&verdict.warnings).into_iter().chain(simulator(verdict)).collect();
         let page = stored.page(headline(verdict), warnings, sections);
         Page { summary: stored.summary(figures(verdict), limit(verdict)), ..page }
+    }
+
+    fn cell_table(&self, records: &[Self::Record]) -> CellTable {
+        script_cells(self, records)
     }
 }
 

@@ -20,7 +20,6 @@ mod history;
 pub mod html;
 mod interval;
 mod junit;
-mod keys;
 mod lan;
 mod machines;
 mod markdown;
@@ -35,36 +34,32 @@ mod paint;
 mod pictures;
 mod pipe;
 mod rank;
-mod roll;
 mod roll_page;
 mod run;
 mod run_page;
 mod runs;
+mod script_cells;
 mod sheet;
 mod sim;
 mod speed;
 mod stored_page;
 mod study;
 mod summary;
-mod text;
 mod unit;
 mod versus;
 mod xlsx;
 mod xlsx_page;
 
-pub use compare::{comparison_markdown, comparison_page, comparison_text};
+pub use compare::comparison_page;
 pub use course::course_picture;
 pub use csv::{RawRow, csv, raw_csv};
 pub use doctor::doctor_text;
 pub use foreign::foreign_page;
 pub use head::{RunHead, TextOptions};
-pub use hint::{hint_csv, hint_page, hint_picture, hint_text};
-pub use history::{
-    btu95_text, citi89_text, lantz85_text, netpipe96_text, press88_text, studies_text,
-};
+pub use hint::{hint_csv, hint_picture};
+pub use history::{studies_text, study_text};
 pub use interval::interval_lines;
 pub use junit::junit;
-pub use keys::{KeyRow, KeyState, keys_text};
 pub use machines::machines_text;
 pub use markdown::markdown;
 pub use model::{
@@ -82,19 +77,17 @@ pub use page_text::{page_text, section_text};
 pub use pictures::svg;
 pub use pipe::{
     Graph, NamedSignature, PLOT_ROWS, StoredSignature, named_signatures, np_out, pipe_csv,
-    pipe_page, pipe_picture, pipe_plot, pipe_text, set_csv, set_page, set_text, set_title,
-    several_page, signature_names, signatures_page, signatures_text,
+    pipe_picture, pipe_plot, set_csv, set_title, several_page, signature_names, signatures_page,
 };
 pub use rank::{MachineCard, RankPage, rank_text};
-pub use roll::roll_text;
 pub use roll_page::roll_page;
-pub use run_page::{EarlierRuns, RuleFacts, RunMark, RunReport, VARIANCE, run_marks, run_page};
+pub use run_page::{RuleFacts, RunMark, RunReport, VARIANCE, run_marks, run_page};
 pub use runs::{RunLine, rating_words, runs_text};
+pub use script_cells::script_cells;
 pub use sim::{sim_page, sim_text};
 pub use speed::verdict::bloat_sentence;
-pub use stored_page::{Origin, StoredRun};
-pub use study::Reported;
+pub use stored_page::{EarlierRuns, Origin, StoredRun};
+pub use study::{CellTable, Reported, raw_value};
 pub use summary::{FIRST_SCREEN_LINES, KeyFigure, Next, Summary, first_screen};
-pub use text::rate_text;
 pub use xlsx::{WorkbookError, workbook};
 pub use xlsx_page::page_workbook;

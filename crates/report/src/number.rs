@@ -18,6 +18,15 @@ pub(crate) fn percent(share: f64) -> String {
     if value >= 9.95 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
+/// A share that is not exceeded, in per cent without the sign: `1.1` of 0.0102, which `at most 1.0 %` would deny.
+pub(crate) fn percent_at_most(share: f64) -> String {
+    let value = share * 100.0;
+    let steps = if value > 9.9 { 1.0 } else { 10.0 };
+    // What arithmetic in floating point adds to a round figure is no reason to say the next one.
+    let whole = (value * steps - 1e-9).ceil().abs();
+    percent(whole / steps / 100.0)
+}
+
 /// Half the interval in per cent of the value: `±2.1%`; empty without an interval.
 pub(crate) fn plus_minus(estimate: Option<&Estimate>) -> String {
     match estimate.and_then(Estimate::relative_half_width) {
@@ -62,6 +71,22 @@ mod tests {
         assert_eq!(plus_minus(Some(&estimate(500.0))), "±>999%");
         assert_eq!(plus_minus(Some(&Estimate { value: 10.0, interval: None })), "");
         assert_eq!(ends(&estimate(1.0), 1.0).unwrap(), "9.00 .. 11.0");
+    }
+
+    #[test]
+    fn what_is_said_to_be_the_most_is_not_exceeded() {
+        for (share, said) in [
+            (0.0, "0.0"),
+            (0.000_1, "0.1"),
+            (0.010_25, "1.1"),
+            (1.03 - 1.0, "3.0"),
+            (0.099, "9.9"),
+            (0.099_1, "10"),
+            (0.101, "11"),
+            (0.994_1, "100"),
+        ] {
+            assert_eq!(percent_at_most(share), said, "{share}");
+        }
     }
 
     #[test]

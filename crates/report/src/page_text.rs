@@ -1,10 +1,12 @@
-//! A report for a terminal: the result, its warnings, and its tables; figures as their tables.
+//! A report for a terminal: the result, its warnings, and its tables; figures in dots, and as their tables.
 
 use crate::head::TextOptions;
-use crate::html::{Block, Cell, Page, PageWarning, Section, Table};
+use crate::html::{Block, Cell, Figure, Page, PageWarning, Section, Table};
 use crate::number::count;
 use crate::paint::Paint;
-use crate::sheet::{Sheet, page, section, wrap};
+use crate::pictures::drawn;
+use crate::pipe::{PLOT_ROWS, legend, plotted};
+use crate::sheet::{Sheet, columns, page, section, wrap};
 
 /// The page as text; sections for files only are left out.
 pub fn page_text(report: &Page, options: &TextOptions) -> String {
@@ -13,7 +15,7 @@ pub fn page_text(report: &Page, options: &TextOptions) -> String {
     page(
         parts
             .chain(sections.map(|section| part(section, options)))
-            .chain([warnings(report, options)])
+            .chain([warnings(report, options), footer(report, options)])
             .collect(),
     )
 }
@@ -27,7 +29,10 @@ pub fn section_text(report: &Page, title: &str, options: &TextOptions) -> Option
 
 fn headline(report: &Page, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
-    let remarks = report.remarks.iter().flat_map(|remark| wrap(remark, options.columns(), 0));
+    let marks: Vec<&str> = report.marks.iter().map(|mark| mark.word.as_str()).collect();
+    let marks = (!marks.is_empty()).then(|| marks.join(", "));
+    let remarks = report.remarks.iter().chain(&marks);
+    let remarks = remarks.flat_map(|remark| wrap(remark, options.columns(), 0));
     let headline = wrap(&report.headline, options.columns(), 2);
     let headline = headline.into_iter().map(|line| paint.strong(&line));
     headline.chain(remarks.map(|line| paint.quiet(&line))).collect()
@@ -56,24 +61,88 @@ pub(crate) fn part(part: &Section, options: &TextOptions) -> Vec<String> {
     let blocks = part.blocks.iter().map(|block| match block {
         Block::Text(text) => wrap(text, options.columns(), 0),
         Block::Command(command) => command.lines().map(|line| format!("  {line}")).collect(),
-        Block::Table(table) => sheet(table),
-        Block::Figure(figure) => sheet(&figure.table),
+        Block::Table(table) => fitted(table, options),
+        Block::Figure(figure) => plots(figure, options)
+            .into_iter()
+            .chain([fitted(&figure.table, options)])
+            .collect::<Vec<_>>()
+            .join(&String::new()),
     });
     section(&part.title, &part.note, blocks.collect::<Vec<_>>().join(&String::new()), options)
 }
 
-fn sheet(table: &Table) -> Vec<String> {
-    let table = table.for_readers();
-    let mut sheet = Sheet::new(table.head.clone(), table.labels);
-    for row in &table.rows {
-        sheet.row(row.iter().map(field).collect());
+/// Panels of a figure that are plotted in a text: of many, the table says more in less room.
+const MOST_PLOTS: usize = 2;
+
+/// The points of a panel's longest curve from which on a plot shows more than its table.
+const FEWEST_TO_PLOT: usize = 3;
+
+/// The figure in dots, a panel below the other, each with its legend.
+fn plots(figure: &Figure, options: &TextOptions) -> Vec<Vec<String>> {
+    if figure.panels.len() > MOST_PLOTS {
+        return Vec::new();
     }
-    sheet.lines()
+    let panels = figure.panels.iter().filter_map(|panel| drawn(figure, panel, &panel.x.label));
+    let has_curve = |panel: &btu_chart::Panel| {
+        panel.series.iter().any(|series| series.points.len() >= FEWEST_TO_PLOT)
+    };
+    let plot = |panel: btu_chart::Panel| {
+        let mut lines = plotted(&panel, PLOT_ROWS, options);
+        if panel.series.len() > 1 {
+            lines.extend(legend(&panel, options));
+        }
+        lines
+    };
+    panels.filter(has_curve).map(plot).collect()
 }
 
-fn field(cell: &Cell) -> String {
-    let interval = cell.interval().map_or_else(String::new, |interval| format!(" ({interval})"));
+/// A table as wide as there is room: without intervals where they do not fit, and then in parts, one
+/// below the other, each with the columns of words.
+fn fitted(table: &Table, options: &TextOptions) -> Vec<String> {
+    let table = table.for_readers();
+    let all: Vec<usize> = (table.labels..table.head.len()).collect();
+    let fits = |lines: &[String]| lines.iter().all(|line| columns(line) <= options.columns());
+    for with_intervals in [true, false] {
+        let lines = sheet(&table, &all, with_intervals);
+        if fits(&lines) {
+            return lines;
+        }
+    }
+    let (mut parts, mut part): (Vec<Vec<String>>, Vec<usize>) = (Vec::new(), Vec::new());
+    for column in all {
+        part.push(column);
+        if part.len() > 1 && !fits(&sheet(&table, &part, false)) {
+            part.pop();
+            parts.push(sheet(&table, &part, false));
+            part = vec![column];
+        }
+    }
+    parts.push(sheet(&table, &part, false));
+    parts.join(&String::new())
+}
+
+/// The columns of words and these columns of numbers.
+fn sheet(table: &Table, numbers: &[usize], with_intervals: bool) -> Vec<String> {
+    let columns = || (0..table.labels).chain(numbers.iter().copied());
+    let head = columns().filter_map(|column| table.head.get(column).cloned());
+    let mut sheet = Sheet::new(head.collect(), table.labels);
+    for row in &table.rows {
+        let cells = columns().filter_map(|column| row.get(column));
+        sheet.row(cells.map(|cell| field(cell, with_intervals)).collect());
+    }
+    sheet.without_empty_columns().lines()
+}
+
+fn field(cell: &Cell, with_interval: bool) -> String {
+    let interval = cell.interval().filter(|_| with_interval);
+    let interval = interval.map_or_else(String::new, |interval| format!(" ({interval})"));
     cell.shown().to_owned() + &interval
+}
+
+/// Where the numbers come from.
+fn footer(report: &Page, options: &TextOptions) -> Vec<String> {
+    let lines = report.footer.iter().flat_map(|line| wrap(line, options.columns(), 2));
+    lines.map(|line| Paint(options.colour).quiet(&line)).collect()
 }
 
 fn warnings(report: &Page, options: &TextOptions) -> Vec<String> {

@@ -8,7 +8,10 @@ use crate::html::{self, Drawn, Figure, Layout, Page, Panel, Scale, figures};
 pub fn svg(page: &Page) -> Option<String> {
     let panels: Vec<chart::Panel> = figures(page)
         .flat_map(|figure| figure.panels.iter().map(move |panel| (figure, panel)))
-        .filter_map(|(figure, panel)| drawn(figure, panel))
+        .filter_map(|(figure, panel)| {
+            let name = if panel.title.is_empty() { &figure.title } else { &panel.title };
+            drawn(figure, panel, &format!("{name}: {}", panel.x.label))
+        })
         .collect();
     let marks: Vec<&str> = page.marks.iter().map(|mark| mark.word.as_str()).collect();
     let notes =
@@ -18,11 +21,11 @@ pub fn svg(page: &Page) -> Option<String> {
     (!picture.panels.is_empty()).then(|| chart::svg(&picture))
 }
 
-/// A panel with numbers on both axes; words and bars are better shown as a table.
-fn drawn(figure: &Figure, panel: &Panel) -> Option<chart::Panel> {
+/// A panel with numbers on both axes, and this label below; words and bars are better shown as a
+/// table.
+pub(crate) fn drawn(figure: &Figure, panel: &Panel, label: &str) -> Option<chart::Panel> {
     let series: Vec<chart::Series> = panel.series.iter().filter_map(series).collect();
-    let name = if panel.title.is_empty() { &figure.title } else { &panel.title };
-    let x = axis(&panel.x, &format!("{}: {}", name, panel.x.label))?;
+    let x = axis(&panel.x, label)?;
     let x = match common(figure) {
         Some((first, last)) => x.within(first, last),
         None => x,

@@ -1,8 +1,8 @@
 //! Signatures on paper: text with a plot for a terminal, the four graphs as pictures, files for
 //! other programs.
 
+mod cells;
 mod comparison;
-mod cost;
 mod csv;
 mod first;
 mod np_out;
@@ -10,20 +10,43 @@ mod page;
 mod picture;
 mod plot;
 mod set;
-mod table;
 #[cfg(test)]
 mod tests;
-mod text;
 mod warnings;
 
-pub use comparison::{StoredSignature, signatures_page, signatures_text};
+pub use comparison::{StoredSignature, signatures_page};
 pub use csv::pipe_csv;
 pub use np_out::np_out;
-pub use page::{pipe_page, set_page, several_page};
+pub use page::several_page;
 pub use picture::{Graph, NamedSignature, pipe_picture};
 pub use plot::{ROWS as PLOT_ROWS, pipe_plot};
-pub use set::{named as named_signatures, names as signature_names, set_csv, set_text, set_title};
-pub use text::pipe_text;
+pub use set::{named as named_signatures, names as signature_names, set_csv, set_title};
 
 pub(crate) use csv::ends_of;
 pub(crate) use plot::{legend, plotted};
+
+use btu_studies::pipe::JobVerdict;
+use btu_suite::pipe::{Job, JobRecord};
+
+use crate::hint::hint_page;
+use crate::html::Page;
+use crate::stored_page::StoredRun;
+use crate::study::{CellTable, Reported};
+use page::{pipe_page, set_page};
+
+impl Reported for Job {
+    fn page(&self, verdict: &JobVerdict, _: &[JobRecord], stored: &StoredRun<'_>) -> Page {
+        match verdict {
+            JobVerdict::One(verdict) => pipe_page(stored, verdict),
+            JobVerdict::Set(verdict) => set_page(stored, verdict),
+            JobVerdict::Hint(result) => {
+                let transport = self.plans().first().map_or("", |plan| plan.kind.label());
+                hint_page(stored, result, transport)
+            }
+        }
+    }
+
+    fn cell_table(&self, records: &[JobRecord]) -> CellTable {
+        cells::cells(self, records)
+    }
+}

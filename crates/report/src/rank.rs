@@ -177,8 +177,8 @@ pub(crate) fn kernel(card: &MachineCard) -> String {
 
 fn notes(rank: &RankPage, options: &TextOptions) -> Vec<String> {
     let paint = Paint(options.colour);
-    let rule = "A machine's BTU is the geometric mean over all its complete runs of one plan; machines whose intervals overlap \
-                share a rank (=). With fewer than three runs the interval does not see how runs differ; ? is low confidence.";
+    let rule = "A machine's BTU is the geometric mean over all its complete runs of one plan; a machine's rank is one more than \
+                the number of machines whose whole interval is above its own (= is shared). With fewer than three runs the interval does not see how runs differ; ? is low confidence.";
     let old = looking_back(rank);
     let text = [Some(rule.to_owned()), old].into_iter().flatten().collect::<Vec<_>>().join(" ");
     wrap(&text, options.columns(), 0).iter().map(|line| paint.quiet(line)).collect()

@@ -13,12 +13,13 @@ use btu_studies::run::{
 
 use crate::html::{Block, Cell, Figure, Layout, Page, Panel, Role, Section, Table};
 use crate::number::three_digits;
+use crate::script_cells::script_cells;
 use crate::stored_page::{StoredRun, warned};
-use crate::study::Reported;
+use crate::study::{CellTable, Reported};
 use crate::unit::{Unit, rate_unit, time_unit};
 
 impl Reported for RunPlan {
-    fn page(&self, verdict: &RunVerdict, stored: &StoredRun<'_>) -> Page {
+    fn page(&self, verdict: &RunVerdict, _: &[Self::Record], stored: &StoredRun<'_>) -> Page {
         let mut sections: Vec<Option<Section>> =
             verdict.values.iter().map(|value| result(self, verdict, value)).collect();
         sections.extend(verdict.values.iter().map(|value| effects::section(self, value)));
@@ -32,6 +33,10 @@ impl Reported for RunPlan {
             figure.note = note;
         }
         page
+    }
+
+    fn cell_table(&self, records: &[Self::Record]) -> CellTable {
+        script_cells(self, records)
     }
 }
 

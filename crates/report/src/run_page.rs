@@ -2,6 +2,7 @@
 
 mod added_time;
 mod appendix;
+mod cells;
 mod expected;
 mod first;
 mod latency;
@@ -16,68 +17,50 @@ mod variance;
 mod verified;
 mod warnings;
 
-use std::collections::BTreeMap;
-
-use btu_stats::Estimate;
-use btu_studies::papers::Study;
+use btu_stats::Means;
 use btu_studies::rate::{Title, Verdict};
 use btu_suite::cell::{Component, Load};
 use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
 
-pub(crate) use added_time::section as added_time_section;
 pub use rules::{RuleFacts, RunMark, run_marks};
 pub use variance::VARIANCE;
-pub(crate) use variance::section as variance_section;
-pub(crate) use verified::section as verified_section;
 
-use crate::head::RunHead;
 use crate::html::{Cell, Mark, Page, Role};
 use crate::number::count;
-use crate::stored_page::{Origin, StoredRun};
+use crate::runs::rating_words;
+use crate::stored_page::StoredRun;
+use crate::study::{CellTable, Reported};
 use crate::unit::{rate, rate_with_ends};
 
-/// Everything that a report of a run is made from.
+/// Everything that a report of a rating is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct RunReport<'a> {
-    /// The run in words.
-    pub run: &'a RunHead,
-    /// Its origin.
-    pub origin: &'a Origin,
-    /// The verdict over its cells.
-    pub verdict: &'a Verdict,
+    /// The run as it is stored.
+    pub stored: StoredRun<'a>,
     /// The plan of the run: what was asked for.
     pub plan: &'a Plan,
+    /// The verdict over its cells.
+    pub verdict: &'a Verdict,
     /// The cells that were measured.
     pub cells: &'a [CellRecord],
-    /// The machine's settings before the run, by name.
-    pub settings: &'a BTreeMap<String, String>,
-    /// The changes between the start and the end, a sentence each.
-    pub changes: &'a [String],
-    /// The spread of this machine from run to run, if earlier runs of the plan are stored.
-    pub earlier: Option<&'a EarlierRuns>,
-    /// Other studies, with results that are drawn next to those of this run.
-    pub studies: &'a [Study],
 }
 
-/// Runs of one plan on one machine, including the reported one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct EarlierRuns {
-    /// The number of these runs, the reported one included.
-    pub runs: usize,
-    /// The geometric mean of their ratings, with the interval that their differences make.
-    pub btu_bits_per_second: Estimate,
-}
+impl Reported for Plan {
+    const DRAWS_STUDIES: bool = true;
 
-impl<'a> RunReport<'a> {
-    /// The common part of all stored runs.
-    fn stored(&self) -> StoredRun<'a> {
-        StoredRun {
-            run: self.run,
-            origin: self.origin,
-            settings: self.settings,
-            changes: self.changes,
-        }
+    fn page(&self, verdict: &Verdict, records: &[CellRecord], stored: &StoredRun<'_>) -> Page {
+        run_page(&RunReport { stored: *stored, plan: self, verdict, cells: records })
+    }
+
+    /// The rating of the whole suite, or that of a part of it.
+    fn answer(&self, verdict: &Verdict) -> Option<String> {
+        let rate = verdict.rating.as_ref().map(|rating| rating.btu_bits_per_second.value);
+        Some(rating_words(rate, verdict.title))
+    }
+
+    fn cell_table(&self, records: &[CellRecord]) -> CellTable {
+        cells::cells(records)
     }
 }
 
@@ -97,11 +80,11 @@ pub fn run_page(report: &RunReport) -> Page {
         machine::cpu(report),
         variance::section(report.verdict),
         appendix::section(report),
-        report.stored().environment(),
+        report.stored.environment(),
         reproduce::section(report),
     ];
     Page {
-        title: report.stored().title(),
+        title: report.stored.title(),
         headline: headline(report),
         remarks: remarks(report),
         footer: rules::footer(report, &marks),
@@ -144,7 +127,7 @@ pub(crate) fn without_rating(verdict: &Verdict) -> &'static str {
 }
 
 fn remarks(report: &RunReport) -> Vec<String> {
-    let run = report.run;
+    let run = report.stored.run;
     let interval =
         report.verdict.rating.as_ref().map(|rating| match rating.btu_bits_per_second.interval {
             Some(_) => format!(
@@ -153,7 +136,7 @@ fn remarks(report: &RunReport) -> Vec<String> {
             ),
             None => "no interval: it takes three blocks".to_owned(),
         });
-    let earlier = report.earlier.map(|earlier| {
+    let earlier = report.stored.earlier.map(|earlier| {
         let (mean, ends) = rate_with_ends(&earlier.btu_bits_per_second);
         let ends = ends.unwrap_or_default();
         format!(
@@ -169,9 +152,24 @@ fn remarks(report: &RunReport) -> Vec<String> {
     let result: Vec<String> = interval.into_iter().chain(earlier).chain(idle).collect();
     let run_line =
         format!("{} on network {}, {} profile", run.started, run.network, report.verdict.profile);
-    let lines =
-        [result.join("; "), run_line, run.machine.clone()].into_iter().chain(run.about_hosts());
-    lines.filter(|line| !line.is_empty()).collect()
+    let lines = [result.join("; "), by_the_papers_rule(report), run_line, run.machine.clone()];
+    lines.into_iter().chain(run.about_hosts()).filter(|line| !line.is_empty()).collect()
+}
+
+/// The rating as the paper makes it, where every component had its volume.
+fn by_the_papers_rule(report: &RunReport) -> String {
+    let Some(btu) = &report.verdict.btu95 else { return String::new() };
+    let means = |means: &Means| {
+        let [geometric, arithmetic, harmonic] =
+            [means.geometric, means.arithmetic, means.harmonic].map(rate);
+        format!("{geometric} (AM {arithmetic}, HM {harmonic})")
+    };
+    format!(
+        "BTU'95 rule, {} per component: {} with the geometric, {} with the arithmetic mean over loads",
+        btu.volume,
+        means(&btu.geometric_over_loads_bits_per_second),
+        means(&btu.arithmetic_over_loads_bits_per_second),
+    )
 }
 
 /// Bits per second in a megabit per second.
@@ -198,6 +196,11 @@ fn components(report: &RunReport) -> Vec<Component> {
 /// The loads of the run, idle first.
 fn loads(report: &RunReport) -> Vec<Load> {
     Load::ALL.into_iter().filter(|load| report.plan.loads.contains(load)).collect()
+}
+
+/// The name of the load under which a network activity runs.
+fn called(load: Load) -> String {
+    if load == Load::Idle { "alone".to_owned() } else { format!("+ {load}") }
 }
 
 /// A row of a table: words, then cells.

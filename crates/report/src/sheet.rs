@@ -27,11 +27,6 @@ impl Sheet {
         self.rows.push(cells);
     }
 
-    /// Whether it has no row.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The table without columns in which no row has anything; the first one stays.
     pub(crate) fn without_empty_columns(self) -> Self {
         let Self { head, rows, labels } = self;

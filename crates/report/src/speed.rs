@@ -15,8 +15,9 @@ use self::verdict::bloat_sentence;
 use crate::differs;
 use crate::html::{Block, Cell, Page, Section, Table};
 use crate::number::{ends, three_digits};
+use crate::script_cells::script_cells;
 use crate::stored_page::{StoredRun, warned};
-use crate::study::Reported;
+use crate::study::{CellTable, Reported};
 use crate::summary::{KeyFigure, Summary};
 use crate::unit::{self, time, time_unit};
 
@@ -31,7 +32,7 @@ impl Reported for SpeedPlan {
         answer::short(verdict)
     }
 
-    fn page(&self, verdict: &SpeedVerdict, stored: &StoredRun<'_>) -> Page {
+    fn page(&self, verdict: &SpeedVerdict, _: &[Self::Record], stored: &StoredRun<'_>) -> Page {
         let hosts = self.hosts().map(|host| host.map_or_else(String::new, ToString::to_string));
         let sections = vec![
             answer(verdict, &hosts),
@@ -44,6 +45,10 @@ impl Reported for SpeedPlan {
         let limit = limit::limit(verdict);
         let summary = Summary { shows_all: true, ..stored.summary(figures(verdict), limit) };
         Page { summary, ..page }
+    }
+
+    fn cell_table(&self, records: &[Self::Record]) -> CellTable {
+        script_cells(self, records)
     }
 }
 
@@ -206,16 +211,12 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
         "up is from {near} to {far}; payload that arrived, and the median time of the requests meanwhile; n is the number of \
          requests, and below 100 there is no 99th percentile; resent is what TCP sent again"
     );
-    let mut trips = verdict.rows.iter().filter_map(|row| row.round_trip);
+    let trips = verdict.rows.iter().filter_map(|row| row.round_trip);
     if trips.clone().any(|trip| trip.lost.events > 0) {
         let (lost, sent) = trips
-            .clone()
             .fold((0, 0), |(lost, sent), trip| (lost + trip.lost.events, sent + trip.lost.trials));
         let counted = format!("; {lost} of {sent} requests had no answer");
         note += &counted;
-    }
-    if trips.any(|trip| trip.is_weighted) {
-        note += "; an older version measured this: one request at a time, each counted once for every 20 ms that it took";
     }
     let datagrams = datagrams(verdict);
     if datagrams.is_some() {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use btu_stats::Estimate;
+use btu_studies::papers::Study;
 use btu_suite::experiment::Warning;
 
 use crate::head::RunHead;
@@ -10,7 +12,7 @@ use crate::number::duration;
 use crate::summary::{KeyFigure, Next, Summary, first_estimates};
 
 /// A stored run, whatever its suite.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StoredRun<'a> {
     /// The run in words.
     pub run: &'a RunHead,
@@ -20,6 +22,19 @@ pub struct StoredRun<'a> {
     pub settings: &'a BTreeMap<String, String>,
     /// The changes between the start and the end, a sentence each.
     pub changes: &'a [String],
+    /// The spread of this machine from run to run, if earlier runs of the plan are stored.
+    pub earlier: Option<&'a EarlierRuns>,
+    /// Other studies, with results that are drawn next to those of this run.
+    pub studies: &'a [Study],
+}
+
+/// Runs of one plan on one machine, including the reported one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EarlierRuns {
+    /// The number of these runs, the reported one included.
+    pub runs: usize,
+    /// The geometric mean of their ratings, with the interval that their differences make.
+    pub btu_bits_per_second: Estimate,
 }
 
 /// The origin of a run.
@@ -33,8 +48,6 @@ pub struct Origin {
     pub version: String,
     /// The hash of the plan.
     pub plan_hash: String,
-    /// Whether this version can read the plan; else it is guessed from the cells.
-    pub plan_is_known: bool,
 }
 
 impl StoredRun<'_> {
@@ -47,11 +60,16 @@ impl StoredRun<'_> {
 
     /// The notes during the run, the changes on the machine, and other programs there.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = PageWarning> {
+        self.noted().chain(warned(self.run.busy.as_slice()))
+    }
+
+    /// Like [`Self::warnings`], without other programs, which the verdict of a rating names.
+    pub(crate) fn noted(&self) -> impl Iterator<Item = PageWarning> {
         let advice = "keep the machine's settings as they are while it measures, and measure again";
         let noted = self.run.notes.iter().map(|note| page_warning("seen during the run", note, ""));
         let changed =
             self.changes.iter().map(move |change| page_warning("setting changed", change, advice));
-        noted.chain(changed).chain(warned(self.run.busy.as_slice()))
+        noted.chain(changed)
     }
 
     /// Every recorded setting, and the changes.

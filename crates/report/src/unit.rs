@@ -32,9 +32,3 @@ pub(crate) fn bytes(count: f64) -> String {
         Bytes::new(count.round() as u64).to_string()
     }
 }
-
-/// `12.1 .. 12.5 us`: the ends of an interval in the unit of the value; empty without an interval.
-pub(crate) fn ends(estimate: &Estimate, unit: Unit) -> String {
-    crate::number::ends(estimate, unit.worth)
-        .map_or_else(String::new, |ends| format!("{ends} {}", unit.name))
-}

@@ -4,7 +4,7 @@
 use btu_stats::{Estimate, Interval};
 use btu_studies::compare::Finding;
 
-use crate::number::{percent, three_digits};
+use crate::number::{percent_at_most, three_digits};
 
 /// The words for a ratio above one, and below.
 pub(crate) type Directions = [&'static str; 2];
@@ -79,7 +79,7 @@ pub(crate) fn verdict(
     match largest_possible(std::iter::once((*ratio, finding))) {
         _ if finding.is_difference() => difference,
         Some(most) => {
-            format!("{} between {both}, at most {} %", undecided([finding]), percent(most))
+            format!("{} between {both}, at most {} %", undecided([finding]), percent_at_most(most))
         }
         None => format!("{difference}: cannot tell yet"),
     }

@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use http::Uri;
 use tokio::runtime::Builder;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::connection::{Dial, WITHIN, get};
 use crate::discovery::{Discovery, Target};
@@ -117,6 +118,8 @@ struct DirectionMeasurement<'a> {
     method: &'a Method,
     way: Way,
     loads: Vec<Load>,
+    /// Connections whose handshakes are under way.
+    coming: JoinSet<Result<Load, ResponsivenessError>>,
     shared: Arc<Mutex<Shared>>,
     /// The ends of the intervals, and the octets that had arrived by then; the start first.
     ends: Vec<(Instant, u64)>,
@@ -141,6 +144,7 @@ impl<'a> DirectionMeasurement<'a> {
             method,
             way,
             loads: Vec::new(),
+            coming: JoinSet::new(),
             shared: Arc::default(),
             ends: Vec::new(),
             known: Convergence::default(),
@@ -152,7 +156,10 @@ impl<'a> DirectionMeasurement<'a> {
         mut self,
         watch: &dyn Fn(MeasurementProgress),
     ) -> Result<WayReport, ResponsivenessError> {
-        self.add(self.method.first_connections).await?;
+        for _ in 0..self.method.first_connections.min(self.method.most_connections) {
+            let load = Load::begin(self.dial, self.way, self.uri()).await?;
+            self.add(load);
+        }
         self.ends.push((Instant::now(), self.arrived()));
         let launched = probe::launch(
             self.dial.clone(),
@@ -163,11 +170,11 @@ impl<'a> DirectionMeasurement<'a> {
         let probes = AbortOnDrop(tokio::spawn(launched));
         for number in 1..=self.method.most_intervals {
             let end = self.ends[self.ends.len() - 1].0 + self.method.interval;
-            // It is made within the interval; where that takes longer, so does the interval.
             if number > 1 {
-                self.add(self.method.more_connections).await?;
+                self.begin_more();
             }
             tokio::time::sleep_until(end.into()).await;
+            self.take_begun()?;
             self.end_interval().await?;
             if let Some(interval) = self.intervals.last() {
                 watch(MeasurementProgress::Interval(self.way, *interval));
@@ -180,15 +187,37 @@ impl<'a> DirectionMeasurement<'a> {
         Ok(self.report())
     }
 
-    async fn add(&mut self, number: usize) -> Result<(), ResponsivenessError> {
-        let uri = match self.way {
+    fn uri(&self) -> &'a Uri {
+        match self.way {
             Way::Down => &self.said.large,
             Way::Up => &self.said.upload,
-        };
-        for _ in 0..number.min(self.method.most_connections.saturating_sub(self.loads.len())) {
-            let load = Load::begin(self.dial, self.way, uri).await?;
-            lock(&self.shared).loads.push(load.requests());
-            self.loads.push(load);
+        }
+    }
+
+    fn add(&mut self, load: Load) {
+        lock(&self.shared).loads.push(load.requests());
+        self.loads.push(load);
+    }
+
+    /// Begins further connections. Their handshakes may take longer than an interval, behind the queue that the others fill.
+    fn begin_more(&mut self) {
+        let known = self.loads.len() + self.coming.len();
+        let number = self.method.most_connections.saturating_sub(known);
+        for _ in 0..number.min(self.method.more_connections) {
+            let (dial, way, uri) = (self.dial.clone(), self.way, self.uri().clone());
+            self.coming.spawn(async move { Load::begin(&dial, way, &uri).await });
+        }
+    }
+
+    /// Takes the connections that have come to be. One whose handshakes were lost in the full network is none: the others
+    /// go on, and the report says how many they are.
+    fn take_begun(&mut self) -> Result<(), ResponsivenessError> {
+        while let Some(begun) = self.coming.try_join_next() {
+            match begun {
+                Ok(Ok(load)) => self.add(load),
+                Ok(Err(error)) if !error.is_late() => return Err(error),
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -61,6 +61,13 @@ pub enum ResponsivenessError {
     },
 }
 
+impl ResponsivenessError {
+    /// Whether an answer did not come in time.
+    pub(crate) fn is_late(&self) -> bool {
+        matches!(self, Self::Connection { source, .. } if source.kind() == io::ErrorKind::TimedOut)
+    }
+}
+
 /// Why the server cannot serve.
 #[derive(Debug, Error)]
 pub enum ServerError {

@@ -14,7 +14,6 @@ mod discovery;
 mod error;
 mod load;
 mod method;
-mod places;
 mod probe;
 mod report;
 mod server;

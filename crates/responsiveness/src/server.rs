@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use btu_traffic::bound;
+use btu_traffic::{Share, Shares, bound};
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use h2::{Reason, RecvStream};
@@ -18,11 +18,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
-use crate::connection::{CONNECTION_WINDOW, SEND_BUFFER, STREAM_WINDOW, TLS_BUFFER, plain};
+use crate::connection::{SEND_BUFFER, STREAM_WINDOW, TLS_BUFFER, plain};
 use crate::discovery::{Discovery, LARGE, SMALL, UPLOAD, WELL_KNOWN};
 use crate::error::ServerError;
 use crate::load::{Waiting, fill};
-use crate::places::{ConnectionPlace, Places};
 use crate::tls;
 
 /// The port that such servers have where it is not 443.
@@ -31,13 +30,27 @@ pub const PORT: u16 = 4043;
 /// The size of the large object; the draft wants at least 8 GB.
 const LARGE_OCTETS: u64 = 1 << 40;
 
+/// Connections at a time, in all and of one host. A client of this program has at most 16 that fill the
+/// network, and 512 probes.
+const CONNECTIONS: usize = 2048;
+const CONNECTIONS_OF_HOST: usize = 640;
+
+/// Octets that a connection with an upload may send before they are read; others may send 64 KiB (RFC 9113,
+/// section 6.9.2). In a round trip of one second they are 67 Mb/s on each connection.
+const UPLOAD_WINDOW: u32 = 8 << 20;
+
+/// Connections with an upload at a time, in all and of one host: their windows are 1 GiB and 256 MiB.
+const UPLOADS: usize = 128;
+const UPLOADS_OF_HOST: usize = 32;
+
 /// Handshakes take no longer, also behind a long queue.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 
 /// A connection lives no longer: no measurement takes so long.
 const MOST_TIME: Duration = Duration::from_mins(15);
 
-/// A connection without a request lives no longer: some clients leave those of their probes open.
+/// A connection lives no longer after its requests: some clients leave those of their probes open. The first request
+/// may come as late as a handshake, since it waits in the same queues.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// Requests at a time on one connection: a transfer and its probes.
@@ -137,13 +150,14 @@ fn listening(address: SocketAddr) -> io::Result<StdListener> {
 }
 
 async fn accept(listener: TcpListener, tls: TlsAcceptor) {
-    let places = Places::default();
+    let connections = Shares::new(CONNECTIONS, CONNECTIONS_OF_HOST);
+    let uploads = Shares::new(UPLOADS, UPLOADS_OF_HOST);
     loop {
         match listener.accept().await {
             // Beyond the limits, a caller gets no answer.
             Ok((stream, peer)) => {
-                if let Some(place) = places.take(peer.ip().to_canonical()) {
-                    tokio::spawn(serve(stream, tls.clone(), place));
+                if let Some(place) = connections.take(peer.ip(), 1) {
+                    tokio::spawn(serve(stream, tls.clone(), place, uploads.clone()));
                 }
             }
             // Out of descriptors or the peer is gone already: neither may spin it.
@@ -153,8 +167,8 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor) {
 }
 
 /// A connection until its end; what fails concerns this client only.
-async fn serve(stream: TcpStream, tls: TlsAcceptor, place: ConnectionPlace) {
-    let served = tokio::time::timeout(MOST_TIME, speak(stream, tls));
+async fn serve(stream: TcpStream, tls: TlsAcceptor, place: Share, uploads: Shares) {
+    let served = tokio::time::timeout(MOST_TIME, speak(stream, tls, uploads));
     drop(served.await);
     drop(place);
 }
@@ -165,8 +179,9 @@ struct Far {
     large: Semaphore,
 }
 
-async fn speak(stream: TcpStream, tls: TlsAcceptor) -> io::Result<()> {
+async fn speak(stream: TcpStream, tls: TlsAcceptor, uploads: Shares) -> io::Result<()> {
     stream.set_nodelay(true)?;
+    let (peer, mut window, mut longest_wait) = (stream.peer_addr()?.ip(), None, HANDSHAKE);
     let far = Arc::new(Far {
         socket: stream.as_fd().try_clone_to_owned()?,
         large: Semaphore::new(LARGE_AT_A_TIME),
@@ -175,7 +190,6 @@ async fn speak(stream: TcpStream, tls: TlsAcceptor) -> io::Result<()> {
     let mut builder = server::Builder::new();
     builder
         .initial_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
         .max_send_buffer_size(SEND_BUFFER)
         .max_header_list_size(HEADERS)
         .max_concurrent_streams(STREAMS);
@@ -186,17 +200,30 @@ async fn speak(stream: TcpStream, tls: TlsAcceptor) -> io::Result<()> {
     };
     let mut connection = tokio::time::timeout(HANDSHAKE, opened).await.map_err(|_| late())??;
     loop {
-        let asked = match tokio::time::timeout(IDLE, connection.accept()).await {
+        let asked = match tokio::time::timeout(longest_wait, connection.accept()).await {
             Ok(Some(asked)) => asked.map_err(plain)?,
             // The end, or nothing is asked and nothing is being answered; else it goes on.
             Ok(None) => return Ok(()),
             Err(_) if Arc::strong_count(&far) == 1 => return Ok(()),
             Err(_) => continue,
         };
-        let (request, respond) = asked;
+        longest_wait = IDLE;
+        let (request, mut respond) = asked;
         let far = Arc::clone(&far);
+        if is_upload(&request) && window.is_none() {
+            window = uploads.take(peer, 1);
+            if window.is_none() {
+                drop(status(&mut respond, StatusCode::SERVICE_UNAVAILABLE));
+                continue;
+            }
+            connection.set_target_window_size(UPLOAD_WINDOW);
+        }
         tokio::spawn(async move { drop(answer(request, respond, &far).await) });
     }
+}
+
+fn is_upload(request: &Request<RecvStream>) -> bool {
+    request.method() == Verb::POST && request.uri().path() == UPLOAD
 }
 
 async fn answer(
@@ -204,16 +231,23 @@ async fn answer(
     mut respond: SendResponse<Bytes>,
     far: &Far,
 ) -> io::Result<()> {
-    match (request.method(), request.uri().path()) {
+    if is_upload(&request) {
+        return upload(request.into_body(), &mut respond).await;
+    }
+    let (request, body) = request.into_parts();
+    // A body would be kept until it is read, and no other request is for one.
+    if !body.is_end_stream() {
+        return status(&mut respond, StatusCode::BAD_REQUEST);
+    }
+    match (&request.method, request.uri.path()) {
         (&Verb::GET, SMALL) => {
             whole(&mut respond, "application/octet-stream", Bytes::from_static(b"0"))
         }
         (&Verb::GET, WELL_KNOWN) => {
-            let authority = request.uri().authority().map_or("", |authority| authority.as_str());
+            let authority = request.uri.authority().map_or("", |authority| authority.as_str());
             whole(&mut respond, "application/json", Discovery::of_server(authority).into())
         }
         (&Verb::GET, LARGE) => large(&mut respond, far).await,
-        (&Verb::POST, UPLOAD) => upload(request.into_body(), &mut respond).await,
         (_, SMALL | WELL_KNOWN | LARGE | UPLOAD) => {
             status(&mut respond, StatusCode::METHOD_NOT_ALLOWED)
         }

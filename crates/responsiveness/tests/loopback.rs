@@ -1,9 +1,9 @@
 //! Client and server on one machine, and clients that do not behave.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use btu_responsiveness::{
     Certificate, Method, ResponsivenessSettings, Server, Target, Trust, Way, measure,
@@ -69,9 +69,45 @@ fn callers_that_do_not_speak_tls_keep_nobody_out() {
     drop(silent);
 }
 
+/// Relays the first `most` connections to a server, and lets further ones wait.
+fn relay(server: SocketAddr, most: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    thread::spawn(move || {
+        let mut waiting = Vec::new();
+        for (number, near) in listener.incoming().map_while(Result::ok).enumerate() {
+            let Some(far) = (number < most).then(|| TcpStream::connect(server)) else {
+                waiting.push(near);
+                continue;
+            };
+            let far = far.expect("the server");
+            let ends = [(&near, &far), (&far, &near)];
+            for (from, to) in ends.map(|(from, to)| (from.try_clone(), to.try_clone())) {
+                let (mut from, mut to) = (from.expect("a copy"), to.expect("a copy"));
+                thread::spawn(move || std::io::copy(&mut from, &mut to));
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn connections_that_do_not_come_in_the_full_network_hold_up_nothing() {
+    let server = server();
+    // One asks for the description, ten measure the idle network, and one fills it.
+    let target =
+        Target::read(&format!("https://{}", relay(server.address(), 12))).expect("an address");
+    let began = Instant::now();
+    let report = measure(&target, Trust::Anyone, &SHORT, &[Way::Down], &|_| {}).expect("a result");
+    let [way] = &report.ways[..] else { panic!("{report:?}") };
+    assert_eq!((way.connections, way.intervals.len()), (1, 6), "{way:?}");
+    assert!(way.bits_per_second > 1e6, "{way:?}");
+    assert!(began.elapsed() < Duration::from_secs(25), "a handshake is waited for 30 s");
+}
+
 #[test]
 fn a_server_that_is_none_is_named() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
     thread::spawn(move || {
         while let Ok((mut stream, _)) = listener.accept() {

@@ -22,7 +22,7 @@ use crate::error::StampError;
 use crate::packet::{BASE_OCTETS, ReflectorPacket, SenderPacket, UNKNOWN_TTL};
 use crate::sessions::Sessions;
 use crate::socket::{Arrival, Inbox, tell_arrivals};
-use crate::time::{ErrorEstimate, Timestamp};
+use crate::time::{ErrorEstimate, Format, Timestamp};
 
 /// The interval of looks whether to end, in milliseconds.
 const LOOK_MILLISECONDS: u8 = 100;
@@ -35,6 +35,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// The state of the clock is read again after so long.
 const CLOCK: Span = Span::from_seconds(1);
+
+/// Within so long an answer comes back that another reflector has answered.
+const RETURN: Span = Span::from_seconds(60);
 
 /// A reflector, until it is dropped.
 #[derive(Debug)]
@@ -149,10 +152,11 @@ impl Answers {
         arrival: &Arrival,
     ) -> Option<()> {
         let packet = SenderPacket::decode(octets)?;
-        if self.is_reflector(from.port()) {
+        if self.is_reflector(from.port()) || is_own_answer(octets, arrival.wall) {
             return None;
         }
-        let sequence = self.sessions.number((from, packet.session), arrival.monotonic)?;
+        let key = (from, packet.session);
+        let sequence = self.sessions.number(key, octets.len(), arrival.monotonic)?;
         let answer = ReflectorPacket {
             sequence,
             sent: Timestamp::of_wall(Time::ZERO),
@@ -170,8 +174,7 @@ impl Answers {
         Some(())
     }
 
-    /// Whether that port may be a reflector's: an answer to it, with a forged sender, would be answered
-    /// for ever. Between two reflectors on other ports the budget of a host bounds that.
+    /// Whether that port may be a reflector's, which would answer an answer.
     fn is_reflector(&self, port: u16) -> bool {
         port == self.own_port || port == PORT || port == 0
     }
@@ -181,5 +184,42 @@ impl Answers {
             (self.error, self.error_read) = (ErrorEstimate::of_clock(clock_state()), now);
         }
         self.error
+    }
+}
+
+/// Whether this is an answer of this reflector that another one has answered: it has the time at which that was sent
+/// where a sender has zeros or its padding. If it were answered, one packet with a forged sender would let the two
+/// answer each other for ever.
+fn is_own_answer(octets: &[u8], now: Time) -> bool {
+    let Some(answer) = ReflectorPacket::decode(octets) else { return false };
+    let since = Timestamp::of_wall(now).nanoseconds_since(answer.sender_sent, Format::Ntp);
+    since.unsigned_abs() < RETURN.nanoseconds()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_reflectors_do_not_answer_each_other() {
+        let mut reflectors = [Answers::new(8620), Answers::new(8621)];
+        let addresses = [([198, 18, 0, 1], 8620), ([198, 18, 0, 3], 8621)].map(SocketAddr::from);
+        // Forged packets to the first reflector, in the name of the second.
+        let mut packets = vec![(0, vec![7; 1400]); 10];
+        let mut answered = 0;
+        for round in 0..1000 {
+            let (wall, monotonic) =
+                (Moment::now().wall, Time::ZERO + Span::from_seconds(10 + round));
+            let mut answer = |(to, mut octets): (usize, Vec<u8>)| {
+                let from = addresses[1 - to];
+                let arrival =
+                    Arrival { octets: octets.len(), from: Some(from), wall, monotonic, ttl: None };
+                reflectors[to].write(&mut octets, from, &arrival)?;
+                answered += 1;
+                Some((1 - to, octets))
+            };
+            packets = packets.into_iter().filter_map(&mut answer).collect();
+        }
+        assert_eq!((answered, packets.len()), (20, 0));
     }
 }

@@ -267,15 +267,23 @@ fn seconds(nanoseconds: i64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
-/// Each delay less the least of those between the same two steps of the far clock.
+/// Each delay less the least of those between the same two steps of the far clock. Packets may overtake each other: which of
+/// those that were sent next to a step arrived before it is not known, so they are left out.
 fn variation(ways: &[Ways], starts: &[usize], way: fn(&Ways) -> f64) -> Vec<f64> {
     if starts.len() > MOST_STEPS {
         return Vec::new();
     }
+    let trips = || ways.iter().map(Ways::round_trip);
+    let spread = trips().fold(f64::NEG_INFINITY, f64::max) - trips().fold(f64::INFINITY, f64::min);
+    let is_next_to = |one: &Ways, start: usize| {
+        let apart = (one.at - ways[start].at).abs();
+        apart > 0.0 && apart < spread
+    };
     let ends = starts.iter().copied().chain([ways.len()]);
     let parts = [0].into_iter().chain(starts.iter().copied()).zip(ends);
     let above_least = |(from, to): (usize, usize)| {
-        let delays = ways[from..to].iter().map(way);
+        let is_known = |one: &&Ways| !starts.iter().any(|start| is_next_to(one, *start));
+        let delays = ways[from..to].iter().filter(is_known).map(way);
         let least = delays.clone().fold(f64::INFINITY, f64::min);
         delays.map(move |delay| delay - least)
     };

@@ -31,7 +31,7 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    fn round_trip(&self) -> f64 {
+    pub(crate) fn round_trip(&self) -> f64 {
         self.there + self.back
     }
 

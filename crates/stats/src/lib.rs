@@ -13,7 +13,6 @@ mod binomial;
 mod bootstrap;
 mod components;
 mod factorial;
-mod fairness;
 mod histogram;
 mod holm;
 mod interval;
@@ -22,8 +21,6 @@ mod line;
 mod log_sample;
 mod means;
 mod median_polish;
-mod mover;
-mod outlier;
 mod over_blocks;
 mod quantile;
 mod spread;
@@ -34,22 +31,19 @@ pub use binomial::{Proportion, batches, wilson, wilson_by_batches};
 pub use bootstrap::{Bootstrap, Method};
 pub use components::TwoWay;
 pub use factorial::{Effect, Effects, Factorial, Term};
-pub use fairness::jain;
 pub use histogram::Histogram;
 pub use holm::holm;
 pub use interval::{
-    Estimate, Interval, Level, normal_density, normal_probability, normal_quantile, student_p,
-    student_quantile,
+    Estimate, Interval, Level, difference, normal_density, normal_probability, normal_quantile,
+    ratio, student_p, student_quantile,
 };
 pub use kruskal_wallis::{KruskalWallis, kruskal_wallis};
 pub use line::Line;
 pub use log_sample::{LogSample, geometric_interval, mean_ratio};
 pub use means::{Means, arithmetic_mean, geometric_mean};
 pub use median_polish::MedianPolish;
-pub use mover::{difference, ratio};
-pub use outlier::outliers;
 pub use over_blocks::{OverBlocks, over_blocks};
 pub use quantile::quantile;
-pub use spread::{mean_interval, median, sample_deviation, sample_variance};
+pub use spread::{jain, mean_interval, median, outliers, sample_deviation, sample_variance};
 pub use trimmed::{mean_without_highest_tenth, relative_range, trimmed_mean};
 pub use welford::Welford;

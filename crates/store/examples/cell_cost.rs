@@ -14,6 +14,7 @@ mod sample;
 use std::time::Instant;
 
 use btu_stats::Histogram;
+use sample::StoreCells;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

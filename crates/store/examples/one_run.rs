@@ -8,7 +8,8 @@
 
 use std::error::Error;
 
-use btu_store::{NewCell, NewRun, State, Store};
+use btu_store::{NewRun, State, Store};
+use btu_suite::experiment::Columns;
 use btu_units::{Bytes, Span};
 use serde_json::{Value, json};
 
@@ -30,18 +31,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         planned_cells: 1,
     };
     let lock = store.create_run(&run)?;
-    let cell = NewCell {
+    let columns = Columns {
         block: 0,
         position: 0,
-        component: "SEND",
+        component: "SEND".to_owned(),
         message: Bytes::new(1024),
         load: "none",
         valid: true,
         goodput_bits_per_second: Some(941e6),
         duration: Some(Span::from_seconds(1)),
-        record: json!({ "samples": [941e6] }).to_string(),
+        host_duration: None,
     };
-    store.save_record(&lock, &cell)?;
+    store.save_record(&lock, &columns, &json!({ "samples": [941e6] }).to_string())?;
     store.finish(&lock, State::Complete, "2026-01-02T03:04:06Z")?;
     for row in store.runs()? {
         let records: Vec<Value> = store.records(row.id)?;

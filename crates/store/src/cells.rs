@@ -4,15 +4,13 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread;
 
-use btu_suite::cell::Row;
-use btu_suite::pipe::Facts;
-use btu_suite::record::CellRecord;
-use btu_units::{Bytes, Span};
+use btu_suite::experiment::{Columns, Experiment};
+use btu_units::Span;
 use rusqlite::{ErrorCode, Rows, params};
 use serde::de::DeserializeOwned;
 
 use crate::lock::RunLock;
-use crate::packed::{Packed, RECORD, pack};
+use crate::packed::{Packed, pack};
 use crate::plain::cleaned;
 use crate::readings::processor_columns;
 use crate::run::RunId;
@@ -24,118 +22,51 @@ const AT_ONCE: usize = 256;
 
 pub(crate) const INSERT: &str =
     "INSERT INTO cells (run, block, position, component, message_bytes, load, valid,
-    goodput_bits_per_second, duration_ns, host_duration_ns, record, packed, core_to_core_ns, arithmetic_ns)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, '', ?11, ?12, ?13)";
-
-/// The values of a cell with columns of their own. A host activity alone has no component and no
-/// message.
-pub(crate) struct Columns<'a> {
-    pub(crate) component: &'a str,
-    pub(crate) message_bytes: i64,
-    pub(crate) load: &'a str,
-    pub(crate) valid: bool,
-    pub(crate) goodput_bits_per_second: Option<f64>,
-    pub(crate) duration_ns: Option<i64>,
-    pub(crate) host_duration_ns: Option<i64>,
-}
-
-/// A cell of another suite than the BTU benchmark's: its key, its columns for searches, and all its
-/// data.
-#[derive(Debug, Clone)]
-pub struct NewCell<'a> {
-    /// Its block, from 0.
-    pub block: u32,
-    /// Its place in the block, from 0.
-    pub position: u32,
-    /// The name of the component that was measured.
-    pub component: &'a str,
-    /// The size of the messages.
-    pub message: Bytes,
-    /// The load. Within a block of a run, each component, message and load occurs once.
-    pub load: &'a str,
-    /// Whether the cell is valid.
-    pub valid: bool,
-    /// The rate of the payload that arrived, in bits per second; absent when the cell has none.
-    pub goodput_bits_per_second: Option<f64>,
-    /// How long it took.
-    pub duration: Option<Span>,
-    /// The whole cell with its raw samples, as JSON.
-    pub record: String,
-}
-
-impl<'a> NewCell<'a> {
-    /// A cell with these columns; the record is JSON.
-    pub fn of((block, position): (u32, u32), facts: &'a Facts, record: String) -> Self {
-        let Facts { component, message, load, valid, goodput_bits_per_second, duration } = facts;
-        Self {
-            block,
-            position,
-            component,
-            message: *message,
-            load,
-            valid: *valid,
-            goodput_bits_per_second: *goodput_bits_per_second,
-            duration: Some(*duration),
-            record,
-        }
-    }
-}
+    goodput_bits_per_second, duration_ns, host_duration_ns, record, core_to_core_ns, arithmetic_ns)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
 impl Store {
-    /// Stores a cell with all its raw samples; when this returns, it has reached the device.
-    pub fn save_cell(&self, lock: &RunLock, cell: &CellRecord) -> Result<(), StoreError> {
-        check_finite(cell)?;
-        let record = serde_json::to_string(cell).map_err(|error| {
-            self.damaged(format!("`{}` cannot be written as JSON ({error})", cell.row))
-        })?;
-        self.insert(
-            lock,
-            (cell.block, cell.position),
-            &Columns::of(cell),
-            &record,
-            &cell.row.to_string(),
-        )
-    }
-
-    /// Stores a cell of another suite, with that suite's record, with the guarantee of
-    /// [`Self::save_cell`].
-    pub fn save_record(&self, lock: &RunLock, cell: &NewCell<'_>) -> Result<(), StoreError> {
-        let columns = Columns {
-            component: cell.component,
-            message_bytes: i64::try_from(cell.message.count()).unwrap_or(i64::MAX),
-            load: cell.load,
-            valid: cell.valid,
-            goodput_bits_per_second: cell.goodput_bits_per_second,
-            duration_ns: cell.duration.map(column),
-            host_duration_ns: None,
-        };
-        let name = format!("{} {}", cell.component, cell.message);
-        self.insert(lock, (cell.block, cell.position), &columns, &cell.record, &name)
-    }
-
-    fn insert(
+    /// Stores a cell of a run of this plan, with the guarantee of [`Self::save_record`].
+    pub fn save<E: Experiment>(
         &self,
         lock: &RunLock,
-        (block, position): (u32, u32),
-        columns: &Columns<'_>,
-        record: &str,
-        name: &str,
+        plan: &E,
+        record: &E::Record,
     ) -> Result<(), StoreError> {
+        let unfit = |why: String| self.damaged(format!("a cell cannot be stored: {why}"));
+        let columns = plan.columns(record).map_err(unfit)?;
+        let text = serde_json::to_string(record).map_err(|error| unfit(error.to_string()))?;
+        self.save_record(lock, &columns, &text)
+    }
+
+    /// Stores a cell: its columns, and its record with all raw samples as JSON. When this returns, it
+    /// has reached the device.
+    pub fn save_record(
+        &self,
+        lock: &RunLock,
+        columns: &Columns,
+        record: &str,
+    ) -> Result<(), StoreError> {
+        // JSON has no word for infinity, so such a figure would make the whole cell unreadable.
+        if let Some(value) = columns.goodput_bits_per_second.filter(|value| !value.is_finite()) {
+            let row = columns.component.clone();
+            return Err(StoreError::NotFinite { row, field: "goodput", value });
+        }
         let explain = self.explain("store a cell");
         let record = &*cleaned(record);
         let [core_to_core_ns, arithmetic_ns] = processor_columns(record);
         let transaction = self.connection.unchecked_transaction().map_err(&explain)?;
         let outcome = transaction.prepare_cached(INSERT).map_err(&explain)?.execute(params![
             lock.run(),
-            block,
-            position,
+            columns.block,
+            columns.position,
             columns.component,
-            columns.message_bytes,
+            i64::try_from(columns.message.count()).unwrap_or(i64::MAX),
             columns.load,
             columns.valid,
             columns.goodput_bits_per_second,
-            columns.duration_ns,
-            columns.host_duration_ns,
+            columns.duration.map(column),
+            columns.host_duration.map(column),
             pack(record),
             core_to_core_ns,
             arithmetic_ns
@@ -149,22 +80,19 @@ impl Store {
                 transaction.commit().map_err(explain)
             }
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
-                Err(StoreError::CellExists { run: lock.run(), block, row: name.to_owned() })
+                let Columns { block, component, message, load, .. } = columns;
+                let row = format!("{component} {message} {load}");
+                Err(StoreError::CellExists { run: lock.run(), block: *block, row })
             }
             Err(error) => Err(explain(error)),
         }
     }
 
-    /// Every stored cell of a run, in the order of its plan.
-    pub fn cells(&self, run: RunId) -> Result<Vec<CellRecord>, StoreError> {
-        self.records(run)
-    }
-
     /// Every stored record of a run of any suite, in the order of its plan.
     pub fn records<T: DeserializeOwned + Send>(&self, run: RunId) -> Result<Vec<T>, StoreError> {
-        let sql = format!("SELECT {RECORD} FROM cells WHERE run = ?1 ORDER BY block, position, id");
+        let sql = "SELECT record FROM cells WHERE run = ?1 ORDER BY block, position, id";
         let explain = self.explain("read the cells");
-        let mut select = self.connection.prepare_cached(&sql).map_err(&explain)?;
+        let mut select = self.connection.prepare_cached(sql).map_err(&explain)?;
         let mut rows = select.query([run]).map_err(&explain)?;
         let mut records = Vec::new();
         loop {
@@ -230,44 +158,7 @@ impl Store {
     }
 }
 
-impl Columns<'static> {
-    pub(crate) fn of(cell: &CellRecord) -> Self {
-        let (component, message_bytes, load) = match cell.row {
-            Row::Network { component, message, load } => {
-                (component.name(), i64::try_from(message.count()).unwrap_or(i64::MAX), load.name())
-            }
-            Row::Host { load } => ("", 0, load.name()),
-        };
-        Self {
-            component,
-            message_bytes,
-            load,
-            valid: cell.is_valid(),
-            goodput_bits_per_second: cell
-                .network
-                .as_ref()
-                .map(|network| network.goodput_bits_per_second),
-            duration_ns: cell.network.as_ref().map(|network| column(network.duration)),
-            host_duration_ns: cell.host.as_ref().map(|host| column(host.duration)),
-        }
-    }
-}
-
 /// A span as an integer of the database, which has a sign: 292 years at most.
 pub(crate) fn column(span: Span) -> i64 {
     i64::try_from(span.nanoseconds()).unwrap_or(i64::MAX)
-}
-
-/// JSON has no word for infinity, so such a figure would make the whole cell unreadable.
-fn check_finite(cell: &CellRecord) -> Result<(), StoreError> {
-    let network = cell.network.iter().flat_map(|network| {
-        [("goodput", network.goodput_bits_per_second), ("share of losses", network.loss)]
-    });
-    let host = cell.host.iter().map(|host| ("share of overlap", host.overlap));
-    match network.chain(host).find(|(_, value)| !value.is_finite()) {
-        Some((field, value)) => {
-            Err(StoreError::NotFinite { row: cell.row.to_string(), field, value })
-        }
-        None => Ok(()),
-    }
 }

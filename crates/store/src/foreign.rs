@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use crate::data_file::open_data_file;
 use crate::error::StoreError;
 
 /// What a rollback journal ends with that has the name of a super-journal (`aJournalMagic` in
@@ -39,10 +40,7 @@ pub(crate) fn refuse_journal_of_several(path: &Path) -> Result<(), StoreError> {
 }
 
 fn last_octets(path: &Path) -> std::io::Result<Option<[u8; 8]>> {
-    if !path.symlink_metadata()?.is_file() {
-        return Err(std::io::Error::other("it is no regular file"));
-    }
-    let mut file = File::open(path)?;
+    let mut file = open_data_file(path, File::options().read(true))?;
     let mut octets = [0; 8];
     if file.metadata()?.len() < octets.len() as u64 {
         return Ok(None);

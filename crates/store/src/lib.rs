@@ -1,7 +1,7 @@
 //! Runs, their cells and all raw samples, in one embedded `SQLite` file.
 //!
 //! The guarantees of the store:
-//! * **A cell that was acknowledged stays.** [`Store::save_cell`] returns after its own transaction
+//! * **A cell that was acknowledged stays.** [`Store::save`] returns after its own transaction
 //!   has reached the device (write-ahead log, `synchronous = FULL`), so neither `kill -9` nor a
 //!   power cut takes it back.
 //! * **Raw data is never overwritten.** A cell is stored once; saving it again is an error.
@@ -14,14 +14,15 @@
 //!
 //! The order of calls: [`Store::open`]; [`Store::create_run`], or [`Store::lock`] and
 //! [`Store::reopen`] to resume; [`Store::save_environment`], [`Store::save_calibration`];
-//! [`Store::save_cell`] or [`Store::save_record`] for each cell; [`Store::finish`]. The user's
+//! [`Store::save`] for each cell; [`Store::finish`]. The user's
 //! notes about machines ([`Store::save_machine_note`]) belong to no run and take no lock. Reading
-//! ([`Store::runs`], [`Store::run`], [`Store::cells`]) needs no lock and may happen at any time.
+//! ([`Store::runs`], [`Store::run`], [`Store::records`]) needs no lock and may happen at any time.
 
 #![forbid(unsafe_code)]
 
 mod archive;
 mod cells;
+mod data_file;
 mod differences;
 mod error;
 mod foreign;
@@ -45,11 +46,12 @@ pub use archive::{ARCHIVE_VERSION, ArchiveError, Imported};
 pub use archive::{AsStored, CellLine, EnvironmentLine, EventLine, Rewrite, RunLine};
 #[doc(hidden)]
 pub use archive::{fuzz_import, fuzz_sealed};
-pub use cells::NewCell;
+pub use data_file::open_data_file;
 pub use error::StoreError;
 pub use keep::{check_label, check_tag};
 pub use lock::RunLock;
 pub use machines::MachineNote;
+pub use read::SERVED;
 pub use run::{Event, Level, Moment, NewRun, RunId, RunRow, RunSummary, State};
 
 use crate::lock::Locks;
@@ -85,7 +87,7 @@ impl Store {
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let refused = match Self::open(path) {
-            Err(error @ StoreError::Unwritable { .. }) if path.is_file() => error,
+            Err(error @ StoreError::Unwritable { .. }) if place::may_read(path) => error,
             opened => return opened,
         };
         let (path, locks) = (path.to_owned(), Locks::next_to(path));

@@ -6,9 +6,9 @@
 //! can query it without taking it. The slot holds the owner's process id as text, only for messages
 //! of other processes. A child that was forked without `exec` shares the lock until it ends too.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -18,6 +18,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 
+use crate::data_file::open_data_file;
 use crate::error::StoreError;
 use crate::run::RunId;
 
@@ -109,7 +110,7 @@ impl Locks {
 
     /// Whether a process is writing `run` right now.
     pub(crate) fn is_taken(&self, run: RunId) -> Result<bool, StoreError> {
-        let file = match File::open(&self.path) {
+        let file = match open_data_file(&self.path, File::options().read(true)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(self.explain(&error)),
@@ -121,14 +122,8 @@ impl Locks {
     }
 
     fn create(&self) -> Result<File, StoreError> {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(&self.path)
+        let how = &mut File::options();
+        open_data_file(&self.path, how.read(true).write(true).create(true).truncate(false))
             .map_err(|error| self.explain(&error))
     }
 

@@ -1,6 +1,5 @@
 //! Records as they are stored: compressed, because most of a record is digits of histograms and of
-//! a flow's progress, which are written as differences first. Records of older versions are
-//! compressed without them, or are plain text in another column.
+//! a flow's progress, which are written as differences first.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -8,7 +7,7 @@ use std::io::{Read, Write};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
+use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 
 use crate::differences;
 use crate::plain::cleaned;
@@ -16,55 +15,30 @@ use crate::plain::cleaned;
 /// No record is larger; a hostile database must not fill the memory.
 const LARGEST: usize = 256 << 20;
 
-/// The first byte of a record with differences. It begins no stream: its bits ask for a block of
-/// type 3, which is reserved (RFC 1951, section 3.2.3).
-const DIFFERENCES: u8 = 7;
-
-/// A cell's record, in either stored form.
-pub(crate) const RECORD: &str = "coalesce(packed, record)";
-
 /// A record as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Packed {
-    Plain(String),
-    Deflated(Vec<u8>),
-}
+pub(crate) struct Packed(Vec<u8>);
 
 /// The JSON text `record` by RFC 1951, with differences where it has lists of pairs.
 pub(crate) fn pack(record: &str) -> Vec<u8> {
-    match differences::shortened(record) {
-        Some(short) => deflated(&short, vec![DIFFERENCES]),
-        None => deflated(record, Vec::new()),
-    }
-}
-
-fn deflated(text: &str, after: Vec<u8>) -> Vec<u8> {
-    let mut encoder = DeflateEncoder::new(after, Compression::default());
+    let short = differences::shortened(record);
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     // Writing to memory cannot fail.
-    let _ = encoder.write_all(text.as_bytes());
+    let _ = encoder.write_all(short.as_deref().unwrap_or(record).as_bytes());
     encoder.finish().unwrap_or_default()
 }
 
 impl Packed {
-    /// The JSON text.
+    /// The JSON text, clean also where another program has written it.
     ///
     /// # Errors
     /// The stored bytes are not a text in this form, or far too long for one.
-    pub(crate) fn text(&self) -> Result<Cow<'_, str>, String> {
-        let packed = match self {
-            Self::Plain(text) => return Ok(cleaned(text)),
-            Self::Deflated(packed) => packed,
-        };
-        let text = match packed.strip_prefix(&[DIFFERENCES]) {
-            Some(packed) => differences::restored(&inflated(packed)?, LARGEST)?,
-            None => inflated(packed)?,
-        };
-        // Earlier versions stored what programs printed as it was.
-        let clean = match cleaned(&text) {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(clean) => Some(clean),
-        };
-        Ok(Cow::Owned(clean.unwrap_or(text)))
+    pub(crate) fn text(&self) -> Result<String, String> {
+        let text = differences::restored(&inflated(&self.0)?, LARGEST)?;
+        Ok(match cleaned(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(clean) => clean,
+        })
     }
 }
 
@@ -80,14 +54,7 @@ fn inflated(packed: &[u8]) -> Result<String, String> {
 
 impl FromSql for Packed {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        match value {
-            ValueRef::Text(text) => match std::str::from_utf8(text) {
-                Ok(text) => Ok(Self::Plain(text.to_owned())),
-                Err(error) => Err(FromSqlError::Other(Box::new(error))),
-            },
-            ValueRef::Blob(packed) => Ok(Self::Deflated(packed.to_owned())),
-            _ => Err(FromSqlError::InvalidType),
-        }
+        Ok(Self(value.as_blob()?.to_owned()))
     }
 }
 
@@ -103,28 +70,22 @@ mod tests {
         );
         let packed = pack(&record);
         assert!(packed.len() * 2 < record.len(), "{} of {}", packed.len(), record.len());
-        assert_eq!(Packed::Deflated(packed.clone()).text().unwrap(), record);
-        assert_eq!(Packed::Plain(record.clone()).text().unwrap(), record);
-        assert_eq!(Packed::Deflated(pack("")).text().unwrap(), "");
+        assert_eq!(Packed(packed.clone()).text().unwrap(), record);
+        assert_eq!(Packed(pack("")).text().unwrap(), "");
         // Damage at any place gives an error and no panic.
         for place in 0..packed.len().min(64) {
             let mut damaged = packed.clone();
             damaged[place] ^= 0x55;
             damaged.truncate(packed.len() - place);
-            let _ = Packed::Deflated(damaged).text();
+            let _ = Packed(damaged).text();
         }
-        assert!(Packed::Deflated(vec![0xff; 40]).text().is_err());
+        assert!(Packed(vec![0xff; 40]).text().is_err());
     }
 
-    /// A record of an older version has no differences.
     #[test]
-    fn what_an_older_version_packed_is_unpacked() {
-        let record = "{\"samples\":[[5000,1],[5008,3]]}";
-        let (old, new) = (deflated(record, Vec::new()), pack(record));
-        assert_ne!(old, new);
-        for packed in [old, new] {
-            assert_eq!(Packed::Deflated(packed).text().unwrap(), record);
-        }
+    fn what_another_program_packed_is_cleaned() {
+        let packed = Packed(pack("[\"\\u001b[31mred\\rdone\u{202e}\"]"));
+        assert_eq!(packed.text().unwrap(), "[\"?[31mred\\ndone?\"]");
     }
 
     /// In a quick run some 250 cells have a component with a transfer through the emulator. The
@@ -150,10 +111,7 @@ mod tests {
         let buckets = lateness.buckets().count();
         assert!((3_200..3_800).contains(&buckets), "{buckets} buckets");
         let record = serde_json::json!({"lateness_ns": lateness, "progress": progress}).to_string();
-        let (bytes, without) = (pack(&record).len(), deflated(&record, Vec::new()).len());
-        assert!(
-            bytes <= 11_000 && without > 11_000,
-            "{bytes} bytes, {without} without differences"
-        );
+        let bytes = pack(&record).len();
+        assert!(bytes <= 11_000, "{bytes} bytes");
     }
 }

@@ -1,11 +1,12 @@
 //! The place of the database; creates it if it is missing.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use crate::data_file::{open_data_file, place_of};
 use crate::error::StoreError;
 
 const FILE: &str = "runs.sqlite";
@@ -37,20 +38,17 @@ pub(crate) fn prepare(path: &Path) -> Result<(), StoreError> {
             .map_err(|error| StoreError::from_io(directory, &error))?;
     }
     // `SQLite` itself would open it for reading only, and fail at the first cell.
-    let mut open = OpenOptions::new();
-    open.write(true).mode(0o600);
-    let opened = match open.open(path) {
-        // A link of another user that leads nowhere makes no file elsewhere.
-        Err(error) if error.kind() == ErrorKind::NotFound => open.create_new(true).open(path),
-        opened => opened,
-    };
-    match opened {
-        // Another process has made it meanwhile.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => open.create_new(false).open(path),
-        opened => opened,
-    }
-    .map(drop)
-    .map_err(|error| StoreError::from_io(path, &error))
+    open(path, File::options().write(true).create(true).truncate(false))
+        .map_err(|error| StoreError::from_io(path, &error))
+}
+
+/// Whether the file is there, and one that this user may trust and read.
+pub(crate) fn may_read(path: &Path) -> bool {
+    open(path, File::options().read(true)).is_ok()
+}
+
+fn open(path: &Path, how: &mut OpenOptions) -> io::Result<()> {
+    open_data_file(&place_of(path)?, how).map(drop)
 }
 
 #[cfg(test)]

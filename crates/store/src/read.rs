@@ -9,12 +9,15 @@ use crate::plain::{cleaned_lines, shown};
 use crate::run::{Event, Level, Moment, RunId, RunRow, RunSummary, State};
 use crate::{Store, StoreError};
 
+/// The profile of runs that other hosts' clients made of a server of this user, who did not start them.
+pub const SERVED: &str = "iperf3-server";
+
 /// The fewest characters of a uuid that select a run: fewer are probably a typing error.
 const UUID_PREFIX_LEAST: usize = 4;
 
 const SUMMARY: &str =
     "SELECT id, uuid, suite, profile, network, label, state, created, finished, spent_ns,
-    imported, btu_version, planned_cells,
+    imported, btu_version, planned_cells, answer, answer_of,
     (SELECT count(*) FROM cells WHERE run = runs.id),
     (SELECT count(*) FROM cells WHERE run = runs.id AND valid)
     FROM runs";
@@ -33,11 +36,12 @@ impl Store {
     }
 
     /// The run that `selector` means: `latest`, a number (`r12` or `12`), or the first characters
-    /// of a uuid, at least four, that no other run shares.
+    /// of a uuid, at least four, that no other run shares. `latest` is no [`SERVED`] run.
     pub fn find(&self, selector: &str) -> Result<RunId, StoreError> {
         let selector = selector.trim();
         if selector == "latest" {
-            return self.only("SELECT max(id) FROM runs HAVING max(id) IS NOT NULL", [], selector);
+            let sql = "SELECT max(id) FROM runs WHERE profile <> ?1 HAVING max(id) IS NOT NULL";
+            return self.only(sql, [SERVED], selector);
         }
         let number = selector.strip_prefix(['r', 'R']).unwrap_or(selector).parse::<i64>();
         if let Ok(number) = number {
@@ -221,8 +225,9 @@ fn raw_summary(row: &Row<'_>) -> rusqlite::Result<(RunSummary, String)> {
             .get::<_, Option<i64>>("spent_ns")?
             .map(|spent| Span::from_nanoseconds(spent.unsigned_abs())),
         imported: row.get("imported")?,
-        cells: row.get(13)?,
-        valid_cells: row.get(14)?,
+        cells: row.get(15)?,
+        valid_cells: row.get(16)?,
+        answer: row.get::<_, Option<String>>("answer")?.zip(row.get("answer_of")?),
     };
     Ok((summary, row.get("state")?))
 }

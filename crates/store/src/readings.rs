@@ -16,41 +16,44 @@ use crate::{Store, StoreError};
 
 /// Valid cells, those of requests only if they are wanted. A record is read only where columns do not say all.
 const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
-    CASE WHEN component = '' OR component LIKE 'INTERACTIVE/%' THEN coalesce(packed, record) END,
+    CASE WHEN component = '' OR component LIKE 'INTERACTIVE/%' THEN record END,
     component = '' OR component LIKE 'INTERACTIVE/%'
     FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
 
-/// The readings around valid cells, without those of requests, and the records of older versions, which have no
-/// columns for them.
-const SELECT_PROCESSORS: &str =
-    "SELECT core_to_core_ns, arithmetic_ns, CASE WHEN core_to_core_ns IS NULL THEN coalesce(packed, record) END FROM cells
+/// The readings around valid cells, without those of requests.
+const SELECT_PROCESSORS: &str = "SELECT core_to_core_ns, arithmetic_ns FROM cells
     WHERE run = ?1 AND valid AND component NOT LIKE 'INTERACTIVE/%' ORDER BY block, position, id";
 
-/// What is read of a record of any suite for the latency: a cell's, a signature's, or one of several
-/// signatures'.
+/// What is read of a record of any study for the latency: a cell's, or a message's of a signature.
 #[derive(Deserialize)]
 struct AnyRecord {
     machine: Option<MachineCpu>,
+    seen: Option<Seen>,
+}
+
+#[derive(Deserialize)]
+struct Seen {
+    message: Option<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
     conditions: Option<Surroundings>,
-    point: Option<Box<Self>>,
 }
 
 impl AnyRecord {
     fn processors(self) -> ProcessorReadings {
-        let machine = self.machine.or(self.conditions.map(|conditions| conditions.machine));
-        let machine =
-            machine.map_or_else(ProcessorReadings::default, |one| one.processor_readings());
-        let point = self.point.map(|point| point.processors());
-        point.filter(|point| point.core_to_core.is_some()).unwrap_or(machine)
+        let conditions = || self.seen?.message?.conditions;
+        let machine = self.machine.or_else(|| Some(conditions()?.machine));
+        machine.map_or_else(ProcessorReadings::default, |one| one.processor_readings())
     }
 }
 
-/// What a record of any suite says of the processors, for its columns: 0 for what was not read. Nothing for a
-/// record of another form: who asks for its processors reads the record, and is told.
-pub(crate) fn processor_columns(record: &str) -> [Option<i64>; 2] {
-    let read = serde_json::from_str::<AnyRecord>(record).ok().map(AnyRecord::processors);
-    let times = read.map(|read| [read.core_to_core, read.arithmetic]);
-    [0, 1].map(|place| Some(times?[place].map_or(0, column)))
+/// What a record of any suite says of the processors, for its columns: 0 for what was not read.
+pub(crate) fn processor_columns(record: &str) -> [i64; 2] {
+    let read = serde_json::from_str::<AnyRecord>(record).map(AnyRecord::processors);
+    let read = read.unwrap_or_default();
+    [read.core_to_core, read.arithmetic].map(|time| time.map_or(0, column))
 }
 
 /// A time of such a column.
@@ -100,21 +103,13 @@ impl Store {
     /// What was read of two processors of the machine around the valid cells of a run of any suite,
     /// without requests and responses; none where nothing was read.
     pub fn processors(&self, run: RunId) -> Result<Vec<ProcessorReadings>, StoreError> {
-        let columns = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        let cells: Vec<(Option<i64>, Option<i64>, Option<Packed>)> =
-            self.all("read the processors", SELECT_PROCESSORS, params![run], columns)?;
-        let read =
-            |(core_to_core, arithmetic, record): (Option<i64>, Option<i64>, Option<Packed>)| {
-                if let Some(core_to_core) = core_to_core {
-                    let arithmetic = arithmetic.and_then(of_column);
-                    return Ok(ProcessorReadings {
-                        core_to_core: of_column(core_to_core),
-                        arithmetic,
-                    });
-                }
-                Ok(self.parse::<AnyRecord>(run, record.as_ref())?.processors())
-            };
-        cells.into_iter().map(read).collect()
+        let columns = |row: &rusqlite::Row<'_>| {
+            Ok(ProcessorReadings {
+                core_to_core: of_column(row.get(0)?),
+                arithmetic: of_column(row.get(1)?),
+            })
+        };
+        self.all("read the processors", SELECT_PROCESSORS, params![run], columns)
     }
 
     fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {
@@ -163,16 +158,16 @@ mod tests {
     use super::processor_columns;
 
     #[test]
-    fn a_record_of_another_form_leaves_the_columns_empty() {
+    fn a_record_of_another_form_has_no_readings() {
         let machine = r#"{"user_ns":0,"system_ns":0,"idle_ns":0,"steal_ns":0,"irq_ns":0,"softirq_ns":0,"core_to_core_ns":60}"#;
         for (record, expected) in [
-            (format!(r#"{{"machine":{machine}}}"#), [Some(60), Some(0)]),
+            (format!(r#"{{"machine":{machine}}}"#), [60, 0]),
             (
-                format!(r#"{{"point":{{"conditions":{{"machine":{machine}}}}}}}"#),
-                [Some(60), Some(0)],
+                format!(r#"{{"seen":{{"message":{{"conditions":{{"machine":{machine}}}}}}}}}"#),
+                [60, 0],
             ),
-            ("{}".to_owned(), [Some(0), Some(0)]),
-            (r#"{"machine":5}"#.to_owned(), [None, None]),
+            ("{}".to_owned(), [0, 0]),
+            (r#"{"machine":5}"#.to_owned(), [0, 0]),
         ] {
             assert_eq!(processor_columns(&record), expected, "{record}");
         }

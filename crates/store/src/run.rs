@@ -142,8 +142,7 @@ pub struct RunSummary {
     /// Wall time of the end, RFC 3339; none before [`crate::Store::finish`].
     pub finished: Option<String>,
     /// Its measuring time, all sessions together, up to its last cell or its end; by a monotonic
-    /// clock, so that neither pauses nor steps of the clock are in it. `None` if an older version
-    /// began it.
+    /// clock, so that neither pauses nor steps of the clock are in it. `None` if it is not known.
     #[serde(rename = "spent_ns")]
     pub spent: Option<Span>,
     /// Whether it came with a file.
@@ -156,6 +155,9 @@ pub struct RunSummary {
     pub cells: u32,
     /// The number of valid ones.
     pub valid_cells: u32,
+    /// The result in a few words as it was kept, and the version of the program that gave it.
+    #[serde(skip)]
+    pub answer: Option<(String, String)>,
 }
 
 /// A run with everything that is stored of it but its cells.

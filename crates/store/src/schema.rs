@@ -12,14 +12,7 @@ use crate::foreign::{Object, be_careful, difference, objects, refuse_journal_of_
 use crate::lock::Locks;
 
 /// One file per schema version, oldest first; `PRAGMA user_version` counts those that were applied.
-const MIGRATIONS: &[M<'static>] = &[
-    M::up(include_str!("migrations/001-runs.sql")),
-    M::up(include_str!("migrations/002-machines.sql")),
-    M::up(include_str!("migrations/003-imports.sql")),
-    M::up(include_str!("migrations/004-packed.sql")),
-    M::up(include_str!("migrations/005-differences.sql")),
-    M::up(include_str!("migrations/006-processors.sql")),
-];
+const MIGRATIONS: &[M<'static>] = &[M::up(include_str!("migrations/001-runs.sql"))];
 
 /// `PRAGMA application_id`, set by the first migration: the four letters `BTUr`.
 const APPLICATION_ID: i64 = i32::from_be_bytes(*b"BTUr") as i64;

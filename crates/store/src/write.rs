@@ -91,6 +91,12 @@ impl Store {
         self.update("store the time of a run", set, params![lock.run(), spent.map(column)])
     }
 
+    /// Keeps the result of a finished run in a few words, as this version of the program gives it.
+    pub fn keep_answer(&self, run: RunId, answer: &str, version: &str) -> Result<(), StoreError> {
+        let set = "UPDATE runs SET answer = ?2, answer_of = ?3 WHERE id = ?1";
+        self.update("keep the answer of a run", set, params![run, shown(answer), version])
+    }
+
     /// Changes exactly one row, in its own transaction.
     pub(crate) fn update(
         &self,

@@ -31,7 +31,7 @@ const WAITED_FOR: f64 = 0.25;
 const KEPT: f64 = 0.25;
 
 /// A line is not full with less than this share of what it is known to carry.
-const LEAST_OF_LINE: f64 = 0.5;
+pub const LEAST_OF_LINE: f64 = 0.5;
 
 /// A thread that is blocked for less of its time than this is what the others wait for.
 const LIMIT_BLOCKED: f64 = 0.5;

@@ -16,7 +16,8 @@
 //! A [`Finding`] is *faster* or *slower* when the interval excludes 1 (for cells: when Holm's
 //! adjusted p value is below 1 minus the level) and the ratio is beyond the smallest effect that
 //! matters; *no difference seen* when the whole interval lies within that effect; else *cannot
-//! tell*.
+//! tell*. The p value of one of several cells takes its deviation for no less than half of the
+//! median over all cells.
 
 mod difference;
 mod finding;
@@ -216,15 +217,18 @@ fn compare_side<R: ComparedRow>(
     let logs = Logs::of_group(other);
     let (common, left_out) = logs::common_rows(base, &logs);
     let pairs = spread::pairs(base, &logs);
-    let difference = |rows: &[R]| spread::difference([base, &logs], &pairs, rows, question.level);
+    let difference = |rows: &[R], least: f64| {
+        spread::difference([base, &logs], &pairs, rows, question.level, least)
+    };
+    let least = spread::least_deviation(&pairs, &common);
     let overall = R::overall(&common).and_then(|(over, rows)| {
-        let found = difference(&rows)?;
+        let found = difference(&rows, 0.0)?;
         Some(overall(over, rows.len(), found))
     });
     let cells = common.iter().filter_map(|row| {
         let repetitions =
             [base, &logs].map(|side| side.iter().map(|run| run.repetitions(row)).sum());
-        Some(cell(row.clone(), repetitions, difference(std::slice::from_ref(row))?))
+        Some(cell(row.clone(), repetitions, difference(std::slice::from_ref(row), least)?))
     });
     ComparedSide {
         side: other.side(),

@@ -9,6 +9,7 @@ pub mod compare;
 pub mod copy;
 pub mod fleet;
 pub mod imports;
+mod judged;
 pub mod lan;
 pub mod limits;
 pub mod papers;
@@ -17,3 +18,5 @@ pub mod rank;
 pub mod rate;
 pub mod run;
 pub mod speed;
+
+pub use judged::Judged;

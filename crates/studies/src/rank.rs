@@ -3,19 +3,20 @@
 //! # Rules
 //!
 //! * **Like with like.** Only runs with equal plans (except for the seed) are in one list.
-//! * **Whole runs.** A rating with missing rows does not count; a run that was not completed, or
-//!   that is of two machines, is left out, and named. Plans that leave out parts of the suite have
-//!   separate lists, which are marked.
+//! * **Whole runs.** A rating with missing rows does not count; a run that was not completed, that
+//!   has no interval, or that is of two machines, is left out, and named. Plans that leave out parts
+//!   of the suite have separate lists, which are marked.
 //! * **All runs count.** A machine's BTU is the geometric mean over its runs. The best of them
 //!   would reward the user who measures most often, and no user can expect the best run.
 //! * **Its interval** (95 %) comes from the highest level that varies (Kalibera and Jones, ISMM
 //!   2013): with three runs or more, Student's t over the logarithms of the runs' ratings; with
 //!   two, the hull of their own intervals; with one, its own. With fewer than three runs it does
 //!   not see how the machine differs from run to run, and is marked.
-//! * **Ties.** A machine shares the rank of the first machine of the tie above it while their
-//!   intervals overlap, or when one of them has none; the next rank counts all machines above (1,
-//!   1, 3). Overlap is a careful test: two machines that share a rank may still differ when
-//!   compared directly.
+//! * **Ties.** A machine's rank is one more than the number of machines that are clearly faster, of
+//!   which the whole interval is above its own; in the order of their rates no rank is below the one
+//!   before. So no machine, however little is known of it, changes how two others stand to each
+//!   other. Overlap is a careful test: two machines that share a rank may still differ when compared
+//!   directly.
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use btu_stats::{Estimate, Interval, Level, geometric_interval, geometric_mean};
 use serde::{Deserialize, Serialize};
 
 use crate::rate::{Obstacle, Rating, Title};
+use btu_suite::experiment::Experiment;
 use btu_suite::machine::MachineKey;
 use btu_suite::plan::Plan;
 
@@ -86,7 +88,7 @@ pub struct RatedRun<M> {
     pub machine: M,
     /// The name of the run.
     pub run: String,
-    /// Its rating, in bits per second.
+    /// Its rating, in bits per second; without an interval it is not ranked.
     pub rating: Estimate,
     /// Whether the rating has low confidence.
     pub low_confidence: bool,
@@ -181,9 +183,6 @@ fn obstacle(candidate: &Candidate) -> Option<String> {
             rating.missing.len(),
             rating.cells_planned
         )),
-        Obstacle::UnknownPlan => {
-            Some("its plan cannot be read, so it is not known what is missing".to_owned())
-        }
         Obstacle::ResumedElsewhere => Some(
             "it was resumed on another machine, kernel or version of btu: its cells are of both"
                 .to_owned(),
@@ -191,7 +190,12 @@ fn obstacle(candidate: &Candidate) -> Option<String> {
         // It is in the list of its plan, which has a fitting name.
         Obstacle::NoRating | Obstacle::Partial => None,
     };
-    candidate.obstacles.iter().find_map(reason)
+    let no_interval = || {
+        rating.btu_bits_per_second.interval.is_none().then(|| {
+            format!("it has no interval: {}", rating.low_confidence_reason().unwrap_or_default())
+        })
+    };
+    candidate.obstacles.iter().find_map(reason).or_else(no_interval)
 }
 
 fn list(plan_hash: String, runs: &[&Candidate]) -> List {
@@ -266,11 +270,11 @@ fn together(ratings: &[Estimate]) -> Option<(Estimate, Basis)> {
     let values: Vec<f64> = ratings.iter().map(|rating| rating.value).collect();
     let value = geometric_mean(&values)?;
     let (interval, basis) = match ratings {
-        [one] => (one.interval, Basis::WithinOneRun),
-        _ if ratings.len() < RUNS_WITH_A_SPREAD => (hull(ratings), Basis::HullOfTwoRuns),
-        _ => (geometric_interval(&values, LEVEL)?.interval, Basis::BetweenRuns),
+        [one] => (one.interval?, Basis::WithinOneRun),
+        _ if ratings.len() < RUNS_WITH_A_SPREAD => (hull(ratings)?, Basis::HullOfTwoRuns),
+        _ => (geometric_interval(&values, LEVEL)?.interval?, Basis::BetweenRuns),
     };
-    Some((Estimate { value, interval }, basis))
+    Some((Estimate { value, interval: Some(interval) }, basis))
 }
 
 /// From the lowest to the highest end; `None` when one of them has no interval.
@@ -284,21 +288,18 @@ fn hull(ratings: &[Estimate]) -> Option<Interval> {
 
 /// The ranks of sorted machines.
 fn give_ranks<M>(places: &mut [Place<M>]) {
-    let mut first_of_tie = 0;
-    for index in 0..places.len() {
-        if !cannot_be_told_apart(&places[first_of_tie], &places[index]) {
-            first_of_tie = index;
-        }
-        places[index].rank = first_of_tie + 1;
-        let tied = index > first_of_tie;
-        places[first_of_tie].tied |= tied;
-        places[index].tied |= tied;
+    // The lower ends of the intervals of the machines so far, in ascending order.
+    let (mut lower_ends, mut rank): (Vec<f64>, usize) = (Vec::with_capacity(places.len()), 1);
+    for place in places.iter_mut() {
+        let Some(Interval { low, high }) = place.btu_bits_per_second.interval else { continue };
+        let faster = lower_ends.len() - lower_ends.partition_point(|lower_end| *lower_end <= high);
+        rank = rank.max(faster + 1);
+        place.rank = rank;
+        lower_ends.insert(lower_ends.partition_point(|lower_end| *lower_end <= low), low);
     }
-}
-
-fn cannot_be_told_apart<M>(better: &Place<M>, worse: &Place<M>) -> bool {
-    match (better.btu_bits_per_second.interval, worse.btu_bits_per_second.interval) {
-        (Some(better), Some(worse)) => better.low <= worse.high,
-        _ => true,
+    let ranks: Vec<usize> = places.iter().map(|place| place.rank).collect();
+    for (index, place) in places.iter_mut().enumerate() {
+        let mut others = index.checked_sub(1).into_iter().chain([index + 1]);
+        place.tied = others.any(|other| ranks.get(other) == Some(&place.rank));
     }
 }

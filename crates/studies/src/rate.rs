@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 pub use added_time::AddedTime;
 pub use btu95::{Btu95, Btu95Size};
-pub use context::{Context, HostClocks};
+pub use context::Context;
 pub use cpu::CpuRow;
 pub use expected::ExpectedRow;
 pub use further::{InteractiveRow, Quantiles, UdpRow};
@@ -50,11 +50,14 @@ pub use variance::Variance;
 pub use verified::{Verified, predicted};
 pub use warning::{
     BufferDrops, Cause, ClockDrift, ClockStepped, ClocksApart, InvalidCells, LatePacing,
-    LoadBefore, LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart,
-    ProcessorsSlowed, Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow,
-    WindowLimited, WireDrops, WireLate,
+    LowConfidence, NotMeasured, Outliers, OverCommitted, ProcessorsApart, ProcessorsSlowed,
+    Retransmits, ShortCells, SmallOverlap, StartSkew, Steal, Warning, WideRow, WindowLimited,
+    WireDrops, WireLate,
 };
 
+use crate::judged::Judged;
+use btu_suite::experiment::RunFacts;
+use btu_suite::plan::Plan;
 use btu_suite::reading::Reading;
 use btu_suite::record::CellRecord;
 use cells::Cells;
@@ -127,6 +130,14 @@ impl Verdict {
     /// Measured rows of the rating with an interval that is wider than wanted, or unknown.
     pub fn low_confidence_rows(&self) -> usize {
         self.rates.iter().filter(|row| row.low_confidence && row.repetitions > 0).count()
+    }
+}
+
+impl Judged for Plan {
+    type Verdict = Verdict;
+
+    fn judge(&self, records: &[CellRecord], run: &RunFacts) -> Verdict {
+        judge(records, &Context { plan: self.clone(), run: run.clone() })
     }
 }
 

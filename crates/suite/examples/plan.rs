@@ -6,6 +6,7 @@
     reason = "an example prints, and has no measurement to lose"
 )]
 
+use btu_suite::experiment::Experiment;
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
 

@@ -6,11 +6,14 @@ use btu_units::{Bytes, Span};
 use crate::activity::{Activity, Transport, Work};
 use crate::cell::{Component, Row};
 use crate::experiment::Observation;
+use crate::plan::Plan;
 use crate::record::{
-    DatagramsReceived, DatagramsSent, HostResult, NetworkResult, Outcome, PlacedReport, Received,
-    Report, Requested, Sent,
+    CellRecord, DatagramsReceived, DatagramsSent, HostResult, NetworkResult, Outcome, PlacedReport,
+    Received, Report, Requested, Sent,
 };
-use crate::script::{Role, Script, Step};
+use crate::schedule::Slot;
+use crate::script::{Role, Script, Setting, Step, script};
+use crate::work::Amounts;
 
 /// The result of a cell's accounts.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +35,95 @@ pub fn balance(row: Option<&Row>, script: &Script, seen: &Observation) -> CellAc
         faults.is_empty().then(|| network_result(row, script, reports, &mut faults)).flatten();
     let host = host_result(script, reports);
     CellAccounting { faults, network, host }
+}
+
+/// The record of a cell that was played.
+pub fn record(slot: Slot, script: &Script, seen: Observation) -> CellRecord {
+    let CellAccounting { faults, network, host } = balance(Some(&slot.cell), script, &seen);
+    CellRecord {
+        row: slot.cell,
+        block: slot.block,
+        position: slot.position,
+        faults,
+        network,
+        host,
+        reports: seen.reports,
+        stations: seen.stations,
+        machine: seen.machine,
+        wire: seen.wire,
+        start_skew_ns: seen.start_skew_ns,
+        overhead_ns: seen.overhead_ns,
+    }
+}
+
+/// Whether a stored cell says what its reports give: it is made from them again, and compared.
+///
+/// # Errors
+/// It says something else, in a sentence with both values.
+pub fn check_record(plan: &Plan, amounts: &Amounts, stored: &CellRecord) -> Result<(), String> {
+    let CellRecord { row, block, position, .. } = *stored;
+    let name = format!("cell {} of block {} ({row})", position + 1, block + 1);
+    if stored.reports.is_empty() {
+        return check_unprepared(&name, stored);
+    }
+    let script = script(plan, &row, &Setting::unplayed(plan, amounts));
+    let steps = script.steps.iter().map(|step| (&step.host, step.order.activity.kind()));
+    let reports = stored.reports.iter().map(|placed| (&placed.station, placed.activity.as_str()));
+    if !steps.eq(reports) {
+        return Err(format!("{name}: its reports are not those of the activities of its row"));
+    }
+    let slot = Slot { cell: row, block, position };
+    let again = record(slot, &script, observation(stored));
+    let differ =
+        results(stored).into_iter().zip(results(&again)).find(|(said, given)| said != given);
+    differ.map_or(Ok(()), |((what, said), (_, given))| {
+        Err(format!("{name}: it says that its {what} is {said}, and its reports give {given}"))
+    })
+}
+
+/// A cell that could not be prepared has its faults and nothing else.
+fn check_unprepared(name: &str, stored: &CellRecord) -> Result<(), String> {
+    let empty = CellRecord::empty(stored.row, stored.block, stored.position);
+    let unprepared = CellRecord { faults: stored.faults.clone(), ..empty };
+    if !stored.is_valid() && *stored == unprepared {
+        return Ok(());
+    }
+    Err(format!("{name}: it has no reports, so it can have no result"))
+}
+
+/// What was seen in a stored cell.
+fn observation(stored: &CellRecord) -> Observation {
+    Observation {
+        reports: stored.reports.clone(),
+        stations: stored.stations.clone(),
+        machine: stored.machine,
+        wire: stored.wire.clone(),
+        start_skew_ns: stored.start_skew_ns,
+        overhead_ns: stored.overhead_ns,
+        ..Observation::default()
+    }
+}
+
+/// Everything in a record that follows from the rest of it, as text: of a number that is all its digits. Of faults
+/// the number, because their words differ between versions, and are not published.
+fn results(record: &CellRecord) -> [(&'static str, String); 8] {
+    let (network, host) = (record.network.as_ref(), record.host.as_ref());
+    let said = |value: Option<String>| value.unwrap_or_else(|| "absent".to_owned());
+    let of_network = |value: fn(&NetworkResult) -> String| said(network.map(value));
+    let of_host = |value: fn(&HostResult) -> String| said(host.map(value));
+    [
+        ("number of faults", record.faults.len().to_string()),
+        ("number of bytes", of_network(|result| result.bytes.count().to_string())),
+        ("duration in ns", of_network(|result| result.duration.nanoseconds().to_string())),
+        ("goodput in b/s", of_network(|result| result.goodput_bits_per_second.to_string())),
+        ("loss", of_network(|result| result.loss.to_string())),
+        ("host activity's work", of_host(|result| result.work.to_string())),
+        (
+            "host activity's duration in ns",
+            of_host(|result| result.duration.nanoseconds().to_string()),
+        ),
+        ("host activity's overlap", of_host(|result| result.overlap.to_string())),
+    ]
 }
 
 /// Why flows with complete accounts do not count, a sentence each.
@@ -187,20 +279,23 @@ fn exchange(
     if requested.wrong > 0 {
         return Err(format!("{} answers were wrong", requested.wrong));
     }
-    if requested.answers + requested.lost != requested.requests {
+    // An archive may hold any numbers.
+    if requested.answers.checked_add(requested.lost) != Some(requested.requests) {
         return Err(format!(
             "{} requests, but {} answers and {} losses",
             requested.requests, requested.answers, requested.lost
         ));
     }
     let connects = |step: &&Step| matches!(&step.order.activity, Activity::Request(request) if request.transport == Transport::TcpConnect);
-    if steps.iter().any(connects) && requested.requests != answers_sent + requested.lost {
+    if steps.iter().any(connects)
+        && Some(requested.requests) != answers_sent.checked_add(requested.lost)
+    {
         return Err(format!(
             "{} connections were opened, but {answers_sent} accepted and {} refused",
             requested.requests, requested.lost
         ));
     }
-    if requested.answers + requested.late > answers_sent {
+    if requested.answers.saturating_add(requested.late) > answers_sent {
         return Err(format!("{} answers were received and {answers_sent} sent", requested.answers));
     }
     if requested.answers == 0 {

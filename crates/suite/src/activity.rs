@@ -210,11 +210,6 @@ impl Receiving {
     /// All ways, in the order of `--help`.
     pub const ALL: [Self; 2] = [Self::Plain, Self::Batched];
 
-    /// That of plans which are older than the field: in batches.
-    pub const fn of_older_plans() -> Self {
-        Self::Batched
-    }
-
     /// Whether it is the default pattern.
     pub const fn is_plain(&self) -> bool {
         matches!(self, Self::Plain)

@@ -20,7 +20,6 @@ mod request;
 mod speed;
 mod view;
 mod workload;
-mod x11perf;
 
 pub use broadcasts::{Broadcasts, BroadcastsError, Discarded};
 pub use display::Display;
@@ -29,9 +28,10 @@ pub use drawing::{Displayed, Drawing, Drawn, Echoes};
 pub use item::{Item, Point, Stipple, Symbol};
 pub use mix::{Mix, MixError};
 pub use picture::{HEIGHT, PICTURE_BYTES, Picture, WIDTH};
-pub use protocol::{BITMAP_PIECE, Carrier, Protocol, ProtocolError, REPLY_BYTES, TOGETHER};
+pub use protocol::{
+    BITMAP_PIECE, Carrier, Protocol, ProtocolError, REPLY_BYTES, TOGETHER, x11perf_test,
+};
 pub use request::{DisplayRequest, REQUEST_BYTES, RequestError};
 pub use speed::{Niceness, Slowing, Speed, SpeedError, Speeds};
 pub use view::{VIEW_HEIGHT, VIEW_WIDTH, View};
-pub use workload::{Workload, vector_pixels};
-pub use x11perf::x11perf_test;
+pub use workload::Workload;

@@ -202,8 +202,9 @@ mod tests {
 
     #[test]
     fn a_set_has_as_many_signatures_as_somebody_waits_for() {
-        let set = |count| {
-            SetPlan::new(Purpose::Load, vec![PipePlan::new(1, Kind::Tcp, Place::Here); count])
+        let set = |count| SetPlan {
+            purpose: Purpose::Load,
+            series: vec![PipePlan::new(1, Kind::Tcp, Place::Here); count],
         };
         let read =
             |count| serde_json::from_value::<SetPlan>(serde_json::to_value(set(count)).unwrap());

@@ -4,6 +4,8 @@
 
 mod any;
 mod calls;
+mod columns;
+mod facts;
 mod passage;
 mod warning;
 
@@ -21,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::activity::Token;
 use crate::border;
 pub use crate::border::MOST_BLOCKS;
+use crate::cell::Load;
 use crate::congestion::CongestionControl;
 use crate::network::{HostName, Machines, read_stored};
 use crate::plan::{name_of, stream};
@@ -30,8 +33,10 @@ use crate::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
 use crate::sample::Interval;
 use crate::script::Script;
 
-pub use any::{AnyExperiment, FindStudy, Head, any, facts};
+pub use any::{AnyCells, AnyExperiment, AnyPlan, CheckCells, FindStudy, Unchecked, any};
 pub use calls::calls;
+pub use columns::{Columns, Head};
+pub use facts::{HostClocks, LoadBefore, RunFacts};
 pub use passage::{AROUND_DATAGRAM, AROUND_SEGMENT, SEGMENT, passage};
 pub use warning::{Warning, warnings};
 
@@ -301,32 +306,126 @@ pub struct Facts {
 }
 
 /// The cells of block `block` that are not among `done`, in their order.
-pub fn left<E: Experiment>(plan: &E, block: u32, done: &[Measured<E::Cell>]) -> Vec<Slot<E::Cell>> {
+pub fn left<E: Scripts>(plan: &E, block: u32, done: &[Measured<E::Cell>]) -> Vec<Slot<E::Cell>> {
     let is_stored = |cell: &E::Cell| done.iter().any(|one| one.block == block && one.cell == *cell);
     let slots = plan.order(block).into_iter().zip(0..).filter(|(cell, _)| !is_stored(cell));
     slots.map(|(cell, position)| Slot { cell, block, position }).collect()
 }
 
-/// A plan with cells that are scripts on named hosts, measured in randomised blocks.
-pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static {
+/// The names of a study.
+pub trait Named {
     /// The study's name in the store.
     const SUITE: &'static str;
     /// The command that measures it, as users write it.
     const COMMAND: &'static str;
     /// The plan's version that this program writes.
     const VERSION: u32;
+}
+
+/// A study by its plans, as they are stored: the part that everything needs that reads runs.
+pub trait Experiment:
+    Named + Clone + PartialEq + fmt::Debug + Serialize + DeserializeOwned + 'static
+{
+    /// What is stored of a cell.
+    type Record: fmt::Debug + Serialize + DeserializeOwned + Send + 'static;
+
+    /// The version of this plan's meaning.
+    fn version(&self) -> u32;
+
+    /// What the plan says of its run; `None` where lists show more than the plan says.
+    fn head(&self) -> Option<Head>;
+
+    /// The plan with another seed.
+    #[must_use]
+    fn with_seed(&self, seed: u64) -> Self;
+
+    /// The plan's name: a hash without the seed, so that it distinguishes runs of different plans.
+    fn hash(&self) -> String {
+        name_of(&self.with_seed(0))
+    }
+
+    /// The columns of a record.
+    ///
+    /// # Errors
+    /// A record that cannot be one of this plan, in a sentence.
+    fn columns(&self, record: &Self::Record) -> Result<Columns, String>;
+
+    /// Why a run of this plan that ended early is never continued, as the rest of a sentence about it.
+    fn never_resumed(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What the cells of a run of this plan are compared with, and what was calibrated for it: by
+    /// default nothing.
+    ///
+    /// # Errors
+    /// A calibration that cannot be read, in a sentence.
+    fn check(
+        &self,
+        _calibration: Option<&str>,
+    ) -> Result<Box<dyn CheckCells<Self::Record>>, String> {
+        Ok(Box::new(Unchecked))
+    }
+}
+
+impl<S: Scripts> Experiment for S {
+    type Record = Measured<S::Cell>;
+
+    fn version(&self) -> u32 {
+        self.frame().version
+    }
+
+    fn head(&self) -> Option<Head> {
+        let Frame { profile, network, seed, .. } = self.frame();
+        Some(Head { profile: profile.clone(), network: network.to_string(), seed: *seed })
+    }
+
+    fn with_seed(&self, seed: u64) -> Self {
+        let mut plan = self.clone();
+        plan.frame_mut().seed = seed;
+        plan
+    }
+
+    fn columns(&self, record: &Measured<S::Cell>) -> Result<Columns, String> {
+        let facts = self.facts(&record.cell, &record.seen);
+        Ok(Columns {
+            block: record.block,
+            position: record.position,
+            component: record.cell.to_string(),
+            message: facts.message,
+            load: Load::Idle.name(),
+            valid: record.is_valid(),
+            goodput_bits_per_second: facts.goodput_bits_per_second,
+            duration: Some(facts.duration.unwrap_or(Span::ZERO)),
+            host_duration: None,
+        })
+    }
+}
+
+/// A plan with cells that are scripts on named hosts, measured in randomised blocks: the part that
+/// only the runner needs.
+pub trait Scripts:
+    Named + Clone + PartialEq + fmt::Debug + Serialize + DeserializeOwned + 'static
+{
     /// The levels of every factor, which distinguish the cells. Its text is unique among a plan's
     /// cells.
-    type Cell: Clone + Ord + Send + fmt::Display + Serialize + DeserializeOwned;
-
-    /// The verdict over the records of a run.
-    type Verdict: Serialize;
+    type Cell: Clone
+        + Ord
+        + Send
+        + fmt::Debug
+        + fmt::Display
+        + Serialize
+        + DeserializeOwned
+        + 'static;
 
     /// Whether its cells are repeated in blocks.
     const IN_BLOCKS: bool = true;
 
     /// Whether it goes on without a host that was lost and not found again.
     const GOES_ON: bool = false;
+
+    /// Whether it compares hosts, which then have a machine each, or all the same one.
+    const HOSTS_APART: bool = false;
 
     /// The common part of all plans.
     fn frame(&self) -> &Frame;
@@ -418,9 +517,6 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
         format!("{cell} {quantity}")
     }
 
-    /// Judges a run by all its stored data.
-    fn judge(&self, cells: &[Measured<Self::Cell>]) -> Self::Verdict;
-
     /// The seed of one cell's payload and choices.
     fn cell_seed(&self, block: u32, position: u32) -> u64 {
         stream(self.frame().seed, 1 << 40 | u64::from(block) << 20 | u64::from(position)).random()
@@ -437,13 +533,6 @@ pub trait Experiment: Clone + PartialEq + Serialize + DeserializeOwned + 'static
     /// The number of cells that are certain to follow block `block`, with these stored.
     fn sure_after(&self, block: u32, _done: &[Measured<Self::Cell>]) -> usize {
         self.frame().blocks.saturating_sub(block + 1) as usize * self.cells().len()
-    }
-
-    /// The plan's name: a hash without the seed, as for a rating's plan.
-    fn hash(&self) -> String {
-        let mut unseeded = self.clone();
-        unseeded.frame_mut().seed = 0;
-        name_of(&unseeded)
     }
 
     /// The record of a cell: the faults of its activities and its network first, then those that

@@ -25,6 +25,8 @@ pub struct ForeignRun {
     pub courses: Vec<ForeignCourse>,
     /// What else is known, a sentence each: settings, accounts, who measured at the same time.
     pub remarks: Vec<String>,
+    /// What readers must know before they use the results, a sentence each.
+    pub warnings: Vec<String>,
     /// Why the results do not count, a sentence each.
     pub faults: Vec<String>,
 }
@@ -128,27 +130,33 @@ impl ForeignUnit {
 const MOST: usize = 1024;
 const MOST_POINTS: usize = 200_000;
 
+/// What another program can have measured: every unit counts from zero, and none needs more.
+const VALUES: std::ops::RangeInclusive<f64> = 0.0..=1e18;
+
 impl ForeignRun {
     /// Why the run cannot be kept: it came from a peer or from a file.
     ///
     /// # Errors
     /// A sentence that names what is missing, too much, or no number.
     pub fn check(&self) -> Result<(), String> {
-        let lists =
-            [self.quantities.len(), self.courses.len(), self.remarks.len(), self.faults.len()];
+        let texts = [&self.remarks, &self.warnings, &self.faults].map(Vec::len);
+        let lists = [self.quantities.len(), self.courses.len()].into_iter().chain(texts);
         let points: usize = self.courses.iter().map(|course| course.points.len()).sum();
         let values: usize = self.quantities.iter().map(|quantity| quantity.values.len()).sum();
-        if lists.iter().any(|length| *length > MOST) {
+        if lists.max() > Some(MOST) {
             return Err(format!("it has more than {MOST} results, courses or remarks"));
         }
         if points.max(values) > MOST_POINTS {
             return Err(format!("it has more than {MOST_POINTS} values"));
         }
-        let numbers = self.quantities.iter().flat_map(|quantity| &quantity.values);
-        let numbers =
-            numbers.chain(self.courses.iter().flat_map(|course| course.points.as_flattened()));
-        if !numbers.copied().all(f64::is_finite) {
-            return Err("one of its values is no finite number".to_owned());
+        let results = self.quantities.iter().map(|one| (&one.name, one.values.as_slice()));
+        let courses = self.courses.iter().map(|one| (&one.name, one.points.as_flattened()));
+        let mut numbers =
+            results.chain(courses).flat_map(|(name, all)| all.iter().map(move |one| (name, *one)));
+        let may_be = |value: f64| self.measured_by == MeasuredBy::Btu || VALUES.contains(&value);
+        if let Some((name, wrong)) = numbers.find(|(_, one)| !one.is_finite() || !may_be(*one)) {
+            let why = if wrong.is_finite() { "below 0 or above 1e18" } else { "no finite number" };
+            return Err(format!("its `{name}` has the value {wrong}: {why}"));
         }
         if let Some(empty) = self.quantities.iter().find(|quantity| quantity.values.is_empty()) {
             return Err(format!("its `{}` has no value", empty.name));
@@ -177,6 +185,7 @@ mod tests {
             quantities: vec![quantity],
             courses: Vec::new(),
             remarks: Vec::new(),
+            warnings: Vec::new(),
             faults: Vec::new(),
         }
     }
@@ -192,7 +201,13 @@ mod tests {
     #[test]
     fn what_is_no_result_is_refused() {
         assert_eq!(run(vec![1.0]).check(), Ok(()));
-        assert!(run(vec![f64::NAN]).check().is_err());
+        for impossible in [f64::NAN, -1.5, 1e308] {
+            let why = run(vec![1.0, impossible]).check().expect_err("no such value");
+            assert!(
+                why.starts_with(&format!("its `goodput up` has the value {impossible}: ")),
+                "{why}"
+            );
+        }
         assert!(run(Vec::new()).check().is_err());
         let mut endless = run(vec![1.0]);
         let points = vec![[0.0, 1.0]; MOST_POINTS + 1];

@@ -14,8 +14,5 @@ mod verdict;
 
 pub use kernel::{AREA, Bounds, Grid, Kernel, ProcessShare};
 pub use plan::{HintNext, HintPlan, HintPoint, Reached};
-pub use run::{HintRecord, HintResult, HintRun, facts, judge_run};
+pub use run::{HintRecord, HintResult, HintRun, judge_run};
 pub use verdict::{HintStep, HintVerdict, judge};
-
-/// The name of this suite in the store.
-pub const SUITE: &str = "hint";

@@ -7,7 +7,6 @@
 //! with all its [`Trial`]s.
 
 mod conditions;
-mod facts;
 mod job;
 mod kind;
 mod pin;
@@ -20,7 +19,6 @@ mod sizes;
 mod turns;
 
 pub use conditions::Conditions;
-pub use facts::{Facts, facts};
 pub use job::{Job, JobRecord, Part, Work};
 pub use kind::{Kind, Pattern, UnknownName};
 pub use pin::{Pin, PinError, Processors};
@@ -30,9 +28,6 @@ pub use plan::{
 };
 pub use point::{Accounts, End, Point, Trial};
 pub use schedule::{Next, Progress, Schedule};
-pub use set::{Purpose, SetPlan, SetPoint};
+pub use set::{Purpose, SetPlan};
 pub use sizes::{LARGEST, Sequence, Sizes, SizesError};
 pub use turns::Turns;
-
-/// The name of this suite in the store; a set of signatures has that of its [`Purpose`].
-pub const SUITE: &str = "pipe";

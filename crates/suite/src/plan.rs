@@ -18,9 +18,12 @@ use crate::activity::Receiving;
 use crate::border;
 use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
 use crate::congestion::CongestionControl;
+use crate::experiment::{CheckCells, Columns, Experiment, Head, Named};
 use crate::network::Network;
 use crate::processors::Division;
 use crate::protocol_work::ProtocolWork;
+use crate::record::CellRecord;
+use crate::schedule::RatingCheck;
 
 /// The name of this suite in the store: its runs have a rating, and can be compared.
 pub const SUITE: &str = "btu";
@@ -59,12 +62,9 @@ pub struct Plan {
     /// Offered load of the UDP row.
     #[serde(rename = "udp_offered_bits_per_second")]
     pub udp_offered: BitRate,
-    /// The time of the UDP row's stream; in plans that are older than this field, the profile's
-    /// time.
-    #[serde(rename = "udp_stream_ns", default, skip_serializing_if = "Option::is_none")]
-    pub udp_stream: Option<Span>,
-    /// The external FTP server of the file transfer, in plans of versions that could use one.
-    pub ftp_server: Option<String>,
+    /// The time of the UDP row's stream.
+    #[serde(rename = "udp_stream_ns")]
+    pub udp_stream: Span,
     /// The processors of the machine under test and those of all other work, if they share one
     /// machine; without it, all share all processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,8 +78,7 @@ pub struct Plan {
     /// The congestion control of a raised network's stations; the host's own choice when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_control: Option<CongestionControl>,
-    /// When receivers of bulk streams read; in plans that are older than this field, in batches.
-    #[serde(default = "Receiving::of_older_plans", skip_serializing_if = "Receiving::is_batched")]
+    /// When receivers of bulk streams read.
     pub receiving: Receiving,
     /// What another run says of waiting for processors, if this one takes the waits away: then the CPU load gives way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,9 +197,6 @@ pub const INTERACTIVE_MESSAGE: Bytes = Bytes::new(100);
 pub const UDP_MESSAGE: Bytes = Bytes::new(1024);
 
 impl Plan {
-    /// The plan's version that this program writes.
-    pub const VERSION: u32 = 1;
-
     /// The whole suite on `network`: six components, five sizes, three loads, and the further rows.
     pub fn whole(seed: u64, profile: Profile, network: Network) -> Self {
         let udp_offered = default_udp_load(&network);
@@ -208,7 +204,7 @@ impl Plan {
             Network::Path(path) => drain_time(&Direction::new(path.rate, path.delay)),
             Network::Veth | Network::Drawing(_) | Network::Machines(_) => Span::ZERO,
         };
-        let udp_stream = Some(profile.stream_over(drain));
+        let udp_stream = profile.stream_over(drain);
         Self {
             version: Self::VERSION,
             seed,
@@ -222,7 +218,6 @@ impl Plan {
             disk_file: Bytes::new(64 << 20),
             udp_offered,
             udp_stream,
-            ftp_server: None,
             processors: None,
             protocol_work: ProtocolWork::Sender,
             kept_awake: false,
@@ -242,7 +237,7 @@ impl Plan {
 
     /// How long the UDP row's stream lasts: never less than the profile's time.
     pub fn stream_time(&self) -> Span {
-        self.udp_stream.unwrap_or(Span::ZERO).max(self.profile.target)
+        self.udp_stream.max(self.profile.target)
     }
 
     /// Message sizes of a component: the five for the rated, one for each of the further.
@@ -283,11 +278,51 @@ impl Plan {
     fn stream(&self, purpose: u64) -> Pcg64 {
         stream(self.seed, purpose)
     }
+}
 
-    /// The plan's name: the first 16 hexadecimal digits of the SHA-256 of its canonical JSON, the
-    /// seed left out, so that it distinguishes runs of different plans.
-    pub fn hash(&self) -> String {
-        name_of(&Self { seed: 0, ..self.clone() })
+impl Named for Plan {
+    const SUITE: &'static str = SUITE;
+    const COMMAND: &'static str = "btu rate";
+    const VERSION: u32 = 1;
+}
+
+impl Experiment for Plan {
+    type Record = CellRecord;
+
+    fn version(&self) -> u32 {
+        self.version
+    }
+
+    fn head(&self) -> Option<Head> {
+        let (profile, network) = (self.profile.name.clone(), self.network.to_string());
+        Some(Head { profile, network, seed: self.seed })
+    }
+
+    fn with_seed(&self, seed: u64) -> Self {
+        Self { seed, ..self.clone() }
+    }
+
+    fn columns(&self, record: &CellRecord) -> Result<Columns, String> {
+        let (component, message, load) = match record.row {
+            Row::Network { component, message, load } => (component.name(), message, load),
+            Row::Host { load } => ("", Bytes::ZERO, load),
+        };
+        let network = record.network.as_ref();
+        Ok(Columns {
+            block: record.block,
+            position: record.position,
+            component: component.to_owned(),
+            message,
+            load: load.name(),
+            valid: record.is_valid(),
+            goodput_bits_per_second: network.map(|network| network.goodput_bits_per_second),
+            duration: network.map(|network| network.duration),
+            host_duration: record.host.as_ref().map(|host| host.duration),
+        })
+    }
+
+    fn check(&self, calibration: Option<&str>) -> Result<Box<dyn CheckCells<CellRecord>>, String> {
+        Ok(Box::new(RatingCheck::of(self, calibration)?))
     }
 }
 
@@ -416,28 +451,6 @@ mod tests {
                 profile.name
             );
         }
-    }
-
-    /// Plans that were stored before the stream had its own time continue unchanged.
-    #[test]
-    fn a_plan_without_the_stream_s_time_can_be_read() {
-        let old = Plan { udp_stream: None, ..plan() };
-        let text = serde_json::to_string(&old).unwrap();
-        assert!(!text.contains("udp_stream"), "{text}");
-        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), old);
-    }
-
-    /// Runs that were stored before the field existed go on as they began, and keep their name.
-    #[test]
-    fn in_an_older_plan_the_sender_does_the_protocol_work() {
-        let own = Plan { protocol_work: ProtocolWork::Receiver, ..plan() };
-        let text = serde_json::to_string(&own).unwrap();
-        let older = text.replace(r#""protocol_work":"receiver","#, "");
-        assert_ne!(text, older);
-        let read: Plan = serde_json::from_str(&older).unwrap();
-        assert_eq!(read, plan());
-        assert_eq!(serde_json::to_string(&read).unwrap(), older);
-        assert_ne!(read.hash(), own.hash());
     }
 
     #[test]

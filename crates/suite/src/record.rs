@@ -180,7 +180,7 @@ pub struct Sent {
     pub messages: u64,
     /// The connection's state when the receiver had closed.
     pub tcp: TcpInfo,
-    /// The connection at moments until the program had given all, in their order, at most 100; none where progress was not
+    /// The connection at moments until the program had given all, in their order, at most 160; none where progress was not
     /// asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
@@ -288,8 +288,7 @@ pub struct Requested {
     pub wrong: u64,
     /// Round-trip times in ns of the answers in time: of an open loop those of requests that left
     /// after its lead. In a closed loop a stall delays later requests, so the tail is that of one
-    /// waiting user, not of an open stream of users (coordinated omission); records of older
-    /// versions make up for it by weights ([`Self::is_weighted`]).
+    /// waiting user, not of an open stream of users (coordinated omission).
     #[serde(rename = "round_trip_ns")]
     pub round_trip: Histogram,
 }
@@ -298,12 +297,6 @@ impl Requested {
     /// How many requests the distribution holds.
     pub fn samples(&self) -> u64 {
         self.round_trip.count().min(self.answers)
-    }
-
-    /// Whether the distribution counts a slow request once for each interval that passed meanwhile,
-    /// as older versions did, which sent one request at a time.
-    pub fn is_weighted(&self) -> bool {
-        self.round_trip.count() > self.answers
     }
 }
 

@@ -103,6 +103,21 @@ pub struct Setting {
     pub ftp_password: String,
 }
 
+impl Setting {
+    /// Of a cell that is not played: only how much work its activities have is told.
+    pub fn unplayed(plan: &Plan, amounts: &Amounts) -> Self {
+        Self {
+            seed: plan.seed,
+            token: Token::default(),
+            amount: Amount::Fixed(amounts.clone()),
+            deadline: Span::ZERO,
+            scratch: PathBuf::new(),
+            disk_source: None,
+            ftp_password: String::new(),
+        }
+    }
+}
+
 /// The amount of work of a cell's activities.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Amount {
@@ -742,7 +757,7 @@ mod tests {
     #[test]
     fn a_load_lasts_as_long_as_its_stream() {
         let plan = Plan::whole(1, Profile::quick(), Network::Veth);
-        assert_eq!(plan.udp_stream, Some(Span::from_milliseconds(500)));
+        assert_eq!(plan.udp_stream, Span::from_milliseconds(500));
         let host = vec![HostAmount { load: Load::Cpu, amount: 1000 }];
         let fixed =
             Setting { amount: Amount::Fixed(Amounts { host, ..Amounts::default() }), ..setting() };

@@ -47,6 +47,16 @@ pub fn first_names(names: &[&str], most: usize) -> String {
     format!("{} and {} more", names[..most].join(", "), names.len() - most)
 }
 
+/// A share for readers: `7.5 %`, `30 %`.
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if value >= 10.0 {
+        format!("{value:.0} %")
+    } else {
+        format!("{} %", (value * 10.0).round() / 10.0)
+    }
+}
+
 /// `1 cell`, `2 cells`.
 pub fn count(number: impl Into<u64>, one: &str) -> String {
     match number.into() {

@@ -20,6 +20,8 @@ use thiserror::Error;
 
 use ring::FrameRing;
 
+pub(crate) use socket::set as set_option;
+
 pub use batch::Batch;
 pub use buffers::Buffers;
 pub use clock::{Instants, now};

@@ -30,7 +30,6 @@ mod error;
 mod forwarder;
 mod plan;
 mod port_queue;
-mod protocol;
 mod realtime;
 mod wait;
 

@@ -33,6 +33,7 @@ mod quota;
 mod relay;
 mod responding;
 mod sampling;
+mod shares;
 mod size;
 mod sys;
 mod tcp;
@@ -54,8 +55,9 @@ pub use pipe::{
     any_server, check as pipe_check, compute, draw_over, keeps_to_quota, largest as pipe_largest,
     self_signed, slow_down, with_certificate,
 };
+pub use shares::{Share, Shares, host_of};
 pub use sys::discipline::{ClockState, clock_state};
-pub use sys::nice::give_way;
+pub use sys::quota::give_way;
 pub use tcp::info::of as tcp_info;
 
 /// Sets up the network activity of `order`; `None` when the activity is not one of this crate's.

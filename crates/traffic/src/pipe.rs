@@ -14,7 +14,6 @@ mod echo;
 mod exchange;
 mod follow;
 mod frame;
-mod fuzz;
 mod http2;
 mod inside;
 mod integrate;
@@ -188,7 +187,7 @@ pub use certificate::{any_server, self_signed, with_certificate};
 pub use check::{check, largest};
 pub use draw::{compute, keeps_to_quota, slow_down};
 #[doc(hidden)]
-pub use fuzz::fuzz_frame;
+pub use frame::fuzz_frame;
 pub(crate) use inside::Inside;
 pub(crate) use integrate::Alone;
 pub use over::draw_over;

@@ -64,7 +64,7 @@ impl ProgressPoints {
 }
 
 /// The largest number of moments that are kept: of ten seconds all.
-const MOST_MOMENTS: usize = 100;
+const MOST_MOMENTS: usize = 160;
 
 /// Moments of a flow, at most [`MOST_MOMENTS`]: where there is no room for more, every second one is given up, and only every
 /// second one is kept from then on.
@@ -110,7 +110,7 @@ mod tests {
         }
         let kept = moments.kept();
         assert!((MOST_MOMENTS / 2..=MOST_MOMENTS).contains(&kept.len()), "{}", kept.len());
-        assert!(kept.windows(2).all(|pair| pair[1].at_us - pair[0].at_us == 16), "{kept:?}");
+        assert!(kept.windows(2).all(|pair| pair[1].at_us - pair[0].at_us == 8), "{kept:?}");
     }
 
     proptest! {

@@ -4,7 +4,6 @@ pub(crate) mod batch;
 pub(crate) mod completions;
 pub(crate) mod discipline;
 pub(crate) mod memory;
-pub(crate) mod nice;
 pub(crate) mod option;
 pub(crate) mod quota;
 pub(crate) mod rights;

@@ -1,6 +1,5 @@
 //! UDP: a paced stream in both roles, and request and response.
 
-mod challenge;
 pub(crate) mod header;
 mod hold;
 mod jitter;

@@ -17,25 +17,21 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod hexadecimal;
 mod length;
 mod octets;
 mod parse;
 mod plain;
 mod probability;
 mod rate;
-mod shell;
 mod shown;
 mod time;
 
 pub use bytes::Bytes;
-pub use hexadecimal::hexadecimal;
 pub use length::Length;
-pub use octets::{octets_of_text, text_of_octets};
+pub use octets::{hexadecimal, octets_of_text, text_of_octets};
 pub use parse::{ParseError, is_negative};
-pub use plain::{controls, plain, plain_lines};
+pub use plain::{begins_formula, controls, plain, plain_lines, shell_word};
 pub use probability::{NotAPercentage, NotAProbability, Probability};
 pub use rate::{BitRate, Serializer};
-pub use shell::shell_word;
 pub use shown::{Unit, rate_unit, three_digits, time_unit, unit_called, written_rate};
 pub use time::{Span, Time};

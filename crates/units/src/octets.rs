@@ -47,6 +47,13 @@ fn octet(character: char) -> Option<u8> {
     u8::try_from(number).ok().filter(|number| *number < 0x80).map(|number| number | 0x80)
 }
 
+/// Octets as lower-case hexadecimal digits, two for each.
+pub fn hexadecimal(octets: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = octets.iter().flat_map(|octet| [octet >> 4, octet & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -72,5 +79,11 @@ mod tests {
         fn texts_of_this_range_come_back(text in "[\u{F770}-\u{F810}a]{0,9}") {
             prop_assert_eq!(octets_of_text(&text_of_octets(text.as_bytes())), text.as_bytes());
         }
+    }
+
+    #[test]
+    fn every_octet_has_two_digits() {
+        assert_eq!(hexadecimal(&[]), "");
+        assert_eq!(hexadecimal(&[0, 0x0f, 0xa5, 0xff]), "000fa5ff");
     }
 }

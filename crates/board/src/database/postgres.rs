@@ -1,18 +1,26 @@
 //! `PostgreSQL`, which may be on another machine and may be restarted.
 
+mod tls;
+
 use std::error::Error;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use postgres::config::Host;
 use postgres::error::SqlState;
 use postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
 
-use super::{Connection, DatabaseValue, Row, SCHEMA};
+use tls::TlsToDatabase;
+
+use super::pool::{Lent, Pool, Pooled};
+use super::{Connection, DatabaseValue, Row, SCHEMA, VERSION, other_version};
 use crate::error::BoardError;
 
 /// A server that does not answer is one that is not there.
 const LONGEST_CONNECT: Duration = Duration::from_secs(10);
+
+/// A connection over which nothing comes for so long is dead.
+const LONGEST_ANSWER: Duration = Duration::from_secs(1);
 
 /// How often a transaction is tried: a server that was restarted has ended all connections.
 const TRIES: usize = 3;
@@ -20,10 +28,17 @@ const TRIES: usize = 3;
 /// How long a change waits for another one, and how long a server that was stopped may hold all others up.
 const BOUNDS: &str = "SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '30s'";
 
-/// Connections that are not used at present.
+/// The connections of a server, which its callers use in turn.
 pub struct PostgresPool {
     config: Config,
-    idle: Mutex<Vec<Client>>,
+    tls: Option<TlsToDatabase>,
+    clients: Pool<Client>,
+}
+
+impl Pooled for Client {
+    fn is_closed(&self) -> bool {
+        Client::is_closed(self)
+    }
 }
 
 impl std::fmt::Debug for PostgresPool {
@@ -33,31 +48,58 @@ impl std::fmt::Debug for PostgresPool {
     }
 }
 
+impl Drop for PostgresPool {
+    /// The library waits while it closes a connection, which a thread that runs the server's tasks must not.
+    fn drop(&mut self) {
+        let idle = self.clients.take_idle();
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(idle));
+        });
+    }
+}
+
 impl PostgresPool {
     pub(super) fn open(address: &str) -> Result<Self, BoardError> {
-        let mut config: Config = address.parse().map_err(|error: postgres::Error| {
-            BoardError::database(format!("reading the address of the database: {error}"))
+        let (mut config, tls) = tls::read(address).map_err(|why| {
+            BoardError::database(format!("reading the address of the database: {why}"))
         })?;
         config.connect_timeout(LONGEST_CONNECT).application_name("btu-board");
-        let pool = Self { config, idle: Mutex::default() };
-        let mut client = pool.connect()?;
-        // Two servers that start at once must not make the same table.
-        let lock = "SELECT pg_advisory_lock(7462742)";
-        let made = client.batch_execute(lock).and_then(|()| client.batch_execute(SCHEMA));
-        let made = made.and_then(|()| client.batch_execute("SELECT pg_advisory_unlock_all()"));
-        made.map_err(|error| explain(&error))?;
-        pool.keep(client);
+        let pool = Self { config, tls, clients: Pool::new() };
+        let mut lent = pool.lend()?;
+        if let Some(client) = &mut lent.connection {
+            // Two servers that start at once must not make the same table.
+            client
+                .batch_execute("SELECT pg_advisory_lock(7462742)")
+                .map_err(|error| explain(&error))?;
+            make_tables(client)?;
+            client
+                .batch_execute("SELECT pg_advisory_unlock_all()")
+                .map_err(|error| explain(&error))?;
+        }
+        drop(lent);
         Ok(pool)
     }
 
-    fn connect(&self) -> Result<Client, BoardError> {
-        let mut client = self.config.connect(NoTls).map_err(|error| explain(&error))?;
-        client.batch_execute(BOUNDS).map_err(|error| explain(&error))?;
-        Ok(client)
+    pub(super) fn connections(&self) -> usize {
+        self.clients.open()
     }
 
-    fn keep(&self, client: Client) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+    fn lend(&self) -> Result<Lent<'_, Client>, BoardError> {
+        self.clients.lend(|| self.connect())
+    }
+
+    fn connect(&self) -> Result<Client, BoardError> {
+        let client = match self.tls.clone() {
+            Some(tls) => self.config.connect(tls),
+            None => self.config.connect(NoTls),
+        };
+        let mut client = client.map_err(|error| {
+            let (place, why) = (place(&self.config), whole(&error));
+            let advice = tls::advice(&why);
+            BoardError::database(format!("connecting to the database at {place}: {why}{advice}"))
+        })?;
+        client.batch_execute(BOUNDS).map_err(|error| explain(&error))?;
+        Ok(client)
     }
 
     pub(super) fn write<T>(
@@ -96,21 +138,31 @@ impl PostgresPool {
         level: IsolationLevel,
         work: &impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
     ) -> Result<T, BoardError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut client = idle.map_or_else(|| self.connect(), Ok)?;
-        let transaction = client.build_transaction().isolation_level(level);
-        let mut transaction = transaction.start().map_err(|error| explain(&error))?;
-        let done = work(&mut transaction);
-        let ended = match done {
-            Ok(done) => {
-                transaction.commit().map(|()| Ok(done)).map_err(|error| not_known(&error))?
-            }
-            Err(error) => {
-                transaction.rollback().map(|()| Err(error)).map_err(|error| explain(&error))?
-            }
+        let mut lent = self.lend()?;
+        let Some(client) = &mut lent.connection else {
+            return Err(BoardError::database("there is no connection to the database".to_owned()));
         };
-        self.keep(client);
-        ended
+        let done = in_transaction(client, level, work);
+        if matches!(done, Err(BoardError::Again(_))) && client.is_valid(LONGEST_ANSWER).is_err() {
+            lent.connection = None;
+        }
+        done
+    }
+}
+
+fn in_transaction<T>(
+    client: &mut Client,
+    level: IsolationLevel,
+    work: &impl Fn(&mut dyn Connection) -> Result<T, BoardError>,
+) -> Result<T, BoardError> {
+    let transaction = client.build_transaction().isolation_level(level);
+    let mut transaction = transaction.start().map_err(|error| explain(&error))?;
+    match work(&mut transaction) {
+        Ok(done) => transaction.commit().map(|()| done).map_err(|error| not_known(&error)),
+        Err(error) => {
+            transaction.rollback().map_err(|error| explain(&error))?;
+            Err(error)
+        }
     }
 }
 
@@ -186,9 +238,14 @@ fn explain(error: &postgres::Error) -> BoardError {
             BoardError::NotFound("there is nothing of such a name".to_owned())
         }
         Some(code) if again.contains(code) => BoardError::Again(said),
-        None if error.is_closed() => BoardError::Again(said),
+        None if error.is_closed() || is_broken(error) => BoardError::Again(said),
         _ => BoardError::database(said),
     }
+}
+
+/// Whether the connection broke.
+fn is_broken(error: &postgres::Error) -> bool {
+    error.source().is_some_and(<dyn Error>::is::<std::io::Error>)
 }
 
 /// An error while a transaction was being committed: it may be stored or not.
@@ -199,7 +256,53 @@ fn not_known(error: &postgres::Error) -> BoardError {
     }
 }
 
-/// With what the server said, which the short form leaves out.
+/// Makes the tables of an empty database; those of another version are not touched.
+fn make_tables(client: &mut Client) -> Result<(), BoardError> {
+    let found = "SELECT to_regclass('runs') IS NOT NULL, to_regclass('tables_version') IS NOT NULL";
+    let found = client.query_one(found, &[]).map_err(|error| explain(&error))?;
+    let has = |place: usize| found.try_get::<_, bool>(place).map_err(|error| explain(&error));
+    let (has_runs, has_version) = (has(0)?, has(1)?);
+    if !has_runs {
+        let version = format!(
+            "CREATE TABLE tables_version (number BIGINT NOT NULL); INSERT INTO tables_version VALUES ({VERSION})"
+        );
+        let all = format!("BEGIN; {SCHEMA}; {version}; COMMIT");
+        return client.batch_execute(&all).map_err(|error| explain(&error));
+    }
+    let number = if has_version {
+        let row = client.query_one("SELECT number FROM tables_version", &[]);
+        row.and_then(|row| row.try_get(0)).map_err(|error| explain(&error))?
+    } else {
+        0
+    };
+    if number == VERSION { Ok(()) } else { Err(other_version(number)) }
+}
+
+/// Where the database is, without a password.
+fn place(config: &Config) -> String {
+    let ports = config.get_ports();
+    let host = |(index, host): (usize, &Host)| {
+        let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
+        match host {
+            Host::Tcp(name) => format!("{name}:{port}"),
+            Host::Unix(path) => format!("{}, port {port}", path.display()),
+        }
+    };
+    config.get_hosts().iter().enumerate().map(host).collect::<Vec<_>>().join(" or ")
+}
+
+/// With all reasons, and what the server said, which the short form leaves out.
 fn whole(error: &postgres::Error) -> String {
-    error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string)
+    if let Some(said) = error.as_db_error() {
+        return said.to_string();
+    }
+    let (mut all, mut reason) = (error.to_string(), error.source());
+    while let Some(next) = reason {
+        let said = next.to_string();
+        if !all.contains(&said) {
+            all = format!("{all}: {said}");
+        }
+        reason = next.source();
+    }
+    all
 }

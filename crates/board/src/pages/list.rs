@@ -9,11 +9,11 @@ use btu_studies::rank::Place;
 use btu_units::three_digits;
 use maud::{Markup, PreEscaped, html};
 
-use super::{first_upper, interval_words, machine, megabits, page, rate_words, table, word};
+use super::{below, first_upper, interval_words, machine, megabits, page, rate_words, table, word};
 use crate::database::Connection;
 use crate::error::BoardError;
 use crate::ranking::Rankings;
-use crate::runs::{self, Plan, PublishedRun, PublisherMachine};
+use crate::runs::{self, Plan, PublishedRun, PublisherMachine, RunList};
 
 /// A part of the ranking of a plan, with what its rows show.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl RankingPage {
         html! {
             div.scroll tabindex="0" role="region" aria-label="Ranking" {
                 table {
-                    caption { "The fastest first; machines that cannot be told apart share a rank" }
+                    caption { "The fastest first; a rank counts the machines whose whole interval is above" }
                     thead { tr {
                         th.number scope="col" { "Rank" } th scope="col" { "Machine" }
                         th.number scope="col" { "Mb/s" br; small { "95 % interval" } }
@@ -86,10 +86,10 @@ impl RankingPage {
         html! {
             tr {
                 td.number { (place.rank) (tied) }
-                th scope="row" { a href=(format!("/runs/{}", run.id)) { (machine(run)) } }
+                th scope="row" { a href=(below(&format!("/runs/{}", run.id))) { (machine(run)) } }
                 td.number { (megabits(rate.value)) (mark) @if rate.interval.is_some() { br; small { (interval_words(rate.interval)) } } }
                 td { (word(run)) }
-                td { a href=(format!("/publishers/{}", run.publisher_id)) { (run.publisher_name) } }
+                td { a href=(below(&format!("/publishers/{}", run.publisher_id))) { (run.publisher_name) } }
                 td.number { (place.runs.len()) }
                 td.number { @if let Some(price) = &run.price { (price) br; small { (three_digits(price.per_megabit(rate.value))) } } }
                 td.number { @if let Some(rounds) = place.cpu_rounds_per_second { (three_digits(rounds)) } }
@@ -136,8 +136,8 @@ impl RankingPage {
             @if self.machines > self.places.len() {
                 p.pages {
                     "Places " (self.from + 1) " to " (shown) " of " (self.machines) ". "
-                    @if self.from > 0 { a href=(format!("/plans/{}", self.hash)) { "The first" } " " }
-                    @if shown < self.machines { a href=(format!("/plans/{}?from={shown}", self.hash)) { "The next" } }
+                    @if self.from > 0 { a href=(below(&format!("/plans/{}", self.hash))) { "The first" } " " }
+                    @if shown < self.machines { a href=(below(&format!("/plans/{}?from={shown}", self.hash))) { "The next" } }
                 }
             }
         }
@@ -180,22 +180,22 @@ pub(crate) fn front(plans: &[Plan], best: Option<&RankingPage>, newest: &[Publis
         h1 { "How fast machines move data while they also work" }
         p { "btu is a benchmark of Linux machines. A BTU rating is the rate, in Mb/s, that programs get from a machine and its network
              while the machine also computes, reads its disk and transfers files: more is better." }
-        p { "Anybody can " a href="/publish" { "publish a run" } ". This board computes each number again from the raw measurements, and
-             writes next to it what it is worth: " a href="/rules" { "what the words mean" } "." }
+        p { "Anybody can " a href=(below("/publish")) { "publish a run" } ". This board computes each number again from the raw measurements, and
+             writes next to it what it is worth: " a href=(below("/rules")) { "what the words mean" } "." }
         @match (best, plans.first()) {
             (Some(list), Some(plan)) => {
                 h2 { "Ranking: " (plan_words(&plan.profile, &plan.network, &plan.particulars)) }
                 @if plan.title != "btu-rating" { p.warning { "These are parts of BTU ratings: comparable only within this list." } }
                 (list.table())
-                p { a href=(format!("/plans/{}", plan.hash)) { "The whole list, its picture, and two runs side by side" } }
+                p { a href=(below(&format!("/plans/{}", plan.hash))) { "The whole list, its picture, and two runs side by side" } }
             }
-            _ => p { "Nothing is ranked here yet: " a href="/publish" { "how to publish a run" } "." },
+            _ => p { "Nothing is ranked here yet: " a href=(below("/publish")) { "how to publish a run" } "." },
         }
         @if plans.len() > 1 {
             h2 { "All rankings" }
-            p.note { "A " a href="/rules#plans" { "plan" } " says what is measured and how. Only runs of one plan are ranked together." }
+            p.note { "A " a href=(below("/rules#plans")) { "plan" } " says what is measured and how. Only runs of one plan are ranked together." }
             ul { @for plan in plans { li {
-                a href=(format!("/plans/{}", plan.hash)) { (plan_words(&plan.profile, &plan.network, &plan.particulars)) }
+                a href=(below(&format!("/plans/{}", plan.hash))) { (plan_words(&plan.profile, &plan.network, &plan.particulars)) }
                 ": " (plan.runs) @if plan.runs == 1 { " run" } @else { " runs" }
                 @if plan.title != "btu-rating" { ", parts of ratings" }
             } } }
@@ -220,11 +220,11 @@ pub(crate) fn plan(list: &RankingPage, newest: &[PublishedRun]) -> Markup {
             (list.pages())
             @if let Some(picture) = list.picture() { (picture) }
         }
-        p.note { a href="/rules#plans" { "Plan" } " " code { (list.hash) } ". A machine's rate is the geometric mean over all its ranked runs.
+        p.note { a href=(below("/rules#plans")) { "Plan" } " " code { (list.hash) } ". A machine's rate is the geometric mean over all its ranked runs.
                  ? is low confidence." }
         h2 { "Newest runs" }
         (table("Ranked or not", newest))
-        p { a href=(format!("/runs.csv?plan={}", list.hash)) { "All as CSV" } }
+        p { a href=(below(&format!("/runs.csv?plan={}", list.hash))) { "All as CSV" } }
         h2 { "Two runs side by side" }
         (compare(newest))
     };
@@ -240,7 +240,7 @@ fn compare(newest: &[PublishedRun]) -> Markup {
         }
     };
     html! {
-        form action="/compare" {
+        form action=(below("/compare")) {
             (field("base", "First run"))
             (field("other", "Second run, whose differences are shown"))
             datalist id="runs" {
@@ -252,13 +252,14 @@ fn compare(newest: &[PublishedRun]) -> Markup {
 }
 
 /// What was found by words.
-pub(crate) fn found(words: &str, found: &[PublishedRun], older: Option<i64>) -> Markup {
+pub(crate) fn found(words: &str, found: &RunList) -> Markup {
     let content = html! {
         @if words.trim().is_empty() { h1 { "All public runs" } } @else { h1 { "Runs with " q { (words) } } }
-        @if found.is_empty() { p { "None. Words are looked for in machines, processors, kernels and names of publishers." } }
-        @else { (table("The newest first", found)) }
-        @if let Some(older) = older {
-            form action="/search" {
+        @if found.runs.is_empty() && found.older.is_some() { p { "None of these runs: there are older ones." } }
+        @else if found.runs.is_empty() { p { "None. Words are looked for in machines, processors, kernels and names of publishers." } }
+        @else { (table("The newest first", &found.runs)) }
+        @if let Some(older) = found.older {
+            form action=(below("/search")) {
                 input type="hidden" name="words" value=(words);
                 input type="hidden" name="before" value=(older);
                 button { "Older runs" }

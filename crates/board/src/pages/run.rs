@@ -5,7 +5,7 @@ use btu_studies::rank::Place;
 use btu_units::{Bytes, Span, three_digits};
 use maud::{Markup, html};
 
-use super::{day, first_upper, interval_words, page, rate_words, word};
+use super::{below, day, first_upper, interval_words, page, rate_words, word};
 use crate::actions::{Certificate, Objection};
 use crate::runs::{PublishedRun, PublisherMachine};
 
@@ -46,7 +46,7 @@ fn facts(run: &PublishedRun, place: Option<&(Place<PublisherMachine>, usize)>) -
             @if let Some((place, machines)) = place {
                 dt { "Rank" }
                 dd { (place.rank) @if place.tied { " (shared)" } " of " (machines) " in "
-                     a href=(format!("/plans/{}", computed.plan_hash)) { "its list" }
+                     a href=(below(&format!("/plans/{}", computed.plan_hash))) { "its list" }
                      @if place.runs.len() > 1 { ", by " (place.runs.len()) " runs of this machine" } }
             }
             dt { "Machine" } dd { @if !run.system.is_empty() { (run.system) ": " } (run.machine_words())
@@ -63,11 +63,12 @@ fn facts(run: &PublishedRun, place: Option<&(Place<PublisherMachine>, usize)>) -
             dt { "Challenge" }
             dd {
                 @match &run.challenged {
-                    Some(at) => { "Its seed was given out by this board on " (at) "; the run came back on " (run.received) }
-                    None => "None: its seed is the publisher's own, so it is not known how many runs were measured to choose from",
+                    Some(at) => { "Its seed was given out by this board on " (at) ", the run began within ten minutes, and came back on " (run.received)
+                        ". It was not chosen from runs of other days; a seed can be measured again, so it does not show that this was the only one" }
+                    None => "None that came back in time: it is not known how many runs were measured to choose from",
                 }
             }
-            dt { "Publisher" } dd { a href=(format!("/publishers/{}", run.publisher_id)) { (run.publisher_name) } }
+            dt { "Publisher" } dd { a href=(below(&format!("/publishers/{}", run.publisher_id))) { (run.publisher_name) } }
         }
     }
 }
@@ -84,7 +85,7 @@ fn marks(run: &PublishedRun) -> Markup {
 
 /// A button that asks for a file; of a private run with its token, which is in no address.
 fn file(run: &PublishedRun, name: &str, words: &str, token: &str) -> Markup {
-    let address = format!("/runs/{}/{name}", run.id);
+    let address = below(&format!("/runs/{}/{name}", run.id));
     html! {
         @if token.is_empty() { a href=(address) { (words) } }
         @else { form.inline method="post" action=(address) { input type="hidden" name="token" value=(token); button { (words) } } }
@@ -108,7 +109,7 @@ fn files(run: &PublishedRun, token: &str) -> Markup {
 
 fn compare(run: &PublishedRun) -> Markup {
     html! {
-        form action="/compare" {
+        form action=(below("/compare")) {
             input type="hidden" name="base" value=(run.id);
             label for="other" { "Compare it with another run, whose name stands in the lists" }
             input id="other" name="other" required maxlength="40" placeholder="16 letters and digits";
@@ -121,9 +122,9 @@ fn signatures(run: &PublishedRun, certificates: &[Certificate]) -> Markup {
     html! {
         h2 { "Signatures" }
         pre { code { (run.manifest) } }
-        p { "Signed by key " code { (run.publisher) } "; link " (run.place) " of the "
-            a href=(format!("/chain?after={}", run.place - 1)) { "chain" } "." }
-        p.note { code { "minisign -V -m manifest -P " (run.publisher) } " checks the signature without this board; "
+        p { "Signed by key " code { (run.signed_by) } "; link " (run.place) " of the "
+            a href=(below(&format!("/chain?after={}", run.place - 1))) { "chain" } "." }
+        p.note { code { "minisign -V -m manifest -P " (run.signed_by) } " checks the signature without this board; "
             code { "sha256sum " (run.id) ".btu" } " has to print the digest of the manifest's line " code { "archive" } "." }
         @if certificates.is_empty() {
             p { "No laboratory has repeated and signed this run: the number is its publisher's word, computed from the publisher's cells." }
@@ -150,13 +151,13 @@ fn objected(run: &PublishedRun, objections: &[Objection]) -> Markup {
         @if objections.is_empty() { p { "None." } }
         @for one in objections {
             article.objection {
-                p.quiet { (one.by) ", of run " a href=(format!("/runs/{}", one.by_run)) { (one.by_run) } ", on " (day(&one.received)) }
+                p.quiet { (one.by) ", of run " a href=(below(&format!("/runs/{}", one.by_run))) { (one.by_run) } ", on " (day(&one.received)) " (" code { (one.id) } ")" }
                 p.written { (one.objection) }
                 @match &one.answer {
                     Some((answer, at)) => { p.quiet { "Answer of the publisher, on " (day(at)) } p.written { (answer) } }
                     None => details {
                         summary { "Answer as the publisher" }
-                        form method="post" action=(format!("/runs/{}/answers", run.id)) {
+                        form method="post" action=(below(&format!("/runs/{}/answers", run.id))) {
                             input type="hidden" name="objection" value=(one.id);
                             (token_field(&format!("answer-{}", one.id), "Token of this run"))
                             label for=(format!("text-{}", one.id)) { "Answer" }
@@ -170,7 +171,7 @@ fn objected(run: &PublishedRun, objections: &[Objection]) -> Markup {
         details {
             summary { "Object to this run" }
             p.note { "Publishers review each other: an objection is signed by the token of a public run of your own." }
-            form method="post" action=(format!("/runs/{}/objections", run.id)) {
+            form method="post" action=(below(&format!("/runs/{}/objections", run.id))) {
                 label for="by-run" { "Your own run" }
                 input id="by-run" name="by_run" required maxlength="40";
                 (token_field("object-token", "Its token"))
@@ -190,7 +191,7 @@ fn owner(run: &PublishedRun) -> Markup {
             details {
                 summary { "Withdraw it" }
                 p.note { "It stays to be seen, struck through, with the reason, and is not ranked." }
-                form method="post" action=(format!("/runs/{}/withdrawal", run.id)) {
+                form method="post" action=(below(&format!("/runs/{}/withdrawal", run.id))) {
                     (token_field("withdraw-token", "Token of this run"))
                     label for="withdraw-text" { "Reason" }
                     textarea id="withdraw-text" name="text" required maxlength="2000" {}
@@ -201,7 +202,7 @@ fn owner(run: &PublishedRun) -> Markup {
         details {
             summary { "Delete it" }
             p.note { "Its cells, its manifest and its machine are forgotten. That a run was published and deleted stays to be seen." }
-            form method="post" action=(format!("/runs/{}/deletion", run.id)) {
+            form method="post" action=(below(&format!("/runs/{}/deletion", run.id))) {
                 (token_field("delete-token", "Token of this run"))
                 button { "Delete" }
             }
@@ -215,7 +216,7 @@ pub(crate) fn closed(id: &str, is_tried: bool) -> Markup {
         h1 { "This run is private" }
         @if is_tried { p.warning { "This is not its token." } }
         p { "Whoever has its token may see it." }
-        form method="post" action=(format!("/runs/{id}")) {
+        form method="post" action=(below(&format!("/runs/{id}"))) {
             (token_field("token", "Token"))
             button { "Show it" }
         }

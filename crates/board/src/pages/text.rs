@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::page;
+use super::{below, page};
 
 /// What the words next to numbers mean, and how a run gets them.
 pub(crate) fn rules() -> Markup {
@@ -25,7 +25,7 @@ pub(crate) fn rules() -> Markup {
         ),
         (
             "deleted",
-            "Its publisher deleted it. That there was one stays in the chain, and on the publisher's page.",
+            "Its publisher or the board deleted it. That there was one stays in the chain, and on the publisher's page.",
         ),
     ];
     let names = [
@@ -52,14 +52,16 @@ pub(crate) fn rules() -> Markup {
              and what the machine does besides. The network veth is one inside of the machine, as fast as the machine allows; others are
              emulated lines of the rate and delay that are named." }
         h2 { "Ranking" }
-        p { "Only runs of one plan are ranked together. All runs of a machine count, not the best; machines whose intervals overlap
-             share a rank. Machines of one make that belong to two publishers are two machines." }
+        p { "Only runs of one plan are ranked together. All runs of a machine count, not the best. A rank is one more than the number of
+             machines whose whole interval is above. Machines of one make that belong to two publishers are two machines." }
         h2 id="challenges" { "Challenges" }
         p { "The best of ten runs shows the best luck, not the best machine. "
             code { "btu rate --challenge ADDRESS" } " asks the board for a number before it measures; the number becomes the seed of the
-             plan. The publisher's page says how many of them came back." }
+             plan. A challenge is met by a run that began within ten minutes, and came back within half an hour and twice the time that it
+             measured. The publisher's page says how many of them came back. A number can be measured again: a challenge shows that a
+             run was not chosen from those of other days, and not that it is the only one with its number." }
         h2 { "The chain" }
-        p { "Each accepted manifest adds a line to the " a href="/chain" { "chain" } ": its place, the SHA-256 of the manifest, the time, and the
+        p { "Each accepted manifest adds a line to the " a href=(below("/chain")) { "chain" } ": its place, the SHA-256 of the manifest, the time, and the
              SHA-256 of " code { "PREVIOUS MANIFEST TIME" } ". A reader who keeps a line sees when something before it is changed or left out later." }
         h2 { "Privacy" }
         p { "A published run has no names of hosts or users, no addresses, no serial numbers, no paths. Unlisted runs are in no list;
@@ -83,7 +85,7 @@ pub(crate) fn publish(url: &str) -> Markup {
         p { "Publishers review each other. If a number looks wrong, open its run, and write what is wrong under \u{201c}Object to this run\u{201d}.
              It needs a public run of your own and the token of that run. The objection and its answer stay on the page." }
         h2 { "What a board knows" }
-        p { "The raw measurements of the run, the kind of machine, and the name that you choose. " a href="/rules" { "What the words mean" }
+        p { "The raw measurements of the run, the kind of machine, and the name that you choose. " a href=(below("/rules")) { "What the words mean" }
             " says more." }
     };
     page("How to publish", &content)

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::upload::Refusal;
-use super::{RUNS_ON_A_PAGE, Shared, Site, bearer, blocking, older, visible};
+use super::{RUNS_ON_A_PAGE, Shared, Site, bearer, blocking, visible};
 use crate::runs::{self, PublishedRun, RunFilter};
 
 pub(super) fn routes() -> Router<Arc<Site>> {
@@ -38,8 +38,8 @@ async fn list(State(site): Shared, Query(wanted): Query<Wanted>) -> Result<Json<
         board.database.read(|connection| runs::listed(connection, &asked, RUNS_ON_A_PAGE))
     });
     let listed = listed.await?;
-    let next = older(&listed, RUNS_ON_A_PAGE);
-    Ok(Json(json!({"runs": listed.iter().map(run_json).collect::<Vec<_>>(), "next": next})))
+    let runs: Vec<Value> = listed.runs.iter().map(run_json).collect();
+    Ok(Json(json!({"runs": runs, "next": listed.older})))
 }
 
 async fn one(
@@ -73,7 +73,7 @@ fn run_json(run: &PublishedRun) -> Value {
         "profile": computed.profile,
         "network": computed.network,
         "publisher": run.publisher_name,
-        "key": run.publisher,
+        "key": run.signed_by,
         "challenged": run.challenged,
         "certified_by": run.laboratories,
         "objections": run.objections,

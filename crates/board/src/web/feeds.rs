@@ -14,7 +14,7 @@ use maud::{PreEscaped, html};
 use serde::Deserialize;
 
 use super::api::Wanted;
-use super::{BoardResult, Shared, Site, blocking, chain_text, older, visible};
+use super::{BoardResult, Shared, Site, blocking, chain_text, visible};
 use crate::pages::rate_words;
 use crate::runs::{self, PublishedRun, RunFilter};
 
@@ -60,9 +60,8 @@ fn rows(site: Arc<Site>, asked: RunFilter) -> impl Stream<Item = Result<String, 
                     (None, String::new()),
                 ));
             };
-            let rest = older(&part, ROWS_AT_ONCE);
-            let rest = rest.map(|place| RunFilter { before: Some(place), ..next });
-            let text = part.iter().fold(head, |text, run| text + &row(run));
+            let rest = part.older.map(|place| RunFilter { before: Some(place), ..next });
+            let text = part.runs.iter().fold(head, |text, run| text + &row(run));
             Some((Ok(text), (rest, String::new())))
         }
     })
@@ -102,7 +101,7 @@ fn row(run: &PublishedRun) -> String {
 
 /// A field (RFC 4180), which no spreadsheet takes for a formula.
 fn quoted(field: &str) -> String {
-    let guard = if field.starts_with(['=', '+', '-', '@', '\t']) { "'" } else { "" };
+    let guard = if btu_units::begins_formula(field) { "'" } else { "" };
     format!("\"{guard}{}\"", field.replace('"', "\"\""))
 }
 
@@ -111,7 +110,7 @@ async fn atom(State(site): Shared, Query(wanted): Query<Wanted>) -> BoardResult<
     let feed = blocking(site, move |board| {
         let newest =
             board.database.read(|connection| runs::listed(connection, &asked, RUNS_IN_A_FEED))?;
-        Ok(feed(&board.url, &newest))
+        Ok(feed(&board.url, &newest.runs))
     });
     Ok(([(CONTENT_TYPE, "application/atom+xml; charset=utf-8")], feed.await?).into_response())
 }
@@ -181,8 +180,7 @@ fn drawn(run: &PublishedRun) -> String {
 /// Where in the chain to begin.
 #[derive(Debug, Deserialize)]
 struct From {
-    #[serde(default)]
-    after: i64,
+    after: Option<i64>,
 }
 
 async fn chain(State(site): Shared, Query(from): Query<From>) -> BoardResult<String> {

@@ -1,50 +1,95 @@
-//! Uploads: forms with several parts, of which the archive is large.
+//! Uploads: a line that says what comes and who signed it, and the archive. What the line tells is refused before the
+//! archive is read.
 
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use axum::Json;
-use axum::Router;
-use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartRejection};
-use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::StatusCode;
+use axum::body::{Body, BodyDataStream, Bytes};
+use axum::extract::rejection::FormRejection;
+use axum::extract::{Extension, Form, Path, Request, State};
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use axum::{Json, Router};
+use btu_traffic::{Share, Shares, host_of};
+use futures_util::StreamExt as _;
+use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
-use super::{Shared, Site, blocking, one_of};
+use super::turns::{Tries, Turns};
+use super::{Caller, Shared, Site, UPLOADS_PATH, blocking};
 use crate::actions;
 use crate::error::BoardError;
-use crate::receive::{Publication, receive};
+use crate::log;
+use crate::receive::{self, Accepted, Announced, Announcement};
 
-/// As many archives are computed at once.
-pub(super) const MOST_RECEIVED: usize = 4;
+/// As many bytes of archives are in memory.
+const ROOM_BYTES: usize = 4 * LARGEST_ARCHIVE_BYTES;
 
-/// As many bytes of archives are in memory: as many as came, so that a publisher who sends slowly takes no
-/// other's place.
-pub(super) const ROOM_BYTES: usize = 4 * LARGEST_ARCHIVE_BYTES;
+/// Of which one host takes so many.
+const ROOM_BYTES_OF_HOST: usize = ROOM_BYTES / 4;
+
+/// Room is taken in steps of so many bytes as an archive comes: what is only announced takes none.
+const ROOM_STEP_BYTES: usize = 1 << 20;
 
 /// The largest archive.
 const LARGEST_ARCHIVE_BYTES: usize = 64 << 20;
 
-/// The largest other part of a form.
-const LARGEST_PART_BYTES: usize = 16 << 10;
+/// The longest first line: a manifest has at most 4096 bytes, a signature and a key less.
+const LONGEST_LINE_BYTES: usize = 16 << 10;
 
 /// The longest time in which a publisher sends an archive.
 const LONGEST_UPLOAD: Duration = Duration::from_mins(5);
 
-/// The longest time in which nothing of an upload comes.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// An archive comes as fast as that, in seconds for all of it: what takes room gives it back soon.
+const LONGEST_ARCHIVE_SECONDS: usize = 120;
 
-/// The slowest upload, in bytes per second from then on: connections are not held by a byte now and then.
-const SLOWEST_BYTES_PER_SECOND: u64 = 4 << 10;
+/// The slowest upload, over each [`PACED_SECONDS`]: neither a byte now and then nor a fast start holds a connection.
+const SLOWEST_BYTES_PER_SECOND: usize = 4 << 10;
+
+/// The time over which an upload has to be fast enough, in seconds.
+const PACED_SECONDS: usize = 10;
+
+/// As many archives are computed at once.
+const MOST_RECEIVED: usize = 4;
+
+/// As many archives of a host, and of a key, are computed in vain in a day.
+const MOST_REFUSED_A_DAY: u32 = 100;
+
+/// Turns at computing archives.
+pub(super) fn turns() -> Turns {
+    Turns::new(MOST_RECEIVED)
+}
+
+/// Archives that were computed in vain.
+pub(super) fn refused() -> Tries {
+    Tries::new(
+        MOST_REFUSED_A_DAY,
+        "too many of your archives were refused today: come back tomorrow",
+    )
+}
+
+/// A host may ask for so many challenges in a day, by whatever keys.
+const MOST_CHALLENGES_OF_HOST: u32 = 200;
+
+/// Challenges that were given out.
+pub(super) fn challenges() -> Tries {
+    Tries::new(
+        MOST_CHALLENGES_OF_HOST,
+        "too many challenges went to your address today: come back tomorrow",
+    )
+}
+
+/// The room for archives, which callers share.
+pub(super) fn room() -> Shares {
+    Shares::new(ROOM_BYTES, ROOM_BYTES_OF_HOST)
+}
 
 pub(super) fn routes() -> Router<Arc<Site>> {
-    Router::new()
-        .route("/api/v1/runs", post(publish))
-        .layer(DefaultBodyLimit::max(LARGEST_ARCHIVE_BYTES + 4 * LARGEST_PART_BYTES))
+    Router::new().route(UPLOADS_PATH, post(publish))
 }
 
 /// Forms without an archive.
@@ -70,147 +115,282 @@ impl IntoResponse for Refusal {
     }
 }
 
-type Sent = Result<Multipart, MultipartRejection>;
-
-/// The parts of a form by name.
-#[derive(Default)]
-struct FormParts {
-    texts: Vec<(String, String)>,
-    archive: Option<Archive>,
+async fn publish(
+    State(site): Shared,
+    Extension(Caller(from)): Extension<Caller>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let mut upload = Upload::of(request)?;
+    let url = site.board.url.clone();
+    let taken = upload.taken(site, from).await;
+    upload.drain().await;
+    let Accepted { id, token } = taken?;
+    let answer = json!({
+        "id": id,
+        "url": format!("{url}/runs/{id}"),
+        "token": token,
+        "state": "published",
+        "word": "unverified",
+    });
+    Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
 
-/// An archive, which takes room until it is dropped.
-struct Archive {
-    octets: Vec<u8>,
-    room: Option<OwnedSemaphorePermit>,
+/// An upload that is on its way.
+struct Upload {
+    body: BodyDataStream,
+    /// What has come of the archive with the first line.
+    begun: Bytes,
+    /// The whole length; without the line, as soon as that is known.
+    length: usize,
+    pace: Pace,
+    /// Whether nothing more is read: it ended, or it is not heard any more.
+    has_ended: bool,
 }
 
-impl FormParts {
-    async fn read(sent: Sent, site: &Site) -> Result<Self, BoardError> {
-        let form = sent.map_err(|error| BoardError::Refused(error.body_text()))?;
-        let read = timeout(LONGEST_UPLOAD, Self::all(form, site)).await;
-        read.unwrap_or_else(|_| Err(too_slow()))
+impl Upload {
+    fn of(request: Request) -> Result<Self, BoardError> {
+        let length = length(request.headers())?;
+        Ok(Self {
+            body: Body::into_data_stream(request.into_body()),
+            begun: Bytes::new(),
+            length,
+            pace: Pace::new(0),
+            has_ended: false,
+        })
     }
 
-    async fn all(mut form: Multipart, site: &Site) -> Result<Self, BoardError> {
-        let mut parts = Self::default();
-        loop {
-            let next = timeout(LONGEST_PAUSE, form.next_field()).await.map_err(|_| too_slow())?;
-            let Some(field) = next.map_err(broken)? else { return Ok(parts) };
-            let name = field.name().unwrap_or_default().to_owned();
-            let is_known = parts.texts.iter().any(|(known, _)| *known == name);
-            if parts.texts.len() > 4 || is_known || name == "archive" && parts.archive.is_some() {
-                return Err(BoardError::refused("the upload has more parts than are known"));
+    /// Takes it, in the order of what that costs.
+    async fn taken(&mut self, site: Arc<Site>, from: IpAddr) -> Result<Accepted, BoardError> {
+        let line = self.line().await?;
+        let announced =
+            blocking(Arc::clone(&site), move |board| receive::announce(board, line)).await?;
+        let announced = match announced {
+            Announced::Known(accepted) => {
+                log::audit("token", &[("run", &accepted.id)]);
+                return Ok(accepted);
             }
-            if name == "archive" {
-                parts.archive = Some(octets(field, LARGEST_ARCHIVE_BYTES, site).await?);
-            } else {
-                let text = octets(field, LARGEST_PART_BYTES, site).await?.octets;
-                let text = String::from_utf8(text);
-                let text = text.map_err(|_| BoardError::refused("a part of it is no text"))?;
-                parts.texts.push((name, text));
-            }
-        }
-    }
-
-    fn text(&self, name: &str) -> Result<&str, BoardError> {
-        let found = self.texts.iter().find(|(known, _)| known == name);
-        let found = found.map(|(_, text)| text.as_str());
-        found.ok_or_else(|| BoardError::Refused(format!("the upload has no part `{name}`")))
-    }
-
-    fn archive(&self) -> &[u8] {
-        self.archive.as_ref().map_or(&[], |archive| &archive.octets)
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is the end of every `map_err`")]
-fn broken(error: MultipartError) -> BoardError {
-    BoardError::Refused(format!("reading the upload: {}", error.body_text()))
-}
-
-fn too_slow() -> BoardError {
-    BoardError::refused("the upload takes too long")
-}
-
-/// The content of a part, if it comes in time, and as long as there is room for it.
-async fn octets(mut field: Field<'_>, most: usize, site: &Site) -> Result<Archive, BoardError> {
-    let mut archive = Archive { octets: Vec::new(), room: None };
-    let began = Instant::now();
-    loop {
-        let next = timeout(LONGEST_PAUSE, field.chunk()).await.map_err(|_| too_slow())?;
-        let Some(next) = next.map_err(broken)? else { return Ok(archive) };
-        let length = archive.octets.len() + next.len();
-        if length > most {
-            return Err(BoardError::Refused(format!("a part of it has more than {most} bytes")));
-        }
-        let paced = began.elapsed().saturating_sub(LONGEST_PAUSE).as_secs();
-        if (length as u64) < paced * SLOWEST_BYTES_PER_SECOND {
-            return Err(too_slow());
-        }
-        archive.take(&next, site)?;
-    }
-}
-
-impl Archive {
-    fn take(&mut self, next: &[u8], site: &Site) -> Result<(), BoardError> {
-        let bytes = u32::try_from(next.len()).unwrap_or(u32::MAX);
-        let Ok(room) = Arc::clone(&site.room).try_acquire_many_owned(bytes) else {
-            let what = "the board takes many archives at present: try again in a minute";
-            return Err(BoardError::TooMany(what.to_owned()));
+            Announced::New(announced) => announced,
         };
-        match self.room.as_mut() {
-            Some(all) => all.merge(room),
-            None => self.room = Some(room),
+        let tries = [host_of(from).to_string(), announced.key()];
+        tries.iter().try_for_each(|who| site.refused.check(who))?;
+        let (archive, room) = self.archive(&site, from).await?;
+        let checked = blocking(Arc::clone(&site), move |_| {
+            announced.check_head(&archive).map(|()| (announced, archive))
+        });
+        let (announced, archive) = checked.await?;
+        let turn = site.received.take(from).await;
+        // Others of this caller may have been refused meanwhile.
+        tries.iter().try_for_each(|who| site.refused.check(who))?;
+        let shared = Arc::clone(&site);
+        blocking(site, move |board| {
+            let accepted = receive::receive(board, &announced, &archive);
+            match &accepted {
+                Ok(Accepted { id, .. }) => {
+                    let fields = [("run", id.as_str()), ("key", &announced.key())];
+                    log::CALLER.sync_scope(from, || log::audit("publish", &fields));
+                }
+                Err(BoardError::Refused(_)) => {
+                    for who in &tries {
+                        shared.refused.count(who);
+                    }
+                }
+                Err(_) => {}
+            }
+            drop((archive, room, turn));
+            accepted
+        })
+        .await
+    }
+
+    /// The first line.
+    async fn line(&mut self) -> Result<Announcement, BoardError> {
+        let mut line = Vec::new();
+        let end = loop {
+            let Some(part) = self.next().await? else {
+                return Err(BoardError::refused("the upload ends within its first line"));
+            };
+            line.extend_from_slice(&part);
+            let end = line.iter().take(LONGEST_LINE_BYTES).position(|octet| *octet == b'\n');
+            if let Some(end) = end {
+                break end;
+            }
+            if line.len() >= LONGEST_LINE_BYTES {
+                let what = format!(
+                    "the first line of the upload has more than {LONGEST_LINE_BYTES} bytes"
+                );
+                return Err(BoardError::Refused(what));
+            }
+        };
+        self.length = self.length.saturating_sub(end + 1);
+        self.begun = Bytes::from(line.split_off(end + 1));
+        serde_json::from_slice(&line).map_err(|error| {
+            BoardError::Refused(format!("the first line of the upload cannot be read ({error})"))
+        })
+    }
+
+    /// All that follows the line, with the room that it takes.
+    async fn archive(
+        &mut self,
+        site: &Site,
+        from: IpAddr,
+    ) -> Result<(Vec<u8>, Vec<Share>), BoardError> {
+        self.pace = Pace::new(self.length);
+        let (mut archive, mut room) = (Vec::new(), Vec::new());
+        let mut next = Some(std::mem::take(&mut self.begun));
+        while let Some(part) = next {
+            while archive.len() + part.len() > room.len() * ROOM_STEP_BYTES {
+                room.push(site.room.take(from, ROOM_STEP_BYTES).ok_or_else(many)?);
+                archive.reserve_exact(room.len() * ROOM_STEP_BYTES - archive.len());
+            }
+            archive.extend_from_slice(&part);
+            next = self.next().await?;
         }
-        self.octets.extend_from_slice(next);
-        Ok(())
+        Ok((archive, room))
+    }
+
+    /// What came next; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, BoardError> {
+        let next = self.paced().await;
+        self.has_ended = !matches!(next, Ok(Some(_)));
+        next
+    }
+
+    async fn paced(&mut self) -> Result<Option<Bytes>, BoardError> {
+        loop {
+            match timeout_at(self.pace.second_ends, self.body.next()).await {
+                Ok(None) => return Ok(None),
+                Ok(Some(Ok(part))) => {
+                    self.pace.count(part.len())?;
+                    return Ok(Some(part));
+                }
+                Ok(Some(Err(error))) => {
+                    return Err(BoardError::Refused(format!("reading the upload: {error}")));
+                }
+                Err(_) => self.pace.count(0)?,
+            }
+        }
+    }
+
+    /// Reads what is left and forgets it: a publisher who still sends would lose the answer.
+    async fn drain(&mut self) {
+        self.pace = Pace::new(self.length);
+        while !self.has_ended {
+            let _ = self.next().await;
+        }
     }
 }
 
-async fn publish(State(site): Shared, sent: Sent) -> Result<Response, Refusal> {
-    let parts = FormParts::read(sent, &site).await?;
-    let received = Arc::clone(&site.received);
-    let taken = one_of(&received, site, move |board| {
-        let accepted = receive(
-            board,
-            &Publication {
-                manifest: parts.text("manifest")?,
-                signature: parts.text("signature")?,
-                key: parts.text("key")?,
-                archive: parts.archive(),
-            },
-        )?;
-        let url = format!("{}/runs/{}", board.url, accepted.id);
-        Ok(json!({
-            "id": accepted.id,
-            "url": url,
-            "token": accepted.token,
-            "state": "published",
-            "word": "unverified",
-        }))
-    });
-    Ok((StatusCode::CREATED, Json(taken.await?)).into_response())
+/// Other archives take all the room.
+fn many() -> BoardError {
+    let what = "the board takes many archives at present: try again in a minute";
+    BoardError::TooMany(what.to_owned())
 }
 
-async fn challenge(State(site): Shared, sent: Sent) -> Result<(StatusCode, String), Refusal> {
-    let parts = FormParts::read(sent, &site).await?;
-    let challenge = blocking(site, move |board| {
-        let (request, signature) = (parts.text("request")?, parts.text("signature")?);
-        actions::challenge(board, request, signature, parts.text("key")?)
+/// How long an upload is, which has to be said before it comes.
+fn length(headers: &HeaderMap) -> Result<usize, BoardError> {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let length: usize = length.ok_or_else(|| {
+        BoardError::refused("an upload has to say how long it is: Content-Length")
+    })?;
+    if length > LARGEST_ARCHIVE_BYTES {
+        let what = format!("the upload has more than {LARGEST_ARCHIVE_BYTES} bytes");
+        return Err(BoardError::Refused(what));
+    }
+    Ok(length)
+}
+
+/// How fast an upload is, second by second.
+struct Pace {
+    ends: Instant,
+    /// Bytes per second.
+    slowest: usize,
+    second_ends: Instant,
+    /// The bytes of the last seconds, the present one first.
+    seconds: [usize; PACED_SECONDS],
+    passed: usize,
+}
+
+impl Pace {
+    /// Of an upload of so many bytes.
+    fn new(length: usize) -> Self {
+        let now = Instant::now();
+        Self {
+            ends: now + LONGEST_UPLOAD,
+            slowest: SLOWEST_BYTES_PER_SECOND.max(length / LONGEST_ARCHIVE_SECONDS),
+            second_ends: now + Duration::from_secs(1),
+            seconds: [0; PACED_SECONDS],
+            passed: 0,
+        }
+    }
+
+    /// Counts what came.
+    ///
+    /// # Errors
+    /// It takes too long.
+    fn count(&mut self, bytes: usize) -> Result<(), BoardError> {
+        let now = Instant::now();
+        let too_slow = || Err(BoardError::refused("the upload takes too long"));
+        while self.second_ends <= now {
+            self.passed += 1;
+            let came: usize = self.seconds.iter().sum();
+            if self.passed >= PACED_SECONDS && came < PACED_SECONDS * self.slowest {
+                return too_slow();
+            }
+            self.seconds.rotate_right(1);
+            self.seconds[0] = 0;
+            self.second_ends += Duration::from_secs(1);
+        }
+        self.seconds[0] += bytes;
+        if now < self.ends { Ok(()) } else { too_slow() }
+    }
+}
+
+/// What a future publisher signs to be given a number.
+#[derive(Deserialize)]
+struct Asked {
+    request: String,
+    signature: String,
+    key: String,
+}
+
+type Sent<T> = Result<Form<T>, FormRejection>;
+
+fn form<T>(sent: Sent<T>) -> Result<T, BoardError> {
+    sent.map(|Form(form)| form).map_err(|error| BoardError::Refused(error.body_text()))
+}
+
+async fn challenge(
+    State(site): Shared,
+    Extension(Caller(from)): Extension<Caller>,
+    sent: Sent<Asked>,
+) -> Result<(StatusCode, String), Refusal> {
+    let Asked { request, signature, key } = form(sent)?;
+    let (from, signed_by) = (host_of(from).to_string(), key.clone());
+    site.challenges.check(&from)?;
+    let challenge = blocking(Arc::clone(&site), move |board| {
+        actions::challenge(board, &request, &signature, &key)
     });
-    Ok((StatusCode::CREATED, challenge.await?.text()))
+    let challenge = challenge.await?;
+    site.challenges.count(&from);
+    log::audit("challenge", &[("key", &signed_by)]);
+    Ok((StatusCode::CREATED, challenge.text()))
+}
+
+/// The signature of a laboratory.
+#[derive(Deserialize)]
+struct Certificate {
+    key: String,
+    signature: String,
 }
 
 async fn certify(
     State(site): Shared,
     Path(id): Path<String>,
-    sent: Sent,
+    sent: Sent<Certificate>,
 ) -> Result<StatusCode, Refusal> {
-    let parts = FormParts::read(sent, &site).await?;
-    let work = move |board: &crate::Board| {
-        actions::certify(board, &id, parts.text("key")?, parts.text("signature")?)
-    };
-    blocking(site, work).await?;
+    let Certificate { key, signature } = form(sent)?;
+    let (run, by) = (id.clone(), key.clone());
+    blocking(site, move |board| actions::certify(board, &run, &key, &signature)).await?;
+    log::audit("certify", &[("run", &id), ("key", &by)]);
     Ok(StatusCode::CREATED)
 }

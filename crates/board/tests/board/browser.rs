@@ -199,6 +199,6 @@ fn a_run_is_withdrawn(reader: &Reader<'_>, run: &Published) {
 fn a_run_is_deleted(reader: &Reader<'_>, run: &Published) {
     reader.go(&format!("/runs/{}", run.id));
     assert_eq!(reader.fill("form[action$='/deletion']", &[("token", &run.token)]), 410);
-    reader.says("deleted this run");
+    reader.says("This run was deleted");
     reader.can_use_it("a deleted run");
 }

@@ -2,12 +2,12 @@
 
 use std::cell::RefCell;
 
-use btu_publication::{ChallengeRequest, sha256};
+use btu_publication::{ChallengeRequest, Visibility, sha256};
 
 use crate::databases::{Stored, directory};
 use crate::publish::{now, resealed};
 use crate::states::form;
-use crate::support::{Made, Publisher, Sent, curl, publish};
+use crate::support::{Made, Publisher, Sent, curl, publish, publish_as};
 
 /// Words that would run, move a cursor, turn the text round, or end a line of a list.
 const EVIL: &str =
@@ -198,4 +198,110 @@ fn manifests_have_one_form() {
     assert!(other.send(&mallory, &server.url).refused().contains("first line"));
     assert_eq!(sha256(&sent.archive), sent.manifest.archive_sha256);
     assert_eq!(sent.send(&mallory, &server.url).status, 201);
+}
+
+/// Names that a reader takes for none, or for that of a laboratory; and those that a spreadsheet takes for a formula.
+pub(crate) fn names_are_what_readers_see(stored: &Stored) {
+    let server = stored.server();
+    let laboratory = Publisher::new("irrelevant");
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("lab.pub").display().to_string();
+    std::fs::write(&file, laboratory.key.public().expect("a key").file()).expect("written");
+    stored.command(&["laboratory", "--name", "Example Laboratory", &file]).expect("appointed");
+    for (name, word) in [
+        ("Example Laboratory", "of a laboratory"),
+        ("EXAMPLE-LABORATORY", "of a laboratory"),
+        ("certified by Example Laboratory", "of a laboratory"),
+        ("Ех\u{430}mple L\u{430}b\u{43e}ratory", "of a laboratory"),
+        ("Ｅｘａｍｐｌｅ Laboratory", "of a laboratory"),
+        ("Examp1e Lab0ratory", "of a laboratory"),
+        ("name x\u{ffff}", "not shown"),
+        ("\u{200b}", "not shown"),
+        ("\u{3164}", "not shown"),
+    ] {
+        let mallory = Publisher::new(name);
+        let sent = Sent::of(&Made::of(100.0), &mallory, &server.url);
+        let said = sent.send(&mallory, &server.url).refused();
+        assert!(said.contains(word), "{name:?}: {said}");
+    }
+    let formula = Publisher::new("＝cmd|x");
+    let run =
+        publish(&Made { processor: "x\u{fffe}y\u{ffff}", ..Made::of(100.0) }, &formula, &server);
+    let csv = curl(&[&format!("{}/runs.csv", server.url)]).text();
+    assert!(csv.contains("\"'＝cmd|x\""), "{csv}");
+    for page in ["/feed.atom".to_owned(), format!("/runs/{}", run.id)] {
+        let text = curl(&[&format!("{}{page}", server.url)]).text();
+        assert!(!text.contains(['\u{fffe}', '\u{ffff}']), "{page}");
+    }
+}
+
+/// A laboratory has a name that no other key has, as readers see it, and keeps it when another key follows its own.
+pub(crate) fn laboratories_have_names_of_their_own(stored: &Stored) {
+    let server = stored.server();
+    let mallory = Publisher::new("Dr. Ex\u{430}mple Laboratory");
+    publish(&Made::of(100.0), &mallory, &server);
+    let directory = tempfile::tempdir().expect("a directory");
+    let key = |publisher: &Publisher| publisher.key.public().expect("a key");
+    let [laboratory, next, other] = ["Example Laboratory"; 3].map(Publisher::new);
+    let appoint = |publisher: &Publisher, name: &str| {
+        let file = directory.path().join("lab.pub").display().to_string();
+        std::fs::write(&file, key(publisher).file()).expect("written");
+        stored.command(&["laboratory", "--name", name, &file])
+    };
+    let remove = format!("remove --name {}", key(&mallory));
+    for (name, word) in [
+        ("Example Laboratory", remove.as_str()),
+        ("EXAMP1E-LABORATORY", &remove),
+        ("!!", "letters or digits"),
+        ("Example\nLaboratory", "not shown"),
+    ] {
+        let refused = appoint(&laboratory, name).expect_err("it is taken, or none");
+        assert!(refused.contains(word), "{name:?}: {refused}");
+    }
+    stored.command(&["remove", "--name", &key(&mallory).to_string()]).expect("removed");
+    for _ in 0..2 {
+        appoint(&laboratory, "Example Laboratory").expect("it is free, and its own");
+    }
+    let refused = appoint(&other, "example laboratory").expect_err("it is taken");
+    assert!(refused.contains(&key(&laboratory).to_string()), "{refused}");
+    let follow = ["follow", &key(&laboratory).to_string(), &key(&next).to_string()];
+    stored.command(&follow).expect("followed");
+    publish(&Made::of(101.0), &next, &server);
+    appoint(&next, "Example Laboratory").expect("it is its own");
+}
+
+/// A private or unlisted run changes nothing that is public of its publisher.
+pub(crate) fn what_is_private_changes_no_name(stored: &Stored) {
+    let server = stored.server();
+    let mut ada = Publisher::new("pseudonym");
+    let public = publish(&Made::of(100.0), &ada, &server);
+    "Dr. Real Name".clone_into(&mut ada.name);
+    for visibility in [Visibility::Private, Visibility::Unlisted] {
+        publish_as(&Made::of(101.0), &ada, &server, visibility);
+        for page in ["/".to_owned(), format!("/runs/{}", public.id), "/runs.csv".to_owned()] {
+            let text = curl(&[&format!("{}{page}", server.url)]).text();
+            assert!(text.contains("pseudonym") && !text.contains("Real Name"), "{page}: {text}");
+        }
+    }
+    publish(&Made::of(102.0), &ada, &server);
+    assert!(curl(&[&server.url]).text().contains("Real Name"));
+}
+
+/// Times that contradict each other.
+pub(crate) fn runs_begin_before_they_end_and_are_signed(stored: &Stored) {
+    let server = stored.server();
+    let mallory = Publisher::new("Mallory");
+    let later = Made { created: "2099-01-01T00:00:00Z".to_owned(), ..Made::of(100.0) };
+    let sent = Sent::of(&later, &mallory, &server.url);
+    let said = sent.send(&mallory, &server.url).refused();
+    assert!(said.contains("began after it was signed"), "{said}");
+    for (year, word) in [("1999", "ended before it began"), ("2099", "ended after it was signed")] {
+        let mut sent = Sent::of(&Made::of(100.0), &mallory, &server.url);
+        let finished = format!("\"finished\":\"{year}");
+        sent.archive =
+            resealed(&sent.archive, |text| text.replace("\"finished\":\"2026", &finished));
+        sent.manifest.archive_sha256 = sha256(&sent.archive);
+        let said = sent.send(&mallory, &server.url).refused();
+        assert!(said.contains(word), "{said}");
+    }
 }

@@ -3,12 +3,15 @@
 use std::cell::RefCell;
 use std::process::Command;
 
-use btu_publication::{ChallengeRequest, SigningKey, sha256};
+use btu_publication::{ChallengeRequest, SigningKey, Visibility, sha256};
 use btu_store::State;
 use serde_json::Value;
 
 use crate::databases::Stored;
-use crate::support::{Made, Publisher, Sent, Server, btu, curl, publish};
+use crate::races::count;
+use crate::support::{
+    Answer, Made, Publisher, Sent, Server, btu, curl, post_from, publish, publish_as,
+};
 
 fn api(server: &Server, id: &str) -> Value {
     let answer = curl(&[&format!("{}/api/v1/runs/{id}", server.url)]);
@@ -166,6 +169,29 @@ fn forged_archives(forger: &Forger<'_>) {
         sent.archive = resealed(&sent.archive, faster);
     });
     forger.refused_archive("differ", faster);
+    // A cell whose number is in every place the same, and not the one of its reports.
+    let is_stream = |line: &&str| line.contains(rate) && line.contains("\"last_byte_ns\":8");
+    let line = |text: &str| cells(text).find(is_stream).expect("one").to_owned();
+    let everywhere = |from: &'static str, to: &'static str| {
+        move |text: String| text.replacen(&line(&text), &line(&text).replace(from, to), 1)
+    };
+    forger.refused_archive(
+        "its goodput in b/s is 1000000000, and its reports give 100000000",
+        everywhere(rate, "\"goodput_bits_per_second\":1000000000.0"),
+    );
+    for (from, to) in [
+        ("\"samples_wrong\":0", "\"samples_wrong\":10"),
+        ("\"last_byte_ns\":8", "\"last_byte_ns\":7"),
+        ("\"bytes\":10000000,\"messages\"", "\"bytes\":0,\"messages\""),
+        ("\"faults\":[]", "\"faults\":[\"not published\"]"),
+    ] {
+        forger.refused_archive("its reports give", everywhere(from, to));
+    }
+    // A cell that was left out.
+    forger.refused_archive("which its plan and seed prescribe, is missing", |text| {
+        let own = cells(&text).nth(200).expect("a cell").to_owned() + "\n";
+        text.replacen(&own, "", 1)
+    });
     // A cell of another run.
     let other = RefCell::new(String::new());
     resealed(&forger.fresh().archive, |text| {
@@ -265,20 +291,22 @@ pub(crate) fn the_command_publishes(stored: &Stored) {
     assert!((rate / 320.32e6 - 1.0).abs() < 1e-3, "{run}");
 }
 
-pub(crate) fn challenge(server: &Server, key: &SigningKey, signed: &str) -> crate::support::Answer {
+pub(crate) fn challenge(server: &Server, key: &SigningKey, signed: &str) -> Answer {
+    challenge_from("127.0.0.1", server, key, signed)
+}
+
+/// Asks from another address of this host.
+pub(crate) fn challenge_from(
+    from: &str,
+    server: &Server,
+    key: &SigningKey,
+    signed: &str,
+) -> Answer {
     let request = ChallengeRequest { board: server.url.clone(), signed: signed.to_owned() }.text();
     let signature = key.sign(&request).expect("signed");
-    let directory = tempfile::tempdir().expect("a directory");
     let public = key.public().expect("a key").to_string();
-    let parts = [("request", request), ("signature", signature), ("key", public)];
-    let mut arguments = Vec::new();
-    for (name, content) in parts {
-        let file = directory.path().join(name);
-        std::fs::write(&file, content).expect("written");
-        arguments.extend(["-F".to_owned(), format!("{name}=<{}", file.display())]);
-    }
-    arguments.push(format!("{}/api/v1/challenges", server.url));
-    curl(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    let fields = [("request", &*request), ("signature", &signature), ("key", &public)];
+    post_from(from, &format!("{}/api/v1/challenges", server.url), &fields)
 }
 
 pub(crate) fn now() -> String {
@@ -295,7 +323,8 @@ pub(crate) fn challenges_come_back_once(stored: &Stored) {
     assert!(challenge(&server, &publisher.key, &first).refused().contains("answered already"));
     assert_eq!(challenge(&server, &publisher.key, &second).status, 201);
     assert!(challenge(&server, &publisher.key, "2026-01-01T00:00:00Z").refused().contains("clock"));
-    let made = || Made { seed, created: now(), ..Made::of(100.0) };
+    let made_at = |megabits: f64| Made { seed, created: now(), ..Made::of(megabits) };
+    let made = || made_at(100.0);
     // Of another publisher, and from before it was given out.
     let sent = Sent::of(&made(), &other, &server.url);
     assert!(sent.send(&other, &server.url).refused().contains("another publisher"));
@@ -304,12 +333,34 @@ pub(crate) fn challenges_come_back_once(stored: &Stored) {
     assert!(early.send(&publisher, &server.url).refused().contains("before its challenge"));
     let met = publish(&made(), &publisher, &server);
     assert!(api(&server, &met.id)["challenged"].is_string());
-    let again = Sent::of(&made(), &publisher, &server.url);
+    let again = Sent::of(&made_at(101.0), &publisher, &server.url);
     assert!(again.send(&publisher, &server.url).refused().contains("met once"));
     let key = publisher.key.public().expect("a key").to_string();
     let id: String = sha256(key.as_bytes()).chars().take(16).collect();
     let page = curl(&[&format!("{}/publishers/{id}", server.url)]).text();
     assert!(page.contains("1 of 2 challenges came back"), "{page}");
+}
+
+/// A run that began long after its challenge was given out, or came back long after it had ended, may be the best of many:
+/// it is taken, and its challenge did not come back.
+pub(crate) fn late_runs_meet_no_challenge(stored: &Stored) {
+    let server = stored.server();
+    let ada = Publisher::new("Ada");
+    let ago = |minutes: i64| {
+        (jiff::Timestamp::now() - jiff::SignedDuration::from_mins(minutes)).to_string()
+    };
+    // When it was given out, when the run began, and whether it is back in time.
+    for (issued, began, is_met) in [(100, 2, false), (300, 295, false), (20, 15, true)] {
+        let seed = challenge(&server, &ada.key, &now()).text();
+        let seed = btu_publication::Challenge::read(&seed).expect("a challenge").seed;
+        stored.execute(&format!(
+            "UPDATE challenges SET issued = '{}' WHERE seed = '{seed}'",
+            ago(issued)
+        ));
+        let made = Made { seed, created: ago(began), ..Made::of(100.0) };
+        let run = api(&server, &publish(&made, &ada, &server).id);
+        assert_eq!(run["challenged"].is_string(), is_met, "{issued} {began}: {run}");
+    }
 }
 
 pub(crate) fn the_chain_holds(stored: &Stored) {
@@ -334,4 +385,136 @@ pub(crate) fn the_chain_holds(stored: &Stored) {
         change.execute(sql, []).expect("changed");
         assert!(stored.command(&["check"]).expect_err("changed").contains("link 1"));
     }
+}
+
+/// A column that says something else than the archive is found, and the chain alone does not find it.
+pub(crate) fn changed_columns_are_found(stored: &Stored) {
+    let server = stored.server();
+    let ada = Publisher::new("Ada");
+    let run = publish(&Made::of(100.0), &ada, &server);
+    let stopped = Made { state: State::Interrupted, rows: Some(40), ..Made::of(200.0) };
+    publish_as(&stopped, &ada, &server, Visibility::Private);
+    let deleted = publish(&Made::of(300.0), &ada, &server);
+    let form = format!("token={}", deleted.token);
+    assert_eq!(
+        curl(&["-d", &form, &format!("{}/runs/{}/deletion", server.url, deleted.id)]).status,
+        303
+    );
+    let check = || stored.command(&["check", "--compute"]);
+    assert!(check().expect("all is so").contains("2 runs were computed again"));
+    let id = &run.id;
+    let changes = [
+        ("rate_bits_per_second", "rate_bits_per_second + 1"),
+        ("low_bits_per_second", "NULL"),
+        ("why_not_ranked", "'x'"),
+        ("visibility", "'unlisted'"),
+        ("system", "'another one'"),
+        ("cells", "cells + 1"),
+        ("machine", "'another one'"),
+        ("signed", "'2126-01-01T00:00:00Z'"),
+    ];
+    let set = changes.map(|(column, change)| format!("{column} = {change}")).join(", ");
+    stored.execute(&format!("UPDATE runs SET {set} WHERE id = '{id}'"));
+    stored.command(&["check"]).expect("the chain does not say it");
+    let said = check().expect_err("it is found");
+    for (column, _) in changes {
+        assert!(said.contains(&format!("run {id}: {column} is ")), "{column}: {said}");
+    }
+    assert_eq!(said.matches("is computed").count(), changes.len(), "{said}");
+}
+
+/// Pieces behind a gap, before the first one and of no run are found and change no answer; so is a time that is not the
+/// chain's.
+pub(crate) fn stray_pieces_and_other_times_are_found(stored: &Stored) {
+    let server = stored.server();
+    let ada = Publisher::new("Ada");
+    let sent = Sent::of(&Made::of(100.0), &ada, &server.url);
+    let answer = sent.send(&ada, &server.url);
+    let id = answer.json()["id"].as_str().expect("an id").to_owned();
+    let archive = format!("{}/runs/{id}/archive", server.url);
+    let found = || stored.command(&["check"]).expect_err("it is found");
+    for (run, number, word) in [
+        (id.as_str(), 7, "the archive at link 1"),
+        (&id, -1, "the archive at link 1"),
+        ("another", 3, "piece 3 of the archive of run another"),
+    ] {
+        stored.execute(&format!(
+            "INSERT INTO archive_pieces (run, number, octets) SELECT '{run}', {number}, octets FROM archive_pieces"
+        ));
+        let head = curl(&["-I", "-X", "GET", &archive]).text().to_lowercase();
+        let length = format!("content-length: {}\r\n", sent.archive.len());
+        assert!(head.contains(&length), "{run} {number}: {head}");
+        assert_eq!(curl(&[&archive]).body, sent.archive);
+        assert!(found().contains(word), "{}", found());
+        let stray = format!("run = '{run}' AND number = {number}");
+        stored.execute(&format!("DELETE FROM archive_pieces WHERE {stray}"));
+    }
+    stored.command(&["check"]).expect("all is so");
+    stored.execute("UPDATE runs SET received = '2026-01-01T00:00:00Z'");
+    assert!(found().contains("the time at link 1"), "{}", found());
+}
+
+/// A name that no public manifest has, and a page that no archive gives.
+pub(crate) fn changed_names_and_reports_are_found(stored: &Stored) {
+    let server = stored.server();
+    let (mut ada, bob) = (Publisher::new("Ada"), Publisher::new("Bob"));
+    let first = publish(&Made::of(100.0), &ada, &server);
+    let his = publish(&Made::of(90.0), &bob, &server);
+    let get = |path: &str| curl(&[&format!("{}{path}", server.url)]).text();
+    get(&format!("/runs/{}/report", first.id));
+    get(&format!("/compare?base={}&other={}", first.id, his.id));
+    // A deleted run gives its publisher no name, and what others say stays.
+    "Dr. Real Name".clone_into(&mut ada.name);
+    let second = publish(&Made::of(110.0), &ada, &server);
+    assert!(get("/").contains("Real Name"));
+    stored.command(&["delete", &second.id]).expect("deleted");
+    assert!(!get("/").contains("Real Name") && get("/").contains("without a name"));
+    "Ada".clone_into(&mut ada.name);
+    let third = publish(&Made::of(120.0), &ada, &server);
+    stored.command(&["delete", &third.id]).expect("deleted");
+    assert!(get("/").contains("Ada"), "{}", get("/"));
+    let [old, new] = [&bob, &Publisher::new("irrelevant")]
+        .map(|publisher| publisher.key.public().expect("a key").to_string());
+    stored.command(&["follow", &old, &new]).expect("followed");
+    let check = || stored.command(&["check", "--compute"]);
+    // A page of another version of btu, which is no wrong one.
+    let columns = "run, other, made, bytes, page";
+    stored.execute(&format!(
+        "INSERT INTO kept_pages (name, {columns}) SELECT 'x', {columns} FROM kept_pages WHERE run = other"
+    ));
+    assert!(check().expect("all is so").contains("2 runs were computed again"));
+    assert_eq!(count(stored, "SELECT count(*) FROM kept_pages"), 2);
+    stored.execute(
+        "UPDATE kept_pages SET page = (SELECT octets FROM archive_pieces LIMIT 1);
+         UPDATE publishers SET name = 'Eve' WHERE name = 'Ada'",
+    );
+    let said = check().expect_err("it is found");
+    for words in [
+        format!("runs {}, {}: the page", first.id, first.id),
+        format!("runs {}, {}: the page", first.id, his.id),
+        "the name is \"Eve\"".to_owned(),
+    ] {
+        assert!(said.contains(&words), "{words}: {said}");
+    }
+    assert_eq!(said.matches("the page that is kept").count(), 2, "{said}");
+}
+
+/// Of a chain that is longer than an answer, the newest links are shown.
+pub(crate) fn the_newest_links_are_shown(stored: &Stored) {
+    let server = stored.server();
+    publish(&Made::of(100.0), &Publisher::new("Ada"), &server);
+    stored.execute(
+        "INSERT INTO chain (place, manifest_sha256, received, link)
+             WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 10050)
+             SELECT i, 'manifest-' || i, received, link FROM n, chain;
+         UPDATE chain_end SET place = 10050",
+    );
+    let places = |asked: &str| -> Vec<i64> {
+        let links = curl(&[&format!("{}/chain{asked}", server.url)]).text();
+        let places = links.lines().map(|line| line.split(' ').next().expect("a place").parse());
+        places.map(|place| place.expect("a number")).collect()
+    };
+    assert_eq!(places(""), (51..=10_050).collect::<Vec<_>>());
+    assert_eq!(places("?after=10048"), [10_049, 10_050]);
+    assert_eq!(places("?after=0"), (1..=10_000).collect::<Vec<_>>());
 }

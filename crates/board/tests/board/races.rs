@@ -9,13 +9,14 @@ use crate::states::form;
 use crate::support::{Answer, Made, Publisher, Sent, curl, publish};
 
 /// What counts the rows of a query, whichever the database.
-fn count(stored: &Stored, sql: &str) -> i64 {
+pub(crate) fn count(stored: &Stored, sql: &str) -> i64 {
     match stored {
         Stored::Directory(directory) => {
             let file = directory.path().join("board/board.sqlite");
             let database = rusqlite::Connection::open(file).expect("a database");
             database.query_row(sql, [], |row| row.get(0)).expect("a number")
         }
+        Stored::In(path) => unreachable!("no test counts in {}", path.display()),
         Stored::Postgres(address) => {
             let psql = Command::new("psql").args(["-At", "-d", address, "-c", sql]).output();
             String::from_utf8_lossy(&psql.expect("psql").stdout).trim().parse().expect("a number")
@@ -68,8 +69,8 @@ pub(crate) fn races_have_one_winner(stored: &Stored) {
     let ada = Publisher::new("Ada");
     let seed = challenge(&first, &ada.key, &now()).text();
     let seed = btu_publication::Challenge::read(&seed).expect("a challenge").seed;
-    let made = || Made { seed, created: now(), ..Made::of(100.0) };
-    let met = [(); 2].map(|()| Sent::of(&made(), &ada, &first.url));
+    let made = |megabits| Made { seed, created: now(), ..Made::of(megabits) };
+    let met = [100.0, 101.0].map(|megabits| Sent::of(&made(megabits), &ada, &first.url));
     let same = Sent::of(&Made::of(70.0), &ada, &first.url);
     let again = same.copy();
     for (one, other, why) in [(&met[0], &met[1], "met"), (&same, &again, "here already")] {
@@ -85,6 +86,19 @@ pub(crate) fn races_have_one_winner(stored: &Stored) {
         assert!(said.iter().any(|said| said.contains(why)), "{said:?}");
     }
     assert!(stored.command(&["check"]).expect("one chain").contains("2 accepted"));
+}
+
+/// Challenges are in no list: no ranking is computed again for them.
+pub(crate) fn challenges_change_no_list(stored: &Stored) {
+    let server = stored.server();
+    let ada = Publisher::new("Ada");
+    publish(&Made::of(100.0), &ada, &server);
+    let changes = || count(stored, "SELECT number FROM changes");
+    let before = changes();
+    assert_eq!(challenge(&server, &ada.key, &now()).status, 201);
+    assert_eq!(changes(), before);
+    publish(&Made::of(101.0), &ada, &server);
+    assert!(changes() > before);
 }
 
 /// A ranking that one server keeps is not older than what another one changed.

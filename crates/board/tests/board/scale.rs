@@ -18,27 +18,27 @@ const LONGEST_PAGE: Duration = Duration::from_millis(100);
 const MOST_GROWTH_KIB: u64 = 20 << 10;
 
 /// What copies of a run have as it has it.
-pub(crate) const COPIED: &str = "visibility, received, token_sha256, manifest, signature, title, profile, network, particulars,
+pub(crate) const COPIED: &str = "signed_by, visibility, received, token_sha256, manifest, signature, title, profile, network, particulars,
     is_low_confidence, why_not_ranked, marks, system, processor, cpus, memory_bytes, is_virtual, kernel, price_hundredths,
-    currency, seed, created, spent_seconds, cells, btu_version";
+    currency, seed, created, signed, spent_seconds, cells, btu_version";
 
 /// Copies the one run of a board: nine of ten are of its plan, every second is of its publisher, and three are of
 /// a machine.
-fn fill(stored: &Stored) {
+pub(crate) fn fill(stored: &Stored) {
     let sql = format!(
         "INSERT INTO publishers (key, id, name, is_laboratory, is_blocked, added)
-             WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
+             WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 199)
              SELECT 'key-' || i, 'id-' || i, 'Publisher ' || i, 0, 0, added FROM n, publishers;
-         INSERT INTO runs (id, place, uuid, publisher, machine, plan_hash, rate_bits_per_second, low_bits_per_second,
+         INSERT INTO runs (id, place, uuid, uuid_sha256, cells_sha256, publisher, machine, plan_hash, rate_bits_per_second, low_bits_per_second,
                  high_bits_per_second, cpu_rounds_per_second, {COPIED})
              WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {RUNS} - 1)
-             SELECT 'copy' || i, place + i, 'uuid-' || i, CASE WHEN i % 2 = 0 THEN publisher ELSE 'key-' || (i % 100) END,
+             SELECT 'copy' || i, place + i, 'uuid-' || i, 'uuid-' || i, 'cells-' || i, CASE WHEN i % 2 = 0 THEN publisher ELSE 'key-' || (i % 200) END,
                  machine || (i / 6), CASE WHEN i % 10 = 9 THEN 'plan-' || (i % 200) ELSE plan_hash END,
                  rate_bits_per_second * (1 + i * 0.001), low_bits_per_second * (1 + i * 0.001),
                  high_bits_per_second * (1 + i * 0.001), cpu_rounds_per_second, {COPIED} FROM n, runs;
          INSERT INTO chain (place, manifest_sha256, received, link)
              WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {RUNS} - 1)
-             SELECT place + i, manifest_sha256, received, link FROM n, chain;
+             SELECT place + i, 'manifest-' || i, received, link FROM n, chain;
          UPDATE chain_end SET place = {RUNS};
          UPDATE changes SET number = number + 1;"
     );
@@ -101,7 +101,22 @@ pub(crate) fn ten_thousand_runs(stored: &Stored) {
             conditions.out_of_bounds(&format!("{page} takes {time:?}"));
         }
     }
+    searches_end_in_steps(&server);
     lists_take_little_memory(&server);
+}
+
+/// A search looks through a part of the runs, and says where the next one begins.
+fn searches_end_in_steps(server: &Server) {
+    let (mut before, mut steps) = (String::new(), 0);
+    loop {
+        let url = format!("{}/api/v1/runs?words=nowhere+at+all{before}", server.url);
+        let found = curl(&[&url]).json();
+        assert_eq!(found["runs"].as_array().map(Vec::len), Some(0), "{found}");
+        steps += 1;
+        let Some(next) = found["next"].as_u64() else { break };
+        before = format!("&before={next}");
+    }
+    assert_eq!(steps, 5, "2000 of {RUNS} at a time");
 }
 
 fn lists_take_little_memory(server: &Server) {

@@ -1,20 +1,23 @@
 //! Publishers with made-up runs, and a running board.
 
 use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use btu_control::environment::collect;
 use btu_publication::{Manifest, SigningKey, Visibility, sha256};
 use btu_store::{Moment, NewRun, State, Store};
-use btu_suite::cell::Row;
+use btu_suite::experiment::Experiment;
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
-use btu_suite::record::{CellRecord, HostResult, NetworkResult};
-use btu_units::{Bytes, Span};
 use serde_json::Value;
 use tempfile::TempDir;
+
+#[path = "../../../suite/tests/made/mod.rs"]
+pub(crate) mod made;
 
 /// The program that the board asks, which is built next to it.
 pub(crate) fn btu() -> PathBuf {
@@ -29,20 +32,29 @@ pub(crate) struct Server {
     /// Where a server that is killed leaves what it computed.
     _temporary: TempDir,
     pub(crate) url: String,
+    /// What it printed when it began.
+    pub(crate) said: Vec<String>,
 }
 
 impl Server {
     /// Starts one on a free port; `stored` is `--directory DIR` or `--database ADDRESS`.
     pub(crate) fn start(stored: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_btu-board"));
-        command.arg("serve").args(stored).args(["--listen", "127.0.0.1:0"]);
+        command.arg("serve").args(stored).args(["--listen", "127.0.0.1:0", "--log", "none"]);
         Self::of(command)
     }
 
     /// One more server of the same board, which has the address of the first.
     pub(crate) fn another(stored: &[&str], url: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_btu-board"));
-        command.arg("serve").args(stored).args(["--listen", "127.0.0.1:0", "--url", url]);
+        command.arg("serve").args(stored).args([
+            "--listen",
+            "127.0.0.1:0",
+            "--url",
+            url,
+            "--log",
+            "none",
+        ]);
         Self::of(command)
     }
 
@@ -54,11 +66,16 @@ impl Server {
         }
         command.stdout(Stdio::piped()).stdin(Stdio::null());
         let mut child = command.spawn().expect("the board starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        let said: Vec<String> = lines.by_ref().take(2).map(|line| line.expect("a line")).collect();
+        let mut said = Vec::new();
+        for line in BufReader::new(child.stdout.take().expect("a pipe")).lines() {
+            said.push(line.expect("a line"));
+            if said.last().is_some_and(|line| line.starts_with("It listens on ")) {
+                break;
+            }
+        }
         let listens = said.last().and_then(|line| line.strip_prefix("It listens on "));
         let listens = listens.unwrap_or_else(|| panic!("{said:?}"));
-        Self { child, _temporary: temporary, url: format!("http://{listens}") }
+        Self { child, _temporary: temporary, url: format!("http://{listens}"), said }
     }
 
     /// The number of its process.
@@ -71,10 +88,14 @@ impl Server {
         self.child.wait().expect("it ends");
     }
 
-    /// Asks it to end, and waits.
-    pub(crate) fn end(&mut self) -> bool {
+    pub(crate) fn ask_to_end(&self) {
         let asked = Command::new("kill").arg(self.child.id().to_string()).status();
         assert!(asked.expect("kill").success());
+    }
+
+    /// Asks it to end, and waits.
+    pub(crate) fn end(&mut self) -> bool {
+        self.ask_to_end();
         self.child.wait().expect("it ends").success()
     }
 }
@@ -84,6 +105,21 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A connection of the caller `127.0.0.LAST`.
+pub(crate) fn connect_from(server: &Server, last: u8) -> TcpStream {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    use socket2::{Domain, Socket, Type};
+    // Many connections are open at once.
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let address = |text: &str| text.parse::<SocketAddr>().expect("an address").into();
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.bind(&address(&format!("127.0.0.{last}:0"))).expect("an address of this machine");
+    socket.connect(&address(server.url.strip_prefix("http://").expect("one"))).expect("heard");
+    socket.set_read_timeout(Some(Duration::from_mins(1))).expect("set");
+    socket.into()
 }
 
 /// What a server answered.
@@ -195,33 +231,15 @@ impl Made {
         environment.processor.model = Some(self.processor.to_owned());
         let environment = serde_json::to_value(&environment).expect("JSON");
         store.save_environment(&lock, Moment::Before, &environment).expect("stored");
+        store.save_calibration(&lock, &made::calibration(&plan)).expect("stored");
         for block in 0..3 {
+            let rate = self.megabits * 1e6 * (1.0 + self.drift * f64::from(block));
             let order = plan.shuffled(block, plan.rows());
-            let measured = order.iter().take(self.rows.unwrap_or(usize::MAX));
-            for (position, row) in (0u32..).zip(measured) {
-                let cell = CellRecord { position, ..self.cell(*row, block) };
-                store.save_cell(&lock, &cell).expect("stored");
+            for row in order.into_iter().take(self.rows.unwrap_or(usize::MAX)) {
+                store.save(&lock, &plan, &made::cell(&plan, row, block, rate)).expect("stored");
             }
         }
-        store.finish(&lock, self.state, "2026-11-21T05:34:08Z").expect("stored");
-    }
-
-    /// A cell of this rate, a little faster from block to block.
-    fn cell(&self, row: Row, block: u32) -> CellRecord {
-        let goodput = self.megabits * 1e6 * (1.0 + self.drift * f64::from(block));
-        let duration = Span::from_milliseconds(1000);
-        let is_alone = matches!(row, Row::Host { .. });
-        let network = NetworkResult {
-            bytes: Bytes::new((goodput / 8.0) as u64),
-            duration,
-            goodput_bits_per_second: goodput,
-            loss: 0.0,
-        };
-        CellRecord {
-            network: (!is_alone).then_some(network),
-            host: Some(HostResult { work: 1000, duration, overlap: 1.0 }),
-            ..CellRecord::empty(row, block, 0)
-        }
+        store.finish(&lock, self.state, &self.created).expect("stored");
     }
 
     /// Its archive in published form.
@@ -270,7 +288,7 @@ impl Sent {
             plan_hash: text("plan_hash"),
             seed: made.seed,
             created: text("created"),
-            signed: "2026-11-22T10:00:00Z".to_owned(),
+            signed: jiff::Timestamp::now().to_string(),
             visibility: Visibility::Public,
             name: publisher.name.clone(),
             system: Some("an old laptop".to_owned()),
@@ -292,28 +310,59 @@ impl Sent {
 
     /// Sends it to `server`, which may be another than the board that was signed.
     pub(crate) fn send(&self, publisher: &Publisher, server: &str) -> Answer {
-        let arguments = self.arguments(publisher, server);
-        curl(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+        self.send_from("127.0.0.1", publisher, server)
     }
 
-    /// What curl needs to send it.
-    pub(crate) fn arguments(&self, publisher: &Publisher, server: &str) -> Vec<String> {
+    /// Sends it from another address of this host.
+    pub(crate) fn send_from(&self, from: &str, publisher: &Publisher, server: &str) -> Answer {
+        let arguments = self.arguments(publisher, server);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        curl(&[&["--interface", from], &arguments[..]].concat())
+    }
+
+    /// The first line of the upload.
+    pub(crate) fn line(&self, publisher: &Publisher) -> String {
         let text = self.text.clone().unwrap_or_else(|| self.manifest.text());
         let signature = self.signature.clone();
         let signature = signature.unwrap_or_else(|| publisher.key.sign(&text).expect("signed"));
         let key = publisher.key.public().expect("a key").to_string();
-        let parts =
-            [("manifest", text.into_bytes()), ("signature", signature.into()), ("key", key.into())];
-        let mut arguments = Vec::new();
-        for (name, content) in parts.into_iter().chain([("archive", self.archive.clone())]) {
-            let file = self.directory.path().join(name);
-            std::fs::write(&file, content).expect("written");
-            let mark = if name == "archive" { "@" } else { "<" };
-            arguments.extend(["-F".to_owned(), format!("{name}={mark}{}", file.display())]);
-        }
-        arguments.push(format!("{server}/api/v1/runs"));
-        arguments
+        line(&text, &signature, &key)
     }
+
+    /// What curl needs to send it.
+    pub(crate) fn arguments(&self, publisher: &Publisher, server: &str) -> Vec<String> {
+        upload(self.directory.path(), &self.line(publisher), &self.archive, server)
+    }
+}
+
+/// The first line of an upload.
+pub(crate) fn line(manifest: &str, signature: &str, key: &str) -> String {
+    let line = serde_json::json!({"manifest": manifest, "signature": signature, "key": key});
+    format!("{line}\n")
+}
+
+/// What curl needs to send a line and an archive, which it finds in a file of `directory`.
+pub(crate) fn upload(directory: &Path, line: &str, archive: &[u8], server: &str) -> Vec<String> {
+    let file = directory.join("upload");
+    std::fs::write(&file, [line.as_bytes(), archive].concat()).expect("written");
+    let (sent, address) = (format!("@{}", file.display()), format!("{server}/api/v1/runs"));
+    ["-H", "Content-Type: application/octet-stream", "--data-binary", &sent, &address]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+/// Sends a form.
+pub(crate) fn post(address: &str, fields: &[(&str, &str)]) -> Answer {
+    post_from("127.0.0.1", address, fields)
+}
+
+/// Sends a form from another address of this host.
+pub(crate) fn post_from(from: &str, address: &str, fields: &[(&str, &str)]) -> Answer {
+    let fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let mut arguments = vec!["--interface", from, address];
+    arguments.extend(fields.iter().flat_map(|field| ["--data-urlencode", field]));
+    curl(&arguments)
 }
 
 /// A run that was published, and its token.

@@ -23,11 +23,15 @@ pub(super) fn answer(
             | ErrorKind::MissingRequiredArgument
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    let mut words = line.iter().skip(1).filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
-    match (words.next(), words.next()) {
+    let words = line.iter().skip(1).filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    match words.collect::<Vec<_>>()[..] {
         // Options alone.
-        (None, None) if is_short => Some(format!("which command?\n\n{questions}")),
-        (Some(name), None) if is_short => introduction(command.find_subcommand(name)?),
+        [] if is_short => Some(format!("which command?\n\n{questions}")),
+        [name] if is_short => introduction(command.find_subcommand(name)?, ""),
+        [group, name] if is_short && mistake != ErrorKind::MissingRequiredArgument => {
+            let group = command.find_subcommand(group)?;
+            introduction(group.find_subcommand(name)?, &format!("{} ", group.get_name()))
+        }
         _ => None,
     }
 }
@@ -35,12 +39,13 @@ pub(super) fn answer(
 /// The same for a command that finds by itself that something is missing.
 pub(crate) fn needs_more(name: &str) -> String {
     let command = Arguments::command();
-    command.find_subcommand(name).and_then(introduction).unwrap_or_default()
+    let found = command.find_subcommand(name);
+    found.and_then(|command| introduction(command, "")).unwrap_or_default()
 }
 
-/// The purpose of a command, and its examples.
-fn introduction(command: &Command) -> Option<String> {
-    let (name, about) = (command.get_name(), command.get_about()?);
+/// The purpose of a command, and its examples; `group` is the name of the command that it belongs to.
+fn introduction(command: &Command, group: &str) -> Option<String> {
+    let (name, about) = (format!("{group}{}", command.get_name()), command.get_about()?);
     let examples = command.get_after_long_help().or_else(|| command.get_after_help())?;
     Some(format!(
         "`btu {name}` needs to be told more.\n\n{about}:\n\n{examples}\n\n`btu help {name}` explains everything."

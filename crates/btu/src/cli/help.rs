@@ -50,13 +50,13 @@ const GROUPS: [(&str, &[CommandPurpose]); 5] = [
             ("app", "an application and its display, over every protocol"),
             ("copy", "files between two hosts: what disks, programs and traffic cost"),
             ("lan", "a file server and its users"),
-            ("history", "the papers behind btu, computed again"),
+            ("history", "the tables of the papers behind btu"),
         ],
     ),
     (
         "Hosts",
         &[
-            ("hosts", "check hosts; the agent and the keys for measuring with others"),
+            ("hosts", "check hosts; the agent for measuring with others"),
             ("iperf3", "a server for iperf3's clients, many at a time"),
         ],
     ),

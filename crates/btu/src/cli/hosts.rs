@@ -11,8 +11,7 @@ use btu_suite::peers::Cidr;
 use btu_units::Span;
 use clap::{Args, Subcommand};
 
-use super::secret::Secret;
-use super::{Agent, Doctor, Keys, agent, doctor, keys, quantity};
+use super::{Agent, agent, quantity};
 
 pub(super) const EXAMPLES: &str = "\
 What works on this host, and how do I fix the rest?
@@ -20,23 +19,20 @@ What works on this host, and how do I fix the rest?
 How do I measure with hosts of mine? By ssh, with nothing installed there:
   btu speed --ssh alpha
   btu rate --ssh alpha,beta,gamma
-With an agent on each host, and keys of your own:
-  btu hosts keys init
-  btu hosts keys issue alpha --role agent         copy alpha.pem there
-  btu hosts agent --identity alpha.pem            on alpha
-  btu hosts check lab.toml --identity me.pem      every host: version, clock, what works";
+What do all hosts of an inventory say?
+  btu hosts check lab.toml                        every host: version, clock, what works
+How do I decide what others may do with this host?
+  btu hosts agent --help                          a command for their keys in ~/.ssh/authorized_keys";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
-  btu hosts check lab.toml --identity me.pem
-  btu hosts check lab.toml --pair alpha      ask for the code of `btu hosts agent --pair`, or read it
-                                             from standard input
+  btu hosts check lab.toml
   btu hosts check lab.toml --json
 
 An inventory:
   [hosts.alpha]
   role = \"test\"                  # test, active or passive, for `btu rate`
-  control = \"192.0.2.10:7417\"    # where its agent listens; or: ssh = \"user@alpha\"
+  ssh = \"user@alpha\"            # how it is reached
   measured = \"198.51.100.10\"     # its address on the measured network, where that is another one";
 
 const KUBERNETES_EXAMPLES: &str = "\
@@ -59,14 +55,11 @@ pub(crate) enum Hosts {
     /// Let other machines measure with this host
     #[command(after_help = agent::EXAMPLES)]
     Agent(Agent),
-    /// Manage keys: a private authority, and the identities of hosts and controllers
-    #[command(after_help = keys::EXAMPLES)]
-    Keys(Keys),
     /// Print a manifest for Kubernetes: an agent on each node, and a job that measures with them
     #[command(after_help = KUBERNETES_EXAMPLES)]
     Kubernetes(Kubernetes),
     /// Check this host: what works, what does not, why that matters, and how to fix it
-    #[command(after_help = doctor::EXAMPLES)]
+    #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(Doctor),
 }
 
@@ -131,15 +124,14 @@ pub(crate) struct RatedHosts {
     /// Inventory that gives the roles test, active and passive to hosts
     #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "active", "passive", "ssh", "network"])]
     pub(crate) hosts: Option<PathBuf>,
-    /// The host under test: NAME, or NAME=CONTROL@MEASURED with its addresses; with --network FILE
-    /// a station of the file
-    #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
+    /// The station under test, of the network file
+    #[arg(long, value_name = "STATION", conflicts_with = "ssh")]
     pub(crate) test: Option<String>,
     /// The first peer
-    #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
+    #[arg(long, value_name = "STATION", conflicts_with = "ssh")]
     pub(crate) active: Option<String>,
     /// The second peer
-    #[arg(long, value_name = "HOST|STATION", conflicts_with = "ssh")]
+    #[arg(long, value_name = "STATION", conflicts_with = "ssh")]
     pub(crate) passive: Option<String>,
     /// Reach the three hosts by ssh, test first; you need to install nothing there
     #[arg(
@@ -203,37 +195,16 @@ pub(crate) struct Launching {
 /// How hosts are reached.
 #[derive(Debug, Args)]
 pub(crate) struct Reaching {
-    /// Your certificate and key, made by `btu hosts keys issue NAME --role controller`
+    /// The controller's certificate and key for the agents of a job, as `btu hosts kubernetes` makes
+    /// them
     #[arg(long, value_name = "FILE", env = "BTU_IDENTITY")]
     pub(crate) identity: Option<PathBuf>,
-    /// The authority's list of revoked certificates
-    #[arg(long, value_name = "FILE")]
-    pub(crate) revoked: Option<PathBuf>,
-    /// Ask for the pairing code that the agent of HOST shows, or read it as a line of standard
-    /// input; HOST=@FILE reads it from a file
-    #[arg(long, value_name = "HOST", value_parser = pairing)]
-    pub(crate) pair: Vec<(String, Secret)>,
     /// The OpenSSH client
     #[arg(long, value_name = "PROGRAM", env = "BTU_SSH", default_value = "ssh")]
     pub(crate) ssh_program: PathBuf,
     /// The btu program to copy to hosts that are reached by ssh [default: this one]
     #[arg(long, value_name = "FILE")]
     pub(crate) ssh_binary: Option<PathBuf>,
-}
-
-/// `HOST`, `HOST=@FILE` or `HOST=@-`. The code is read when it is used.
-fn pairing(text: &str) -> Result<(String, Secret), String> {
-    let (host, code) = text.split_once('=').unwrap_or((text, "@-"));
-    if host.is_empty() {
-        return Err(
-            "write the host's name, of which `btu hosts agent --pair` shows a code".to_owned()
-        );
-    }
-    Secret::named(code).map(|code| (host.to_owned(), code)).ok_or_else(|| {
-        "every user of this machine can read its command lines: write the host's name alone, and the code is asked for, or \
-         read from standard input; HOST=@FILE reads it from a file"
-            .to_owned()
-    })
 }
 
 /// The machine of the far end, if it is another one.
@@ -250,4 +221,20 @@ pub(crate) struct RemoteEnd {
     pub(crate) launching: Launching,
     #[command(flatten)]
     pub(crate) reaching: Reaching,
+}
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  btu hosts doctor          what works on this host, what does not, and how to fix it
+  btu hosts doctor --json   the same as data
+
+`btu hosts check FILE` shows what the doctors of other hosts find, all hosts of an inventory at
+once.";
+
+/// The arguments of `btu hosts doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Directory on the disk that the disk load uses [default: `scratch` next to the stored runs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
 }

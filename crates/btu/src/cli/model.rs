@@ -6,7 +6,7 @@ use btu_model::predict::{PacketSizes, Range, Transfer};
 use btu_units::{Bytes, Span};
 use clap::{ArgGroup, Args, ValueEnum};
 
-use super::model_check::{CheckOptions, Pictures};
+use super::model_check::CheckOptions;
 use super::{Subject, quantity};
 use crate::files::{self, Source};
 
@@ -99,8 +99,9 @@ pub(crate) struct Model {
     pub(crate) transfer_time: Option<Span>,
     #[command(flatten)]
     pub(crate) check: CheckOptions,
-    #[command(flatten)]
-    pub(crate) pictures: Pictures,
+    /// Draw the curves of --check or --sweep to this file
+    #[arg(long, value_name = "FILE", requires = "curves")]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 impl Model {

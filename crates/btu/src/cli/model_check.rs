@@ -1,7 +1,5 @@
 //! The options of `btu model` that compare a prediction with other answers and draw it.
 
-use std::path::PathBuf;
-
 use btu_units::Span;
 use clap::{Args, ValueEnum};
 
@@ -51,15 +49,4 @@ pub(crate) enum ComparedAnswer {
     /// The simulator with Lam's ideal contention on every shared Ethernet, against the closed form
     /// for that
     Ideal,
-}
-
-/// Files for the curves.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Pictures {
-    /// Draw the curves of --check or --sweep to this file
-    #[arg(long, value_name = "FILE", requires = "curves")]
-    pub(crate) svg: Option<PathBuf>,
-    /// Draw the curves as PNG
-    #[arg(long, value_name = "FILE", requires = "curves")]
-    pub(crate) png: Option<PathBuf>,
 }

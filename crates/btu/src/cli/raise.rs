@@ -78,9 +78,6 @@ pub(crate) struct Run {
     /// Draw queues, collisions and the use of media over time to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Draw them as PNG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) png: Option<PathBuf>,
     /// Draw them in the terminal during the run; without a command, together with the rate of a TCP
     /// stream from the first station to the last and the round trip of requests
     #[arg(long)]
@@ -92,7 +89,7 @@ pub(crate) struct Run {
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// The command and its arguments
-    #[arg(last = true, required_unless_present_any = ["watch", "svg", "png"], value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present_any = ["watch", "svg"], value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Allowed {
 
 /// Options that are allowed with `--resume`: how to reach hosts, where files go, and what is shown.
 /// None of them decides what is measured.
-const ALLOWED: [&str; 28] = [
+const ALLOWED: [&str; 25] = [
     "resume",
     "force",
     "call_hosts",
@@ -54,14 +54,11 @@ const ALLOWED: [&str; 28] = [
     "launcher",
     "over",
     "identity",
-    "revoked",
-    "pair",
     "ssh_program",
     "ssh_binary",
     "np_out",
     "csv",
     "svg",
-    "png",
     "with",
     "all",
     "watch",
@@ -131,7 +128,7 @@ mod tests {
     #[test]
     fn what_decides_nothing_is_allowed() {
         for line in [
-            "btu rate --resume r1 --force --scratch /tmp --quiet --json --identity me.pem --pair a",
+            "btu rate --resume r1 --force --scratch /tmp --quiet --json --identity me.pem",
             "btu pipe --resume r1 --force --csv a.csv --all --data here",
             "btu rate --profile full",
             "btu show r1",

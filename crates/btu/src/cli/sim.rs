@@ -59,9 +59,6 @@ pub(crate) struct Sim {
     /// file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Draw them as PNG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) png: Option<PathBuf>,
     /// Show every table, not only the first screen
     #[arg(long)]
     pub(crate) all: bool,

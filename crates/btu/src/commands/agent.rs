@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use btu_control::agent::{
-    AgentError, Entrance, Launched, PolicyError, Ready, ServiceSettings, Trust, serve,
+    AgentError, Entrance, Launched, PolicyError, Ready, ServiceSettings, serve,
 };
 use btu_control::arrival::{self, Arrival};
 use btu_control::trust::Bundle;
-use btu_network::AGENT_PORT as PORT;
+use btu_network::AGENT_PORT;
 use btu_testbed::note;
 
 use crate::cli::Agent;
@@ -25,7 +25,7 @@ pub(crate) fn run(agent: &Agent) -> anyhow::Result<()> {
             let (launched, arrival) = launched(agent, bundle, &name)?;
             (
                 Entrance::Launched(Arc::new(launched)),
-                Box::new(move |place, _| arrived(&arrival, place)),
+                Box::new(move |place| arrived(&arrival, place)),
             )
         }
         None => (entrance(agent)?, Box::new(ready)),
@@ -54,7 +54,7 @@ fn launched(agent: &Agent, bundle: &Path, name: &str) -> anyhow::Result<(Launche
         )
     })?;
     let node = arrival::node(variable).or_else(|| arrival::label(name));
-    let listen = agent.listen.as_deref().map_or(Ok(ANY_PORT), |text| address(text, PORT))?;
+    let listen = agent.listen.as_deref().map_or(Ok(ANY_PORT), |text| address(text, AGENT_PORT))?;
     let arrival = Arrival {
         index,
         address: arrival::address(bundle.limits()).map_err(Refusal::Machine)?,
@@ -83,26 +83,16 @@ fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
     if let Some(path) = &agent.unix {
         return Ok(Entrance::Unix(path.clone()));
     }
-    let trust = match &agent.identity {
-        Some(identity) => {
-            Trust::Identity { identity: identity.clone(), revoked: agent.revoked.clone() }
-        }
-        None if agent.pair => Trust::Pair,
-        None => return Err(Refusal::Usage(UNTRUSTED.to_owned())),
-    };
-    let listen = agent.listen.as_deref().map_or(Ok(EVERYWHERE), |text| address(text, PORT))?;
-    Ok(Entrance::Network { listen, trust })
+    Err(Refusal::Usage(UNTRUSTED.to_owned()))
 }
 
-/// Without a certificate any client could give orders to the agent; on loopback, every user of the
-/// machine could.
-const UNTRUSTED: &str = "an agent listens only to controllers it can tell from strangers: give it --identity FILE (see \
-                         `btu hosts keys issue`), --pair for a quick try, --unix PATH for this user alone, or --stdio under ssh";
+/// On a network every client could give orders to the agent; on loopback, every user of the machine
+/// could.
+const UNTRUSTED: &str = "an agent serves only controllers it can tell from strangers: give it --stdio under ssh, where \
+                         `btu speed --ssh HOST` and the like start it; docs/hosts.md says how a host's owner limits what it does";
 
 /// A port that is free.
 const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0);
-
-const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT);
 
 /// Reads an address of the form `ADDR`, which means `port`, or `ADDR:PORT`.
 pub(crate) fn address(text: &str, port: u16) -> Result<SocketAddr, Refusal> {
@@ -121,25 +111,8 @@ pub(crate) fn address_or_loopback(text: Option<&str>, port: u16) -> Result<Socke
     text.map_or(Ok(loopback), |text| address(text, port))
 }
 
-/// The code goes to standard output only, because other users may read a log. A service manager is
-/// told, so that what it starts after the agent finds it listening (`sd_notify(3)`).
-fn ready(place: &str, code: Option<&str>) {
+fn ready(place: &str) {
     note!("agent: listening on {place}");
-    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
-        note!("agent: cannot tell the service manager that it listens: {error}");
-    }
-    if let Some(code) = code {
-        let said = writeln!(std::io::stdout(), "{}", invitation(code));
-        drop(said);
-    }
-}
-
-/// The example does not hold the code: every user of a machine sees the command lines of all.
-fn invitation(code: &str) -> String {
-    format!(
-        "pairing code {code}, good for ten minutes and one command on the other machine, which asks for it, for example:\n  \
-         btu speed NAME=ADDRESS --pair NAME"
-    )
 }
 
 /// An invalid file is a usage error, a missing right is an error of the machine.
@@ -160,19 +133,6 @@ fn refusal(error: AgentError) -> anyhow::Error {
 mod tests {
     use super::*;
 
-    /// A copied example must put no secret into the list of processes.
-    #[test]
-    fn the_printed_example_does_not_hold_the_code() {
-        let said = invitation("K7QF-9M2R");
-        let (told, example) = said.split_once('\n').expect("two lines");
-        assert!(
-            told.contains("K7QF-9M2R")
-                && !example.contains("K7QF")
-                && example.contains("btu speed NAME=ADDRESS --pair NAME"),
-            "{said}"
-        );
-    }
-
     #[test]
     fn an_address_may_leave_its_port_out() {
         for (text, expected) in [
@@ -182,8 +142,8 @@ mod tests {
             ("[::1]", "[::1]:7417"),
             ("[::1]:80", "[::1]:80"),
         ] {
-            assert_eq!(address(text, PORT).unwrap().to_string(), expected);
+            assert_eq!(address(text, AGENT_PORT).unwrap().to_string(), expected);
         }
-        assert!(address("alpha", PORT).is_err());
+        assert!(address("alpha", AGENT_PORT).is_err());
     }
 }

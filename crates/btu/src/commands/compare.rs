@@ -2,21 +2,21 @@
 
 mod conditions;
 mod history;
+mod readings;
 mod sides;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use btu_report::html::{PageWarning, html};
-use btu_report::{
-    TextOptions, comparison_markdown, comparison_page, comparison_text, first_screen,
-};
+use btu_report::{TextOptions, comparison_page, first_screen, markdown, page_text};
 use btu_stats::Level;
 use btu_store::{RunRow, Store};
 use btu_studies::compare::{
     ComparedRow, ComparedSide, Comparison, Gate, Group, PlanDifference, Question, RunReadings,
     RunWarning, compare,
 };
+use btu_suite::experiment::Scripts;
 use btu_testbed::note;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,6 +29,7 @@ use crate::{files, suites};
 use sides::Chosen;
 
 pub(crate) use history::of_machine;
+use readings::{OfScripts, Ratings};
 
 /// The level of every interval.
 const LEVEL: Level = Level::P95;
@@ -81,6 +82,24 @@ pub(crate) fn run(arguments: &Compare, common: &Common) -> anyhow::Result<ExitCo
     let store = preflight::stored(common)?;
     let first = sides::first(&store, arguments)?;
     suites::of(&first)?.compare(&store, arguments, common)
+}
+
+/// Compares runs of a study with scripts.
+pub(crate) fn of_scripts<S: Scripts>(
+    store: &Store,
+    arguments: &Compare,
+    common: &Common,
+) -> anyhow::Result<ExitCode> {
+    run_for(&OfScripts::<S>::new(), store, arguments, common)
+}
+
+/// Compares ratings.
+pub(crate) fn of_ratings(
+    store: &Store,
+    arguments: &Compare,
+    common: &Common,
+) -> anyhow::Result<ExitCode> {
+    run_for(&Ratings, store, arguments, common)
 }
 
 /// Like `run`, for runs of one suite.
@@ -151,15 +170,16 @@ fn show<R: ComparedRow + Serialize>(
     let format = if common.json { CompareFormat::Json } else { arguments.format };
     let output =
         arguments.output.clone().or_else(|| (format == CompareFormat::Html).then(|| PAGE.into()));
+    let page = comparison_page(comparison, &again());
     deliver(output, |options| {
         Ok(match format {
             CompareFormat::Json => {
                 serde_json::to_string_pretty(&ComparisonDocument { comparison, gates })? + "\n"
             }
-            CompareFormat::Text if arguments.all => comparison_text(comparison, true, options),
-            CompareFormat::Text => first_screen(&comparison_page(comparison, &again()), options),
-            CompareFormat::Markdown => comparison_markdown(comparison),
-            CompareFormat::Html => html(&comparison_page(comparison, &again())),
+            CompareFormat::Text if arguments.all => page_text(&page, options),
+            CompareFormat::Text => first_screen(&page, options),
+            CompareFormat::Markdown => markdown(&page),
+            CompareFormat::Html => html(&page),
         })
     })
 }

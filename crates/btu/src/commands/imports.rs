@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use btu_store::{Imported, RunId, Store};
 use btu_studies::imports::{self, Began, MOST_BYTES};
 use btu_suite::foreign::{ForeignRun, SUITE};
-use flate2::bufread::GzDecoder;
+use flate2::bufread::MultiGzDecoder;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -42,7 +42,7 @@ pub(crate) fn content(path: &Path, file: &mut File) -> anyhow::Result<Content> {
     file.rewind().map_err(reading)?;
     let mut octets = Vec::new();
     if first == GZIP {
-        let mut unpacked = GzDecoder::new(BufReader::new(&mut *file));
+        let mut unpacked = MultiGzDecoder::new(BufReader::new(&mut *file));
         let damaged = |error| refused(&format!("its compression is damaged ({error})"));
         (&mut unpacked).take(ARCHIVE.len() as u64).read_to_end(&mut octets).map_err(damaged)?;
         if octets == ARCHIVE {

@@ -15,9 +15,6 @@ use crate::terminal::print_json;
 /// for the controller first.
 const IDLE: Duration = Duration::from_mins(10);
 
-/// The days in which the manifest has to be applied and to end.
-const DAYS: u32 = 2;
-
 /// The user of the image (packaging/Containerfile).
 const USER: u32 = 7417;
 
@@ -44,14 +41,14 @@ fn manifest(options: &Kubernetes) -> anyhow::Result<Value> {
         towards: Vec::new(),
         over: None,
     };
-    let (bundle, controller) = Bundle::issue(&hosts, limits, DAYS)?;
+    let (bundle, controller) = Bundle::issue(&hosts, limits)?;
     let secret = |name: &str, data: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "type": "Opaque", "stringData": data});
     let controller_name = controller_name(name);
     let items = [
         secret(name, json!({"bundle": bundle.to_text()})),
         secret(
             &controller_name,
-            json!({"controller.pem": controller.to_pem(), "hosts.toml": inventory(name, &hosts)}),
+            json!({"controller.pem": controller, "hosts.toml": inventory(name, &hosts)}),
         ),
         service(name),
         agents(options),

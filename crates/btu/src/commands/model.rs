@@ -94,7 +94,7 @@ fn sweep(model: &Model, common: &Common, source: &Source, range: &Range) -> anyh
     if let Some(path) = &model.csv {
         files::save(path, sweep_csv(&table).as_bytes())?;
     }
-    pictures::draw(&model.pictures, || sweep_picture(&table))?;
+    pictures::draw(model.svg.as_deref(), || Ok(sweep_picture(&table)))?;
     if common.json {
         let point = |(value, prediction): &(f64, Prediction)| serde_json::json!({ "value": value, "prediction": prediction });
         let points: Vec<_> = table.points.iter().map(point).collect();

@@ -231,7 +231,7 @@ fn write(check: &ModelCheck, model: &Model) -> anyhow::Result<()> {
     if let Some(path) = &model.csv {
         files::save(path, check_csv(check).as_bytes())?;
     }
-    pictures::draw(&model.pictures, || check_picture(check))
+    pictures::draw(model.svg.as_deref(), || Ok(check_picture(check)))
 }
 
 fn print(check: &ModelCheck, common: &Common) -> anyhow::Result<()> {

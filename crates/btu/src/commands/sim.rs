@@ -45,7 +45,7 @@ pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
     let replications = replicate_all(&drawing, &settings, |share| bar.show(share));
     bar.clear();
     let outcome = Outcome::of(&drawing, &settings, &replications?);
-    pictures::draw_to(sim.svg.as_deref(), sim.png.as_deref(), || {
+    pictures::draw(sim.svg.as_deref(), || {
         let course = course(&drawing, &settings, MOMENTS)?;
         Ok(course_picture(&course, &format!("Simulated: {}", drawing.name)))
     })?;

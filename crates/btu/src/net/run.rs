@@ -41,7 +41,7 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
         Ok(raised) => raised,
         Err(interrupted) => return Ok(ExitCode::from(128 + interrupted as u8)),
     };
-    let is_looked_at = run.watch || run.svg.is_some() || run.png.is_some();
+    let is_looked_at = run.watch || run.svg.is_some();
     let looking =
         is_looked_at.then(|| Looking::start(raised.directory(), run.watch)).transpose()?;
     let (ending, failures) = match (&exercise, &looking) {
@@ -53,7 +53,7 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     let fallen = raised.fallen();
     raised.lower()?;
     if let Some(picture) = picture {
-        pictures::draw_to(run.svg.as_deref(), run.png.as_deref(), || Ok(picture))?;
+        pictures::draw(run.svg.as_deref(), || Ok(picture))?;
     }
     if let Some(event) = fallen {
         anyhow::bail!("{event} under way, so the network stopped and the command with it");

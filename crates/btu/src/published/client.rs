@@ -1,4 +1,4 @@
-//! The client of a board: a form of several fields goes there, and a short answer comes back.
+//! The client of a board: a form or a run goes there, and a short answer comes back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,6 @@ use ureq::{Agent, Error, Proxy};
 
 use super::board::Board;
 use crate::exit::Refusal;
-use crate::start::preflight;
 
 /// No answer of a board is longer, in bytes.
 const LONGEST_ANSWER: u64 = 64 << 10;
@@ -24,7 +23,7 @@ const CREATED: u16 = 201;
 /// How long a board may take.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// To take the connection, and each part of the form.
+    /// To take the connection, and each part of what is sent.
     step: Duration,
     /// To check what it was sent: it computes the result again.
     answer: Duration,
@@ -38,16 +37,22 @@ const LIMITS: Limits = Limits {
     whole: Duration::from_mins(10),
 };
 
-/// A field of a form.
-pub(crate) type Field<'a> = (&'static str, &'a [u8]);
+/// What a board is sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sent<'a> {
+    /// The fields of a form.
+    Form(&'a [(&'static str, &'a str)]),
+    /// A line, and an archive behind it.
+    Archive(&'a [u8]),
+}
 
-/// Sends `fields` to a path of the board, and returns what it made of them.
+/// Sends something to a path of the board, and returns what it made of it.
 ///
 /// # Errors
 /// An address that others could listen to, a board that cannot be reached, and one that refuses.
-pub(crate) fn post(board: &Board, path: &str, fields: &[Field<'_>]) -> anyhow::Result<String> {
+pub(crate) fn post(board: &Board, path: &str, sent: Sent<'_>) -> anyhow::Result<String> {
     refuse_exposed(board)?;
-    post_within(LIMITS, board, path, fields)
+    post_within(LIMITS, board, path, sent)
 }
 
 /// Refuses to send anything by plain HTTP over a network: a token comes back.
@@ -65,13 +70,16 @@ fn post_within(
     limits: Limits,
     board: &Board,
     path: &str,
-    fields: &[Field<'_>],
+    sent: Sent<'_>,
 ) -> anyhow::Result<String> {
     let address = format!("{board}/{path}");
-    let boundary = boundary(fields)?;
-    let content = format!("multipart/form-data; boundary={boundary}");
-    let request = agent(limits, board)?.post(&address).header("content-type", content);
-    let response = request.send(&body(fields, &boundary)[..]);
+    let request = agent(limits, board)?.post(&address);
+    let response = match sent {
+        Sent::Form(fields) => request.send_form(fields.iter().copied()),
+        Sent::Archive(octets) => {
+            request.header("content-type", "application/octet-stream").send(octets)
+        }
+    };
     let mut response = response.map_err(|error| unanswered(&address, &error))?;
     let answer = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
     let answer = answer.map_err(|error| unanswered(&address, &error))?;
@@ -120,34 +128,6 @@ fn tls() -> Result<TlsConfig, Refusal> {
         .build())
 }
 
-/// A line that is in none of the fields.
-fn boundary(fields: &[Field<'_>]) -> anyhow::Result<String> {
-    loop {
-        let random = preflight::random_bytes::<16>()?;
-        let boundary = format!("btu-{}", btu_units::hexadecimal(&random));
-        let occurs = |content: &[u8]| {
-            content.windows(boundary.len()).any(|part| part == boundary.as_bytes())
-        };
-        if !fields.iter().any(|(_, content)| occurs(content)) {
-            return Ok(boundary);
-        }
-    }
-}
-
-/// RFC 7578, section 4.
-fn body(fields: &[Field<'_>], boundary: &str) -> Vec<u8> {
-    let mut body = Vec::new();
-    for (name, content) in fields {
-        let head =
-            format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n");
-        body.extend_from_slice(head.as_bytes());
-        body.extend_from_slice(content);
-        body.extend_from_slice(b"\r\n");
-    }
-    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    body
-}
-
 /// Why there is no answer, and what to do.
 fn unanswered(address: &str, error: &Error) -> anyhow::Error {
     let why = match error {
@@ -185,7 +165,7 @@ mod tests {
         whole: Duration::from_secs(2),
     };
 
-    /// What is said of a board that answers a form with this, and then says no more.
+    /// What is said of a board that answers with this, and then says no more.
     fn said_of(answer: &'static [u8]) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let board: Board = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
@@ -195,7 +175,7 @@ mod tests {
             let _ = caller.write_all(answer);
             let _ = caller.read_to_end(&mut Vec::new());
         });
-        let said = post_within(SHORT, &board, "x", &[("a", b"b")]);
+        let said = post_within(SHORT, &board, "x", Sent::Form(&[("a", "b")]));
         served.join().unwrap();
         said.map_or_else(|error| error.to_string(), |answer| format!("made: {answer}"))
     }
@@ -230,15 +210,4 @@ mod tests {
         answer.resize(70_000, b'x');
         answer
     });
-
-    #[test]
-    fn a_form_has_its_fields_in_order() {
-        let body = body(&[("a", b"1\r\n"), ("b", b"\0")], "x");
-        let text = String::from_utf8(body).unwrap();
-        assert_eq!(
-            text,
-            "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n\r\n\
-             --x\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\n\0\r\n--x--\r\n"
-        );
-    }
 }

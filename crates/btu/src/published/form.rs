@@ -7,9 +7,9 @@ use btu_store::{
     ArchiveError, CellLine, EnvironmentLine, EventLine, Level, Rewrite, RunId, RunLine, State,
     Store,
 };
+use btu_suite::experiment::Named;
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, SUITE};
-use btu_suite::schedule::out_of_place;
 use btu_suite::work::Amounts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -42,21 +42,10 @@ pub(crate) fn check(store: &Store, run: RunId) -> anyhow::Result<()> {
         format!("run {run} {}", other_suite(&summary.suite))
     } else if summary.state == State::Running {
         format!("run {run} is being written; publish it when it has ended")
-    } else if let Some(cell) = misplaced(store, run)? {
-        format!("run {run}: cell {cell} is not where the seed of its plan puts it")
     } else {
         return Ok(());
     };
     Err(Refusal::Usage(problem).into())
-}
-
-/// The first cell that no run with this plan could have: it came from another one.
-fn misplaced(store: &Store, run: RunId) -> anyhow::Result<Option<String>> {
-    let row = store.run(&run.to_string())?;
-    let Ok(plan) = serde_json::from_value::<Plan>(row.plan) else { return Ok(None) };
-    let cells = store.cells(run)?;
-    Ok(out_of_place(&plan, &cells)
-        .map(|cell| format!("{} of block {} ({})", cell.position + 1, cell.block + 1, cell.row)))
 }
 
 fn other_suite(suite: &str) -> String {
@@ -90,9 +79,6 @@ impl Rewrite for Published {
         }
         if matches!(plan.network, Network::Machines(_)) {
             return Err("was measured between real hosts, and its plan names them; publish a run of one machine".to_owned());
-        }
-        if plan.ftp_server.is_some() {
-            return Err("names a file server in its plan; publish a run of one machine".to_owned());
         }
         let plan = to_value(&plan).map_err(|_| unread("plan"))?;
         let calibration = line.calibration.as_deref().map(|stored| {

@@ -3,14 +3,13 @@
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use btu_control::trust::configuration;
 use btu_publication::{KeyError, PublicKey, SigningKey};
 use btu_testbed::note;
+use btu_units::shell_word;
 
-use crate::cli::private;
 use crate::exit::Refusal;
 use crate::files;
 
@@ -59,13 +58,28 @@ impl Publisher {
     }
 }
 
-/// `btu/publisher.key` in the user's configuration.
+/// Opens a file that no other user can read, or a pipe that a shell has made.
+fn private(path: &Path) -> Result<File, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let about = file.metadata().map_err(|error| error.to_string())?;
+    if about.is_file() && about.permissions().mode() & 0o077 != 0 {
+        let path = shell_word(&path.display().to_string());
+        return Err(format!("others can read it; `chmod 600 {path}` keeps them out"));
+    }
+    Ok(file)
+}
+
+/// `btu/publisher.key` in the user's configuration (XDG Base Directory Specification: an empty
+/// variable counts as unset, a relative one is ignored).
 fn usual_place(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Refusal> {
     let none = || {
         let problem = "no place for the publisher's key: neither XDG_CONFIG_HOME nor HOME is set; set one of them";
         Refusal::Machine(problem.to_owned())
     };
-    Ok(configuration(variable).ok_or_else(none)?.join("btu/publisher.key"))
+    let directory = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let named = directory("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+    let configuration = named.or_else(|| directory("HOME").map(|home| home.join(".config")));
+    Ok(configuration.ok_or_else(none)?.join("btu/publisher.key"))
 }
 
 /// Makes a key and its public half next to it.
@@ -74,9 +88,8 @@ fn make(file: &Path) -> Result<(), Refusal> {
         Refusal::Machine(format!("making {}: {error}; try again", file.display()))
     };
     let key = SigningKey::new().map_err(|error| failed(&error))?;
-    let secret = key.file().map_err(|error| failed(&error))?;
     let public = key.public().map_err(|error| failed(&error))?;
-    write_new(file, &secret).map_err(|error| files::unwritable(file, &error))?;
+    write_new(file, &key.file()).map_err(|error| files::unwritable(file, &error))?;
     let shown = file.with_extension("pub");
     let written =
         files::create(&shown).and_then(|mut into| into.write_all(public.file().as_bytes()));
@@ -111,8 +124,6 @@ fn write_new(file: &Path, text: &str) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     #[test]

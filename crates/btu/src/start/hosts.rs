@@ -14,6 +14,4 @@ pub(crate) use check::check;
 pub(crate) use named::Family;
 pub(crate) use rated::{Gathered, gather, leave_out, machines};
 pub(crate) use remote::{near_and, remote};
-pub(crate) use studied::{
-    HERE, checked, gather_for, host_name, listed_hosts, named_hosts, taking_part,
-};
+pub(crate) use studied::{HERE, gather_for, host_name, listed_hosts, named_hosts, taking_part};

@@ -10,7 +10,7 @@ use btu_control::coordinator::{
 use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::congestion::CongestionControl;
-use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, Raised};
+use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, Raised, Scripts};
 use btu_suite::network::HostName;
 use btu_testbed::note;
 use btu_testbed::testbed::RuntimeDirectory;
@@ -29,7 +29,7 @@ use crate::stored::{resume, runs};
 pub(crate) const USUAL_AT_SHARE: &str = "veth";
 
 /// The plan without the cells that do not end in the requested time by their closed forms.
-pub(crate) fn within<E: Experiment>(mut plan: E, limit: &TimeLimit) -> Result<E, Refusal> {
+pub(crate) fn within<E: Scripts>(mut plan: E, limit: &TimeLimit) -> Result<E, Refusal> {
     let Some(time) = limit.time else { return Ok(plan) };
     let too_long = match plan.within(time) {
         Ok(()) => return Ok(plan),
@@ -74,7 +74,7 @@ fn check_share(directory: &Path) -> Result<(), Refusal> {
 /// Measures `plan`, or the missing cells of the named run, and prints the result. The plan is made
 /// only if no run is resumed. `watch` gets the progress. Its activities write files of up to
 /// `scratch` at a time.
-pub(crate) fn run<E: Experiment>(
+pub(crate) fn run<E: Scripts>(
     options: &StudyOptions,
     common: &Common,
     watch: ProgressDisplay,
@@ -133,7 +133,7 @@ pub(crate) fn run<E: Experiment>(
 
 /// Removes what processes of this machine left that were killed all at once: in the scratch
 /// directory, in memory and in the plan's directories. Other hosts remove their own files.
-fn sweep_dead<E: Experiment>(plan: &E, scratch: &Path) {
+fn sweep_dead<E: Scripts>(plan: &E, scratch: &Path) {
     if matches!(plan.frame().network, Field::Machines(_)) {
         return;
     }
@@ -264,7 +264,7 @@ impl Session {
 }
 
 /// Checks that this machine, or the hosts, can measure it.
-fn prepare<E: Experiment>(
+fn prepare<E: Scripts>(
     options: &StudyOptions,
     plan: &E,
     room: Bytes,
@@ -511,7 +511,7 @@ fn line_name(rate: &str, delay: Option<Span>) -> String {
 }
 
 /// The frame of a plan of `E` from the options that studies share.
-pub(crate) fn frame<E: Experiment>(
+pub(crate) fn frame<E: Scripts>(
     options: &StudyOptions,
     (blocks, budget): (u32, Span),
     deadline: Span,
@@ -534,7 +534,7 @@ pub(crate) fn seed(asked: Option<u64>) -> anyhow::Result<u64> {
     asked.map_or_else(|| preflight::random().map(u64::from), Ok)
 }
 
-fn testbed_of<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
+fn testbed_of<E: Scripts>(field: &Raised) -> anyhow::Result<Testbed> {
     let drawing = files::stored(&field.text).map_err(|error| Refusal::Usage(error.to_string()))?;
     let hosts = field
         .hosts(&drawing)
@@ -552,7 +552,7 @@ fn testbed_of<E: Experiment>(field: &Raised) -> anyhow::Result<Testbed> {
 }
 
 /// Begins a run of `plan` in the store.
-pub(crate) fn begin<E: Experiment>(
+pub(crate) fn begin<E: Scripts>(
     store: &mut Store,
     naming: &Naming,
     plan: &E,

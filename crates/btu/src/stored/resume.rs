@@ -75,7 +75,7 @@ pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock
 /// Refuses to call `hosts` for an imported run, because the file's author has named them; unless
 /// they are `allowed`.
 pub(crate) fn may_call(row: &RunRow, hosts: &[String], allowed: bool) -> Result<(), Refusal> {
-    let does = "call hosts, with your keys and your ssh";
+    let does = "call hosts, with your ssh";
     ask(row, hosts, allowed, does, "If you know them, add --call-hosts")
 }
 

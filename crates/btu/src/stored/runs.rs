@@ -227,6 +227,13 @@ fn answer(store: &Store, run: &RunSummary) -> anyhow::Result<String> {
     if run.state != State::Complete {
         return Ok(format!("{} after {} cells", run.state, run.cells));
     }
+    let version = env!("CARGO_PKG_VERSION");
+    if let Some((answer, _)) = run.answer.as_ref().filter(|(_, of)| of == version) {
+        return Ok(answer.clone());
+    }
     let row = store.run(&run.id.to_string())?;
-    suites::of(&row)?.answer(store, &row)
+    let answer = suites::of(&row)?.answer(store, &row)?;
+    // A database that cannot be written is listed all the same.
+    let _ = store.keep_answer(run.id, &answer, version);
+    Ok(answer)
 }

@@ -1,6 +1,8 @@
 //! Runs of one record: what is measured at once and cannot be resumed.
 
-use btu_store::{Moment, NewCell, NewRun, RunId, State, Store};
+use btu_store::{Moment, NewRun, RunId, State, Store};
+use btu_suite::cell::Load;
+use btu_suite::experiment::Columns;
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 use serde_json::Value;
@@ -51,20 +53,18 @@ pub(crate) fn save<R: Serialize>(store: &mut Store, single: &Single<R>) -> anyho
         let environment = serde_json::to_value(btu_control::environment::collect())?;
         store.save_environment(&lock, Moment::Before, &environment)?;
     }
-    store.save_record(
-        &lock,
-        &NewCell {
-            block: 0,
-            position: 0,
-            component: "NULL",
-            message: Bytes::ZERO,
-            load: "idle",
-            valid: single.is_valid,
-            goodput_bits_per_second: None,
-            duration: single.duration,
-            record: serde_json::to_string(single.record)?,
-        },
-    )?;
+    let columns = Columns {
+        block: 0,
+        position: 0,
+        component: "NULL".to_owned(),
+        message: Bytes::ZERO,
+        load: Load::Idle.name(),
+        valid: single.is_valid,
+        goodput_bits_per_second: None,
+        duration: single.duration,
+        host_duration: None,
+    };
+    store.save_record(&lock, &columns, &serde_json::to_string(single.record)?)?;
     store.finish(&lock, State::Complete, &wall_clock())?;
     store.set_spent(&lock, single.duration)?;
     Ok(lock.run())

@@ -17,6 +17,7 @@ use btu_suite::network::HostName;
 use btu_units::{BitRate, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
+use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::progress::ProgressDisplay;
@@ -38,7 +39,7 @@ const PAPER_NETWORK: &str = "stanford-1985";
 const LONGEST_WORK: Span = Span::from_seconds(1);
 
 impl Measure for App {
-    const SUITE: &'static dyn Suite = &Studied::<AppPlan>::new();
+    const SUITE: &'static dyn Suite = &Studied::<AppPlan>::new(of_scripts::<AppPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         run(&self, common)
@@ -60,10 +61,12 @@ fn run(app: &App, common: &Common) -> anyhow::Result<ExitCode> {
     runs::code(&store, run)
 }
 
-/// The first picture; what displays draw is compared with it.
+/// The first picture, as a portable bitmap (pbm(5)): eight pixels to the octet, set ones black, as it is. What displays draw is
+/// compared with it.
 fn save_picture(app: &App, path: &Path) -> anyhow::Result<()> {
     let picture = or_usual(&app.workload, &Workload::ALL)[0].picture();
-    files::save(path, &btu_chart::bitmap_png(WIDTH, HEIGHT, picture.bits())?)
+    let head = format!("P4\n{WIDTH} {HEIGHT}\n");
+    files::save(path, &[head.as_bytes(), picture.bits()].concat())
 }
 
 /// The named carriers, or the usual.

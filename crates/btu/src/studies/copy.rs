@@ -11,6 +11,7 @@ use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
+use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
@@ -34,7 +35,7 @@ const DEADLINE_MARGIN: Span = Span::from_seconds(60);
 const LONGEST: Span = Span::from_seconds(3600);
 
 impl Measure for Copy {
-    const SUITE: &'static dyn Suite = &Studied::<CopyPlan>::new();
+    const SUITE: &'static dyn Suite = &Studied::<CopyPlan>::new(of_scripts::<CopyPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         let (store, run) =

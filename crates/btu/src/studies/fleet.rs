@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use btu_store::{RunId, Store};
+use btu_studies::Judged;
 use btu_studies::fleet::{FleetPlan, MOST_HOSTS, MOST_REPETITIONS, blocks_of};
-use btu_suite::experiment::{Experiment, MOST_BLOCKS};
+use btu_suite::experiment::{MOST_BLOCKS, RunFacts, Scripts};
 use btu_units::{Bytes, Span};
 use clap::Args;
 
 use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, measuring_time};
+use crate::commands::compare::of_scripts;
 use crate::exit::{Refusal, SLOWER};
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
@@ -24,7 +26,7 @@ const DEADLINE_MARGIN: Span = Span::from_seconds(30);
 const EXAMPLES: &str = "\
 Examples:
   btu fleet --ssh alpha,beta,gamma,delta          by ssh, where nothing is installed
-  btu fleet --hosts lab.toml --identity me.pem    hosts with agents
+  btu fleet --hosts lab.toml                      the hosts of an inventory
   btu fleet --launcher slurm                      the nodes of this job: within salloc or sbatch
   btu fleet --launcher 'mpirun -np 8'             or what else starts a process on each node
   btu fleet --network ethernet-switched-100 --at-once
@@ -67,7 +69,7 @@ pub(crate) struct Fleet {
 }
 
 impl Measure for Fleet {
-    const SUITE: &'static dyn Suite = &Studied::<FleetPlan>::new();
+    const SUITE: &'static dyn Suite = &Studied::<FleetPlan>::new(of_scripts::<FleetPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         let real = &self.study.real;
@@ -89,7 +91,7 @@ impl Measure for Fleet {
 /// 4 if anything is slow or fails, 1 if that cannot be told.
 fn health(store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
     let plan: FleetPlan = resume::plan(&store.run(&run.to_string())?)?;
-    let verdict = plan.judge(&store.records(run)?);
+    let verdict = plan.judge(&store.records(run)?, &RunFacts::default());
     let is_slow = verdict.model.as_ref().is_some_and(btu_studies::fleet::Fleet::has_slow);
     Ok(match &verdict.model {
         _ if is_slow || !verdict.broken.is_empty() => ExitCode::from(SLOWER),

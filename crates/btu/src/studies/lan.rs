@@ -13,6 +13,7 @@ use btu_suite::network::HostName;
 use btu_units::{Bytes, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
+use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::progress::ProgressDisplay;
@@ -38,7 +39,7 @@ const SMALLEST_RECORD: Bytes = Bytes::new(8);
 const LONGEST_SERVICE: Span = Span::from_seconds(1);
 
 impl Measure for Lan {
-    const SUITE: &'static dyn Suite = &Studied::<LanPlan>::new();
+    const SUITE: &'static dyn Suite = &Studied::<LanPlan>::new(of_scripts::<LanPlan>);
 
     fn run(mut self, common: &Common) -> anyhow::Result<ExitCode> {
         // The default network has as many stations as requested.

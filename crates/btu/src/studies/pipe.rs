@@ -15,6 +15,7 @@ use btu_control::coordinator::{DISK_LOAD_FILE, Signatures};
 use btu_load::FETCH_ROOM;
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::cell::Load;
+use btu_suite::experiment::{Experiment, Named};
 use btu_suite::pipe::{Job, PipePlan, Place};
 use btu_units::Bytes;
 
@@ -24,17 +25,15 @@ use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::study::{Session, resuming};
 use crate::start::wall_clock;
 use crate::stored::runs;
-use crate::suites::{self, Measure, Suite};
+use crate::suites::{Measure, Studied, Suite};
 
 pub(crate) use arguments::Pipe;
-pub(crate) use compare::compare;
-pub(crate) use show::{Outcome, outcome, plan, text};
-
+use compare::compare;
 use ground::{RunHosts, remote_of};
 use resume::Resumed;
 
 impl Measure for Pipe {
-    const SUITE: &'static dyn Suite = &suites::Signatures;
+    const SUITE: &'static dyn Suite = &Studied::<Job>::new(compare);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         run(&self, common)
@@ -105,7 +104,7 @@ fn measure(
 fn begin(store: &mut Store, pipe: &Pipe, job: &Job, network: &str) -> anyhow::Result<RunLock> {
     let now = wall_clock();
     let lock = store.create_run(&NewRun {
-        suite: job.suite(),
+        suite: Job::SUITE,
         profile: plan::profile(pipe),
         network: &job.called(network),
         label: pipe.label.as_deref(),
@@ -113,7 +112,7 @@ fn begin(store: &mut Store, pipe: &Pipe, job: &Job, network: &str) -> anyhow::Re
         created: &now,
         seed: job.seed(),
         btu_version: env!("CARGO_PKG_VERSION"),
-        plan: &job.document()?,
+        plan: &serde_json::to_value(job)?,
         plan_hash: &job.hash(),
         planned_cells: job.planned() as u32,
     })?;

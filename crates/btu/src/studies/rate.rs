@@ -14,12 +14,14 @@ use btu_control::environment;
 use btu_store::{NewRun, RunLock, RunRow, Store};
 use btu_studies::rate::{predicted, so_far};
 use btu_suite::cell::Load;
+use btu_suite::experiment::{Experiment, Named};
 use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile, SUITE, Verifies};
 use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::protocol_work::ProtocolWork;
 
 use crate::cli::Common;
+use crate::commands::compare::{of_machine, of_ratings};
 use crate::exit::Refusal;
 use crate::start::hosts::{self, Gathered};
 use crate::start::preflight;
@@ -27,14 +29,14 @@ use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::study::{Prepared, Resumed, Session, resuming, seed};
 use crate::start::wall_clock;
 use crate::stored::runs::{Form, Shown};
-use crate::stored::{Stored, resume, runs};
-use crate::suites::{self, Measure, Suite};
+use crate::stored::{resume, runs};
+use crate::suites::{JudgedRun, Measure, Studied, Suite};
 use arguments::ProcessorsOption;
 
 pub(crate) use arguments::Rate;
 
 impl Measure for Rate {
-    const SUITE: &'static dyn Suite = &suites::Rating;
+    const SUITE: &'static dyn Suite = &Studied::<Plan>::new(of_ratings).with_earlier(of_machine);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         run(&self, common)
@@ -152,10 +154,12 @@ fn testbed(plan: &Plan, topology: Topology) -> Testbed {
 /// The plan of a run again, for its activities that wait under the CPU load, with a load that gives way.
 fn verifying(rate: &Rate, store: &Store) -> anyhow::Result<Plan> {
     let name = rate.verify.as_deref().unwrap_or_default();
-    let run = store.run(name)?.summary.id;
-    let Stored { plan, verdict, plan_is_known, .. } = Stored::read(store, run)?;
+    let row = store.run(name)?;
+    let run = row.summary.id;
+    resume::made_by(&row, Plan::COMMAND)?;
+    let JudgedRun { plan, verdict, .. } = JudgedRun::<Plan>::read(store, &row)?;
     let predicted = predicted(&verdict.added_time);
-    if predicted.is_empty() || !plan_is_known || plan.verifies.is_some() {
+    if predicted.is_empty() || plan.verifies.is_some() {
         let problem = format!(
             "run {run} has no activity that waits for a processor under the CPU load beyond chance: there is nothing to take away"
         );
@@ -251,15 +255,9 @@ fn keep<T: PartialEq>(all: &mut Vec<T>, named: &[T]) {
 
 /// The plan of a run to resume, of this suite and unchanged.
 fn stored_plan(row: &RunRow) -> anyhow::Result<Plan> {
-    resume::made_by(row, "btu rate")?;
+    resume::made_by(row, Plan::COMMAND)?;
     let plan: Plan = resume::plan(row)?;
     resume::is_its_plan(row, (plan.version, Plan::VERSION), &plan.hash())?;
-    if let Some(server) = &plan.ftp_server {
-        let (run, version) = (row.summary.id, &row.summary.btu_version);
-        let problem =
-            format!("run {run} fetches files from {server}: resume it with btu {version}");
-        return Err(Refusal::Usage(problem).into());
-    }
     Ok(plan)
 }
 

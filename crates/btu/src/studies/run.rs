@@ -20,6 +20,7 @@ use btu_units::{Span, shell_word, text_of_octets};
 use serde_json::json;
 
 use crate::cli::{Common, ProfileName, needs_more};
+use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::hosts;
@@ -35,7 +36,7 @@ pub(crate) use arguments::RunStudy;
 const PROGRAM_MARGIN: Span = Span::from_seconds(60);
 
 impl Measure for RunStudy {
-    const SUITE: &'static dyn Suite = &Studied::<RunPlan>::new();
+    const SUITE: &'static dyn Suite = &Studied::<RunPlan>::new(of_scripts::<RunPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         run(&self, common)
@@ -118,7 +119,7 @@ fn plan(options: &RunStudy) -> anyhow::Result<RunPlan> {
     let named = match inventory_of(&text) {
         // Options on the command line replace values of the file.
         Some(file) if !study.real.is_any() && study.network.is_none() => {
-            hosts::listed_hosts(&directory.join(file), &study.real.reaching)?
+            hosts::listed_hosts(&directory.join(file))?
         }
         _ => hosts::named_hosts(&study.real)?,
     };

@@ -11,7 +11,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use btu_network::{Host, HostAddressError};
 use btu_store::{RunId, Store};
 use btu_studies::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
 use btu_suite::activity::OpenLoop;
@@ -19,10 +18,11 @@ use btu_suite::experiment::Measured;
 use btu_suite::foreign::ForeignRun;
 use btu_suite::lead;
 use btu_testbed::note;
-use btu_units::{BitRate, Bytes, Span};
+use btu_units::{BitRate, Bytes, Span, shell_word};
 use nix::sys::signalfd::SignalFd;
 
 use crate::cli::{Common, ProfileName};
+use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::start::hosts::{self, Family};
 use crate::start::progress::{ProgressDisplay, Steps};
@@ -56,7 +56,7 @@ const LONG: Span = Span::from_seconds(45);
 const DEADLINE_MARGIN: Span = Span::from_seconds(60);
 
 impl Measure for Speed {
-    const SUITE: &'static dyn Suite = &Studied::<SpeedPlan>::new();
+    const SUITE: &'static dyn Suite = &Studied::<SpeedPlan>::new(of_scripts::<SpeedPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         if self.responsiveness.rpm_server {
@@ -181,11 +181,7 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     let family = if speed.ipv6 { Family::Ipv6 } else { Family::Either };
     let chosen = chosen(speed)?.over(family);
     let near = chosen.host("from", speed.from.as_deref(), Some(0))?;
-    let far = chosen.host(
-        "to",
-        speed.host.as_deref().map(name).or(speed.to.as_deref()),
-        chosen.last(),
-    )?;
+    let far = chosen.host("to", speed.host.as_deref().or(speed.to.as_deref()), chosen.last())?;
     if near == far {
         return Err(usage(
             "--from and --to are different stations or hosts: two of them are needed",
@@ -264,23 +260,17 @@ fn checked(asked: Option<Span>, otherwise: Span, least: Span) -> anyhow::Result<
     Ok(time)
 }
 
-/// The text before the addresses.
-fn name(host: &str) -> &str {
-    host.split_once('=').map_or(host, |(name, _)| name)
-}
-
 /// The place of the measurement: there is no default.
 fn chosen(speed: &Speed) -> anyhow::Result<Chosen<'_>> {
     let options = &speed.study;
     let real = &options.real;
-    let named = match &speed.host {
-        Some(text) if real.hosts.is_none() => {
-            let host: Host =
-                text.parse().map_err(|error: HostAddressError| usage(error.to_string()))?;
-            hosts::checked(vec![host], &real.reaching)?
-        }
-        _ => hosts::named_hosts(real)?,
-    };
+    if let (Some(host), None) = (&speed.host, &real.hosts) {
+        return Err(usage(format!(
+            "{host}: a host of an inventory needs its --hosts FILE; any host is reached by ssh: btu speed --ssh {}",
+            shell_word(host)
+        )));
+    }
+    let named = hosts::named_hosts(real)?;
     if !named.is_empty() {
         if named.len() > 1 && speed.host.is_none() && speed.to.is_none() {
             return Err(usage("to which of these hosts? name it: btu speed HOST, or --to HOST"));

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use btu_report::html::Page;
 use btu_report::{RawRow, TextOptions, foreign_page, page_text};
-use btu_store::{RunId, RunRow, Store};
+use btu_store::{RunId, RunRow, SERVED, Store};
 use btu_studies::compare::{ComparedRow, Over, PlanDifference, RunReadings};
 use btu_studies::papers::Study;
 use btu_suite::foreign::{ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy, SUITE};
@@ -24,9 +24,8 @@ use crate::stored::single::{self, Single};
 
 pub(super) struct Foreign;
 
-/// Profiles of such runs that `btu speed` did not make.
+/// The profile of such runs that came from a file.
 pub(crate) const IMPORTED: &str = "imported";
-pub(crate) const IPERF3_SERVER: &str = "iperf3-server";
 
 /// Stores a run with another program. `created` is the wall time of its start, RFC 3339; `profile` says
 /// in a word how it came to be, such as `imported`.
@@ -66,7 +65,7 @@ impl Suite for Foreign {
     fn made_by(&self, profile: &str) -> &'static str {
         match profile {
             IMPORTED => self.command(),
-            IPERF3_SERVER => "btu iperf3",
+            SERVED => "btu iperf3",
             _ => "btu speed",
         }
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use btu_report::html::Page;
-use btu_report::{RawRow, TextOptions, roll_page, roll_text};
+use btu_report::{RawRow, TextOptions, page_text, roll_page};
 use btu_store::{RunRow, Store};
 use btu_studies::papers::Study;
 use btu_suite::roll::{Greeted, Roll, SUITE};
@@ -12,7 +12,7 @@ use btu_suite::roll::{Greeted, Roll, SUITE};
 use super::{Suite, first_values, json, lines, refuse_studies, value};
 use crate::cli::{Common, Compare};
 use crate::exit::Refusal;
-use crate::stored::{Surroundings, head};
+use crate::stored::Surroundings;
 
 pub(super) struct RollCall;
 
@@ -35,7 +35,7 @@ impl Suite for RollCall {
     }
 
     fn text(&self, store: &Store, row: &RunRow, options: &TextOptions) -> anyhow::Result<String> {
-        Ok(roll_text(&roll(store, row)?, &head(store, row), options))
+        Ok(page_text(&self.page(store, row, &[])?, options))
     }
 
     fn cells(&self, store: &Store, row: &RunRow, is_json: bool) -> anyhow::Result<String> {

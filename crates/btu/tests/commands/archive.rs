@@ -3,15 +3,19 @@
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-use btu_store::{Level, Moment, NewCell, NewRun, RunId, State, Store};
+use btu_store::{Level, Moment, NewRun, RunId, State, Store};
+use btu_suite::cell::Load;
+use btu_suite::experiment::{Columns, Named};
 use btu_suite::network::Network;
+use btu_suite::plan::Plan;
+use btu_suite::record::{CellRecord, Failure};
 use btu_units::{Bytes, Span};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::fuzz::{seeds, study};
-use crate::shelf::{Shelf, plan};
+use crate::shelf::{Shelf, made, plan};
 
 /// A shelf with this number of runs.
 fn shelf(runs: usize) -> Shelf {
@@ -25,18 +29,18 @@ fn shelf(runs: usize) -> Shelf {
 #[test]
 fn runs_are_found_by_their_tags() {
     let shelf = shelf(2);
-    let (code, out, _) = shelf.btu(&["tag", "r1", "nightly", "lab"]);
+    let (code, out, _) = shelf.btu(&["runs", "tag", "r1", "nightly", "lab"]);
     assert_eq!((code, out.as_str()), (Some(0), "r1: lab, nightly\n"));
     let (_, out, _) = shelf.btu(&["runs", "--tag", "nightly"]);
     assert!(out.contains("#lab #nightly") && out.contains("r1 ") && !out.contains("r2 "), "{out}");
     assert_eq!(shelf.json(&["runs", "--tag", "lab"]).as_array().map(Vec::len), Some(1));
     assert_eq!(
-        shelf.json(&["tag", "r1", "lab", "--remove"])["tags"],
+        shelf.json(&["runs", "tag", "r1", "lab", "--remove"])["tags"],
         serde_json::json!(["nightly"])
     );
     let (_, out, _) = shelf.btu(&["runs", "--tag", "lab"]);
     assert!(out.starts_with("No run has the tag `lab`"), "{out}");
-    let (code, _, errors) = shelf.btu(&["tag", "r1", "two words"]);
+    let (code, _, errors) = shelf.btu(&["runs", "tag", "r1", "two words"]);
     assert!(code == Some(2) && errors.contains("is no tag"), "{errors}");
     let (code, _, errors) = shelf.btu(&["rate", "--tag", "two words"]);
     assert!(code == Some(2) && errors.contains("is no tag"), "{errors}");
@@ -45,16 +49,16 @@ fn runs_are_found_by_their_tags() {
 #[test]
 fn nothing_is_deleted_without_a_yes() {
     let shelf = shelf(3);
-    let (code, _, errors) = shelf.btu(&["rm", "r1", "r2"]);
+    let (code, _, errors) = shelf.btu(&["runs", "rm", "r1", "r2"]);
     assert!(
         code == Some(2) && errors.contains("deleting r1, r2 needs a terminal to ask on, or --yes"),
         "{errors}"
     );
     assert_eq!(shelf.json(&["runs"]).as_array().map(Vec::len), Some(3));
-    let (code, _, errors) = shelf.btu(&["rm", "r1", "r9", "--yes"]);
+    let (code, _, errors) = shelf.btu(&["runs", "rm", "r1", "r9", "--yes"]);
     assert!(code == Some(2) && errors.contains("r9"), "{errors}");
     assert_eq!(
-        shelf.json(&["rm", "r2", "r1", "r2", "--yes"])["deleted"],
+        shelf.json(&["runs", "rm", "r2", "r1", "r2", "--yes"])["deleted"],
         serde_json::json!([1, 2])
     );
     assert_eq!(shelf.json(&["runs"])[0]["id"], 3);
@@ -63,13 +67,13 @@ fn nothing_is_deleted_without_a_yes() {
 #[test]
 fn runs_move_to_another_shelf() {
     let (from, to) = (shelf(2), shelf(1));
-    from.btu(&["tag", "r1", "nightly"]);
-    let (code, out, errors) = from.btu(&["export", "tag:nightly", "r2", "-o", "runs.btu"]);
+    from.btu(&["runs", "tag", "r1", "nightly"]);
+    let (code, out, errors) = from.btu(&["runs", "export", "tag:nightly", "r2", "-o", "runs.btu"]);
     assert!(code == Some(0) && out.starts_with("exported r1, r2 to runs.btu, "), "{out}{errors}");
     let file = from.path("runs.btu").display().to_string();
-    let (code, out, errors) = to.btu(&["import", &file]);
+    let (code, out, errors) = to.btu(&["runs", "import", &file]);
     assert_eq!((code, out.as_str()), (Some(0), "r2  imported\nr3  imported\n"), "{errors}");
-    let again = to.json(&["import", &file]);
+    let again = to.json(&["runs", "import", &file]);
     assert_eq!(
         (&again[0]["new"], &again[1]["run"]),
         (&serde_json::json!(false), &serde_json::json!(3))
@@ -77,9 +81,9 @@ fn runs_move_to_another_shelf() {
     let [there, here] = [from.json(&["show", "r1"]), to.json(&["show", "r2"])];
     assert_eq!(there["result"], here["result"]);
     assert_eq!(there["run"]["uuid"], here["run"]["uuid"]);
-    let (code, _, errors) = from.btu(&["export", "r1", "-o", "runs.btu"]);
+    let (code, _, errors) = from.btu(&["runs", "export", "r1", "-o", "runs.btu"]);
     assert!(code == Some(2) && errors.contains("is there already"), "{errors}");
-    let (code, _, errors) = from.btu(&["export", "r1", "-o", "no/such/place.btu"]);
+    let (code, _, errors) = from.btu(&["runs", "export", "r1", "-o", "no/such/place.btu"]);
     assert!(
         code == Some(3) && errors.contains("writing no/such/place.btu: No such file"),
         "{errors}"
@@ -90,8 +94,10 @@ fn runs_move_to_another_shelf() {
 #[test]
 fn runs_move_by_standard_streams() {
     let (from, to) = (shelf(2), shelf(1));
-    from.btu(&["tag", "r1", "nightly"]);
-    for arguments in [&["export", "tag:nightly", "r2"][..], &["export", "r1", "r2", "-o", "-"]] {
+    from.btu(&["runs", "tag", "r1", "nightly"]);
+    for arguments in
+        [&["runs", "export", "tag:nightly", "r2"][..], &["runs", "export", "r1", "r2", "-o", "-"]]
+    {
         let mut export = Command::new(env!("CARGO_BIN_EXE_btu"));
         let mut export = export
             .args(arguments)
@@ -101,7 +107,7 @@ fn runs_move_by_standard_streams() {
             .expect("btu");
         let mut import = Command::new(env!("CARGO_BIN_EXE_btu"));
         import
-            .args(["import", "-", "--json"])
+            .args(["runs", "import", "-", "--json"])
             .env("BTU_DATA", to.path("."))
             .stdin(export.stdout.take().expect("its output"));
         let import = import.output().expect("btu");
@@ -124,15 +130,15 @@ fn runs_move_by_standard_streams() {
             .to_string_lossy()
             .contains("part"))
     );
-    let (code, _, errors) = to.btu(&["import", "-"]);
+    let (code, _, errors) = to.btu(&["runs", "import", "-"]);
     assert!(code == Some(2) && errors.contains("standard input"), "nothing came: {errors}");
 }
 
 #[test]
 fn what_cannot_be_imported_is_said_in_one_line() {
     let shelf = shelf(1);
-    shelf.btu(&["export", "r1", "-o", "whole.btu"]);
-    shelf.btu(&["rm", "r1", "--yes"]);
+    shelf.btu(&["runs", "export", "r1", "-o", "whole.btu"]);
+    shelf.btu(&["runs", "rm", "r1", "--yes"]);
     let whole = std::fs::read(shelf.path("whole.btu")).unwrap();
     std::fs::write(shelf.path("half.btu"), &whole[..whole.len() / 2]).unwrap();
     std::fs::write(shelf.path("text.btu"), "hello").unwrap();
@@ -142,7 +148,7 @@ fn what_cannot_be_imported_is_said_in_one_line() {
         ("nowhere.btu", "No such file"),
         ("runs.sqlite", "no file that can be imported"),
     ] {
-        let (code, out, errors) = shelf.btu(&["import", file]);
+        let (code, out, errors) = shelf.btu(&["runs", "import", file]);
         assert_eq!(
             (code, out.as_str(), errors.lines().count()),
             (Some(2), "", 1),
@@ -151,7 +157,7 @@ fn what_cannot_be_imported_is_said_in_one_line() {
         assert!(errors.contains(word), "{errors}");
     }
     assert_eq!(shelf.json(&["runs"]), serde_json::json!([]));
-    let (code, _, errors) = shelf.btu(&["export", "r1", "-o", "x"]);
+    let (code, _, errors) = shelf.btu(&["runs", "export", "r1", "-o", "x"]);
     assert!(
         code == Some(2) && errors.contains("no run `r1`") && !shelf.path("x").exists(),
         "{errors}"
@@ -183,9 +189,9 @@ fn a_run_that_cannot_be_read_is_one_line_among_the_others() {
     assert!(code == Some(1) && errors.contains("its environment is no JSON"), "{errors}");
     let left_out = &shelf.json(&["rank"])["left_out"];
     assert!(left_out.to_string().contains("r2"), "{left_out}");
-    let (code, out, errors) = shelf.btu(&["machine", "list"]);
+    let (code, out, errors) = shelf.btu(&["runs", "machine", "list"]);
     assert!(code == Some(0) && !out.is_empty() && errors.contains("run r2"), "{out}{errors}");
-    assert_eq!(shelf.btu(&["rm", "r2", "--yes"]).0, Some(0));
+    assert_eq!(shelf.btu(&["runs", "rm", "r2", "--yes"]).0, Some(0));
     assert_eq!(shelf.btu(&["runs"]).1.lines().count(), 4);
 }
 
@@ -204,7 +210,8 @@ const CREATED: &str = "2026-11-21T04:31:08Z";
 fn said_everywhere(store: &mut Store, text: &str) -> Vec<RunId> {
     let of_one = |seed: seeds::StudySeed| {
         let (suite, plan) = (seed.study.suite(), seed.plan.to_string());
-        let hash = seed.study.hash(&plan).unwrap().unwrap();
+        let read = seed.study.plan(&plan).unwrap();
+        let hash = read.hash().unwrap();
         let printed = serde_json::json!({"text": text, "all_bytes": text.len()});
         let program = serde_json::json!({
             "name": "get", "station": "test", "part": "measured", "ending": {"not-started": text},
@@ -216,7 +223,7 @@ fn said_everywhere(store: &mut Store, text: &str) -> Vec<RunId> {
         record["faults"] = serde_json::json!([text]);
         record["programs"] = serde_json::json!([program]);
         let record = record.to_string();
-        let (block, position, facts) = seed.study.facts(&plan, &record).unwrap();
+        let columns = read.cells(None).unwrap().add(&record).unwrap();
         let new = NewRun {
             suite,
             profile: "quick",
@@ -234,21 +241,22 @@ fn said_everywhere(store: &mut Store, text: &str) -> Vec<RunId> {
         let machine = serde_json::json!({"kernel": {"command_line": [text]}});
         store.save_environment(&lock, Moment::Before, &machine).unwrap();
         store.save_event(&lock, CREATED, Level::Warning, text).unwrap();
-        store.save_record(&lock, &NewCell::of((block, position), &facts, record)).unwrap();
+        store.save_record(&lock, &columns, &record).unwrap();
         store.finish(&lock, State::Complete, CREATED).unwrap();
         lock.run()
     };
     seeds::studies().into_iter().map(of_one).collect()
 }
 
-/// Archives' lines of a run of each suite that is no study: the rating, signatures, HINT, roll calls.
+/// Archives' lines of a run of each suite without scripts: the rating, signatures, HINT, roll calls.
 static OTHER_SUITES: LazyLock<Vec<Vec<Value>>> = LazyLock::new(|| {
     let lines = |seed: Vec<u8>| -> Vec<Value> {
         let text = String::from_utf8(seed).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let all = seeds::of("import_and_show").into_iter().map(lines);
-    all.filter(|lines| study(lines[0]["run"]["suite"].as_str().unwrap()).is_none()).collect()
+    let scripted: Vec<&str> = seeds::studies().iter().map(|seed| seed.study.suite()).collect();
+    all.filter(|lines| !scripted.contains(&lines[0]["run"]["suite"].as_str().unwrap())).collect()
 });
 
 /// Stores such a run, in which machines, errors and hosts say `text`.
@@ -277,24 +285,27 @@ fn said_by_another_suite(store: &mut Store, lines: &[Value], text: &str) -> RunI
         if let Some(host) = record.pointer_mut("/hosts/1") {
             *host = serde_json::json!({"name": "beta", "reached": text, "trouble": text});
         }
-        if new.suite == btu_suite::plan::SUITE {
-            record["faults"] = serde_json::json!([text]);
-            store.save_cell(&lock, &serde_json::from_value(record).unwrap()).unwrap();
-            continue;
-        }
         let number = |name: &str| cell[name].as_u64().unwrap();
-        let cell = NewCell {
+        let columns = Columns {
             block: number("block") as u32,
             position: number("position") as u32,
-            component: cell["component"].as_str().unwrap(),
+            component: cell["component"].as_str().unwrap().to_owned(),
             message: Bytes::new(number("message_bytes")),
-            load: cell["load"].as_str().unwrap(),
+            load: Load::Idle.name(),
             valid: cell["valid"] == true,
             goodput_bits_per_second: cell["goodput_bits_per_second"].as_f64(),
             duration: cell["duration_ns"].as_u64().map(Span::from_nanoseconds),
-            record: record.to_string(),
+            host_duration: None,
         };
-        store.save_record(&lock, &cell).unwrap();
+        if new.suite == Plan::SUITE {
+            let plan: Plan = serde_json::from_value(run["plan"].clone()).unwrap();
+            store.save_calibration(&lock, &made::calibration(&plan)).unwrap();
+            let mut record: CellRecord = serde_json::from_value(record).unwrap();
+            record.reports[0].result = Err(Failure::Failed { message: text.to_owned() });
+            store.save(&lock, &plan, &made::derived(&plan, record)).unwrap();
+            continue;
+        }
+        store.save_record(&lock, &columns, &record.to_string()).unwrap();
     }
     store.finish(&lock, State::Complete, CREATED).unwrap();
     lock.run()
@@ -332,35 +343,22 @@ proptest! {
     }
 }
 
-/// Earlier versions stored what was said as it was: it is cleaned where it is read, shown and
-/// exported.
+/// Another program may have written anything into a database: it is cleaned where it is read, shown
+/// and exported.
 #[test]
-fn what_an_earlier_version_stored_is_exported_too() {
+fn what_another_program_stored_is_cleaned() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     let mut store = Store::open(&path).unwrap();
     let runs = said_everywhere(&mut store, "RED");
     let connection = Connection::open(&path).unwrap();
-    for (table, column) in [("events", "text"), ("environments", "document"), ("cells", "record")] {
+    for (table, column) in [("events", "text"), ("environments", "document")] {
         let clean: String = connection
             .query_row(&format!("SELECT max({column}) FROM {table}"), [], |row| row.get(0))
             .unwrap();
-        // Their records were plain text, in which JSON shows a control as an escape.
         let set = format!("UPDATE {table} SET {column} = ?1");
-        if table != "cells" {
-            connection.execute(&set, [clean.replace("RED", "\u{9b}31mred\u{202e}")]).unwrap();
-        }
+        connection.execute(&set, [clean.replace("RED", "\u{9b}31mred\u{202e}")]).unwrap();
     }
-    let plain = store.records::<serde_json::Value>(runs[0]).unwrap()[0].to_string();
-    let older = plain.replace("RED", "\\u001b[31mred\\rdone\u{202e}");
-    connection
-        .execute(
-            "UPDATE cells SET record = ?1, packed = NULL WHERE run = ?2",
-            rusqlite::params![older, runs[0]],
-        )
-        .unwrap();
-    let read = store.records::<serde_json::Value>(runs[0]).unwrap();
-    assert_eq!(read[0]["faults"][0], "?[31mred\ndone?");
     assert_eq!(store.run(&runs[0].to_string()).unwrap().events[0].text, "?31mred?");
     let mut other = Store::open(directory.path().join("other")).unwrap();
     let archive = exported(&store, &runs[..1]);

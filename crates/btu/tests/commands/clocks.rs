@@ -14,7 +14,7 @@ const READERS: [(&str, &str); 8] = [
     ("control/src/agent/host.rs", "what controllers compare their own with"),
     ("control/src/coordinator/hosts/clock.rs", "how far it is from those of hosts"),
     ("control/src/environment/watch.rs", "whether it was set while something was measured"),
-    ("control/src/trust/issue.rs", "the days of certificates"),
+    ("control/src/trust/authority.rs", "the days of certificates"),
     ("testbed/src/port/clock.rs", "the kernel's stamps of frames, which are by it"),
     ("traffic/src/moment.rs", "the kernel's stamps of packets, which are by it"),
 ];

@@ -52,8 +52,8 @@ fn the_four_answers() {
     assert!(all.starts_with("r3,r7,r11 compared with r1,r5,r9: slower, -10.0 %"), "{all}");
     let (_, markdown, _) = shelf.btu(&["compare", base, slower, "--format", "markdown"]);
     assert!(
-        markdown.starts_with("## r3,r7,r11 compared with r1,r5,r9: slower")
-            && markdown.contains("|---|"),
+        markdown.starts_with("# r3,r7,r11 compared with r1,r5,r9: slower")
+            && markdown.contains("| --- |"),
         "{markdown}"
     );
 }
@@ -105,7 +105,7 @@ fn tags_are_sides_and_single_runs_have_no_verdict() {
     let plan = plan(Network::Veth);
     let sides = sides(&mut shelf, &plan, &[1.0, 0.9]);
     for run in sides[0].split(',') {
-        shelf.json(&["tag", run, "nightly"]);
+        shelf.json(&["runs", "tag", run, "nightly"]);
     }
     let found = shelf.json(&["compare", "--baseline", "nightly", "latest"]);
     assert_eq!(found["comparison"]["base"]["name"], "tag:nightly");

@@ -39,15 +39,14 @@ fn is_quick(written: &Written) -> bool {
 }
 
 /// Why no test runs a command as it is written, by the words with which it begins or that it has.
-const MARKED: [(&[&str], &str); 38] = [
+const MARKED: [(&[&str], &str); 36] = [
     (&["--to"], "another host: lab/hosts_pipe.rs has its own"),
     (&["--ssh"], "another host: lab/hosts_ssh.rs has its own"),
-    (&["--hosts"], "hosts with agents: lab/hosts.rs has its own"),
+    (&["--hosts"], "hosts of the reader: lab/hosts.rs has its own"),
     (&["watch"], "runs until it is ended: lab/watch.rs"),
     (&["--launcher"], "a job's nodes: lab/launchers.rs"),
     (&["hosts", "kubernetes"], "prints keys: lab/launchers.rs"),
     (&["--identity"], "keys of the reader"),
-    (&["--pair"], "a code of another machine"),
     (&["hosts", "check"], "an inventory of the reader: lab/hosts.rs"),
     (&["hosts", "agent"], "runs until it is ended: lab/agent.rs"),
     (&["iperf3"], "runs until it is ended: crates/iperf3/tests"),
@@ -56,7 +55,6 @@ const MARKED: [(&[&str], &str); 38] = [
     (&["--rpm-server"], "runs until it is ended: lab/responsiveness.rs"),
     (&["--stamp"], "another host: lab/stamp.rs has its own"),
     (&["--stamp-reflector"], "runs until it is ended: lab/stamp.rs"),
-    (&["hosts", "keys"], "makes an authority: commands/keys.rs"),
     (&["--at"], "a share that is mounted"),
     (&["--trace"], "a file of the reader"),
     (&["--resume"], "a run that was interrupted: lab/resume.rs"),

@@ -82,7 +82,7 @@ fn imported_runs_are_compared_and_move_to_another_database() {
         assert!(rows.contains(name), "{name}: {compared}");
     }
     assert!(shown(&from, &["compare", "r1", "r2"]).contains("goodput up"));
-    shown(&from, &["export", "r1", "r2", "-o", "runs.btu"]);
+    shown(&from, &["runs", "export", "r1", "r2", "-o", "runs.btu"]);
     let archive = from.path("runs.btu").display().to_string();
     assert_eq!(shown(&to, &["runs", "import", &archive]), "r1  imported\nr2  imported\n");
     assert_eq!(to.json(&["show", "r2"])["result"], from.json(&["show", "r2"])["result"]);
@@ -117,7 +117,7 @@ fn impossible_times_are_kept_as_what_fits() {
     assert_eq!(shelf.json(&["runs"]).as_array().map(Vec::len), Some(3));
     shown(&shelf, &["runs"]);
     shown(&shelf, &["show", "r1", "--all"]);
-    shown(&shelf, &["export", "r1", "-o", "one.btu"]);
+    shown(&shelf, &["runs", "export", "r1", "-o", "one.btu"]);
 }
 
 /// Times of version 2 of Flent's format are local ones; the first value came 17 s after the start.
@@ -167,6 +167,8 @@ fn what_no_program_wrote_is_refused_in_one_line() {
         ("bomb.gz", packed(&vec![b' '; (32 << 20) + 1]), "more than 32 MiB of text"),
         ("half.flent.gz", flent[..flent.len() / 2].to_vec(), "compression is damaged"),
         ("checksum.flent.gz", damaged, "compression is damaged"),
+        ("more.flent.gz", [&flent[..], b"more"].concat(), "compression is damaged"),
+        ("negative.json", text(&hyperfine.replacen("0.02054526206", "-1.5", 1)), "below 0"),
         ("two-bytes.gz", vec![0x1f, 0x8b], "compression is damaged"),
         ("text.gz", packed(b"hello"), "no file that can be imported"),
         ("empty.json", Vec::new(), "no file that can be imported"),

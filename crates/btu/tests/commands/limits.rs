@@ -9,7 +9,7 @@ use crate::shelf::Shelf;
 /// A page, what it says, a source, and what that says of the same.
 type Limit = (&'static str, &'static str, &'static str, &'static str);
 
-const LIMITS: [Limit; 33] = [
+const LIMITS: &[Limit] = &[
     ("agent.md", "at most 8 at the same time", "load/src/ftp/serve.rs", "SESSIONS: usize = 8;"),
     (
         "run.md",
@@ -67,15 +67,16 @@ const LIMITS: [Limit; 33] = [
     ),
     (
         "board.md",
-        "archives that are on their way take at most 256 MiB",
+        "Archives that are on their way take at most 256 MiB",
         "board/src/web/upload.rs",
         "ROOM_BYTES: usize = 4 * LARGEST_ARCHIVE_BYTES;",
     ),
+    ("board.md", "over the last 10 s, or", "board/src/web/upload.rs", "PACED_SECONDS: usize = 10;"),
     (
         "board.md",
-        "A caller who sends nothing for 10 s",
+        "less than what brings all of it in two minutes",
         "board/src/web/upload.rs",
-        "LONGEST_PAUSE: Duration = Duration::from_secs(10);",
+        "LONGEST_ARCHIVE_SECONDS: usize = 120;",
     ),
     (
         "board.md",
@@ -99,15 +100,87 @@ const LIMITS: [Limit; 33] = [
         "board.md",
         "less than 4 KiB/s",
         "board/src/web/upload.rs",
-        "SLOWEST_BYTES_PER_SECOND: u64 = 4 << 10;",
+        "SLOWEST_BYTES_PER_SECOND: usize = 4 << 10;",
     ),
     (
         "board.md",
-        "at most 512 are served at once",
+        "at most 2048 are served at once",
         "board/src/server.rs",
-        "MOST_CONNECTIONS: u32 = 512;",
+        "MOST_CONNECTIONS: usize = 2048;",
     ),
-    ("board.md", "four programs compute", "board/src/web.rs", "MOST_COMPUTED: usize = 4;"),
+    ("board.md", "of one address at most 64", "board/src/places.rs", "MOST_OF_HOST: usize = 64;"),
+    (
+        "board.md",
+        "objects to a run at most 3 times",
+        "board/src/actions.rs",
+        "MOST_OBJECTIONS_OF_ONE: i64 = 3;",
+    ),
+    ("board.md", "20 times in a day", "board/src/actions.rs", "MOST_OBJECTIONS_A_DAY: i64 = 20;"),
+    ("board.md", "at most 50 objections", "board/src/actions.rs", "MOST_OBJECTIONS: i64 = 50;"),
+    (
+        "board.md",
+        "at most 12 connections to PostgreSQL",
+        "board/src/database/pool.rs",
+        "MOST_CONNECTIONS: usize = 12;",
+    ),
+    ("board.md", "four what readers ask for", "board/src/web.rs", "MOST_COMPUTED: usize = 4;"),
+    (
+        "board.md",
+        "Four programs compute what came",
+        "board/src/web/upload.rs",
+        "MOST_RECEIVED: usize = 4;",
+    ),
+    (
+        "board.md",
+        "of one address a quarter",
+        "board/src/web/upload.rs",
+        "ROOM_BYTES_OF_HOST: usize = ROOM_BYTES / 4;",
+    ),
+    (
+        "board.md",
+        "at most 100 archives in a day are refused",
+        "board/src/web/upload.rs",
+        "MOST_REFUSED_A_DAY: u32 = 100;",
+    ),
+    (
+        "board.md",
+        "At most 200 challenges in a day go to one address",
+        "board/src/web/upload.rs",
+        "MOST_CHALLENGES_OF_HOST: u32 = 200;",
+    ),
+    (
+        "board.md",
+        "at most 100,000 in all",
+        "board/src/actions.rs",
+        "MOST_CHALLENGES_OF_ALL: i64 = 100_000;",
+    ),
+    (
+        "board.md",
+        "64 KiB more, of the same text",
+        "board/src/program.rs",
+        "HARMLESS_PADDING_BYTES: u64 = 64 << 10;",
+    ),
+    ("board.md", "in pieces of 256 KiB", "board/src/runs.rs", "PIECE_BYTES: usize = 256 << 10;"),
+    ("board.md", "take at most as much", "board/src/web.rs", "PAGES_BYTES: usize = 256 << 20;"),
+    ("board.md", "64 MiB of them in all", "board/src/web/kept.rs", "MOST_BYTES: i64 = 64 << 20;"),
+    (
+        "board.md",
+        "within half an hour and",
+        "board/src/receive.rs",
+        "LONGEST_BACK: SignedDuration = SignedDuration::from_mins(30);",
+    ),
+    (
+        "security.md",
+        "| handshakes at a time | 64 |",
+        "control/src/agent/tls_listener.rs",
+        "HANDSHAKES: usize = 64;",
+    ),
+    (
+        "security.md",
+        "| time for a handshake | 5 s |",
+        "control/src/agent/tls_listener.rs",
+        "{ 1 } else { 5 });",
+    ),
     (
         "security.md",
         "at most 128 KiB when compiled",
@@ -135,6 +208,24 @@ const LIMITS: [Limit; 33] = [
         "network/src/read/trace.rs",
         "MOST: usize = 4_000_000;",
     ),
+    (
+        "speed.md",
+        "640 from one address",
+        "responsiveness/src/server.rs",
+        "CONNECTIONS_OF_HOST: usize = 640;",
+    ),
+    (
+        "speed.md",
+        "8 MiB for one with an upload",
+        "responsiveness/src/server.rs",
+        "UPLOAD_WINDOW: u32 = 8 << 20;",
+    ),
+    (
+        "speed.md",
+        "and 32 from one address",
+        "responsiveness/src/server.rs",
+        "UPLOADS_OF_HOST: usize = 32;",
+    ),
     ("iperf3.md", "At most 64 tests run at a time", "iperf3/src/settings.rs", "tests: 64,"),
     ("iperf3.md", "8 of one address", "iperf3/src/settings.rs", "tests_per_address: 8,"),
     (
@@ -143,7 +234,8 @@ const LIMITS: [Limit; 33] = [
         "iperf3/src/settings.rs",
         "streams_per_test: 128,",
     ),
-    ("iperf3.md", "and 1024 in all", "iperf3/src/settings.rs", " streams: 1024,"),
+    ("iperf3.md", "1024 in all", "iperf3/src/settings.rs", " streams: 1024,"),
+    ("iperf3.md", "256 of one address", "iperf3/src/settings.rs", "streams_per_address: 256,"),
     (
         "iperf3.md",
         "A test takes at most an hour",

@@ -1,96 +1,30 @@
-//! The files for installing an agent: the unit of systemd, and the container.
+//! The container, and the bill of materials.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use crate::support::lab_skipped;
 
 fn at_root(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
-pub(crate) fn unit() -> String {
-    std::fs::read_to_string(at_root("packaging/btu-agent.service")).unwrap()
-}
-
-/// The values of a setting, in their order.
-fn values<'a>(unit: &'a str, name: &str) -> Vec<&'a str> {
-    unit.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).collect()
-}
-
-#[test]
-fn the_service_is_bounded_and_has_one_capability() {
-    let unit = unit();
-    for (name, value) in [
-        ("MemoryMax", "50%"),
-        ("TasksMax", "512"),
-        ("CPUWeight", "50"),
-        ("IOWeight", "50"),
-        ("LimitNOFILE", "16384"),
-        ("CapabilityBoundingSet", "CAP_NET_ADMIN"),
-        ("AmbientCapabilities", "CAP_NET_ADMIN"),
-        ("DynamicUser", "yes"),
-        ("NoNewPrivileges", "yes"),
-        ("ProtectSystem", "strict"),
-        ("RestrictNamespaces", "net"),
-    ] {
-        assert_eq!(values(&unit, name), [value], "{name}");
-    }
-}
-
-/// systemd's own reader knows every setting. The path of the program is replaced by the test's.
-#[test]
-fn systemd_understands_the_unit() {
-    if Command::new("systemd-analyze").arg("--version").output().is_err() {
-        lab_skipped("there is no systemd-analyze");
-        return;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("btu-agent.service");
-    let verify = |text: &str| {
-        std::fs::write(&path, text).unwrap();
-        let output = Command::new("systemd-analyze")
-            .args(["verify", "--man=no"])
-            .arg(&path)
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (
-            output.status.success(),
-            said.lines().filter(|line| line.contains("btu-agent")).collect::<Vec<_>>().join("\n"),
-        )
-    };
-    let here = unit().replace("/usr/bin/btu", env!("CARGO_BIN_EXE_btu"));
-    assert_eq!(verify(&here), (true, String::new()));
-    let (_, said) = verify(&here.replace("TasksMax=512", "TasksMax=many\nTaskMax=3"));
-    assert!(
-        said.contains("maximum tasks") && said.contains("TaskMax"),
-        "a mistake is found: {said}"
-    );
-}
-
-/// The container has only btu's files, and starts with the restrictions of the unit.
+/// The container has only btu's files, and starts with few rights.
 /// `scripts/container --check` tests the effects of its limits.
 #[test]
-fn the_container_is_bounded_as_the_service_is() {
+fn the_container_is_bounded() {
     let text = std::fs::read_to_string(at_root("packaging/Containerfile")).unwrap();
     let instructions: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(instructions[0], "FROM scratch");
     assert!(instructions.contains(&"USER 7417:7417"), "an agent needs no superuser");
-    assert!(
-        instructions.contains(&"ENTRYPOINT [\"/usr/bin/btu\"]")
-            && values(&unit(), "ExecStart")[0].starts_with("/usr/bin/btu hosts agent")
-    );
-    let limit = |name: &str| values(&unit(), name)[0].to_owned();
+    assert!(instructions.contains(&"ENTRYPOINT [\"/usr/bin/btu\"]"));
     for option in [
-        "--read-only".to_owned(),
-        "--cap-drop all".to_owned(),
-        "--security-opt no-new-privileges".to_owned(),
-        "--memory 8g".to_owned(),
-        format!("--pids-limit {}", limit("TasksMax")),
-        format!("--ulimit nofile={0}:{0}", limit("LimitNOFILE")),
+        "--read-only",
+        "--cap-drop all",
+        "--security-opt no-new-privileges",
+        "--memory 8g",
+        "--pids-limit 512",
+        "--ulimit nofile=16384:16384",
     ] {
-        assert!(text.contains(&option), "{option}");
+        assert!(text.contains(option), "{option}");
     }
 }
 

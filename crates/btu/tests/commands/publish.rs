@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use btu_publication::{Manifest, PublicKey, SigningKey, sha256};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
+use serde_json::Value;
 
 use crate::board::Board;
 use crate::shelf::Shelf;
@@ -74,23 +75,25 @@ fn a_run_goes_to_the_board_with_its_manifest_and_signature() {
         assert!(out.contains(word), "{word}: {out}");
     }
     assert!(errors.contains("publisher.key") && !errors.contains("tok-"), "{errors}");
-    let fields = board.fields();
-    let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["manifest", "signature", "key", "archive"]);
-    let texts: Vec<String> =
-        fields.iter().map(|(_, octets)| String::from_utf8_lossy(octets).into_owned()).collect();
-    let manifest = Manifest::read(&texts[0]).expect("a manifest");
-    assert_eq!(manifest.archive_sha256, sha256(&fields[3].1));
+    let sent = board.body();
+    let end = sent.iter().position(|octet| *octet == b'\n').expect("a line");
+    let (line, archive) = (&sent[..end], &sent[end + 1..]);
+    let line: Value = serde_json::from_slice(line).expect("JSON");
+    assert_eq!(line.as_object().expect("an object").len(), 3);
+    let [text, signature, key] =
+        ["manifest", "signature", "key"].map(|name| line[name].as_str().expect("a text"));
+    let manifest = Manifest::read(text).expect("a manifest");
+    assert_eq!(manifest.archive_sha256, sha256(archive));
     assert_eq!((manifest.board.as_str(), manifest.seed), (address.as_str(), 7));
     assert_eq!(manifest.system.as_deref(), Some("attic"));
     assert_eq!(manifest.price.expect("a price").to_string(), "1200 EUR");
-    let key: PublicKey = texts[2].parse().expect("a key");
-    key.verify(&texts[0], &texts[1]).expect("its signature");
-    assert_eq!(fs::read(user.shelf.path("r1.published.gz")).expect("a file"), fields[3].1);
-    assert_eq!(fs::read_to_string(user.shelf.path("r1.manifest")).expect("a file"), texts[0]);
+    let key: PublicKey = key.parse().expect("a key");
+    key.verify(text, signature).expect("its signature");
+    assert_eq!(fs::read(user.shelf.path("r1.published.gz")).expect("a file"), archive);
+    assert_eq!(fs::read_to_string(user.shelf.path("r1.manifest")).expect("a file"), text);
     assert_eq!(
         fs::read_to_string(user.shelf.path("r1.manifest.minisig")).expect("a file"),
-        texts[1]
+        signature
     );
     let kept = fs::read_to_string(user.shelf.path("publications")).expect("the tokens");
     assert!(kept.lines().count() == 1 && kept.ends_with(" tok-5up3r\n"), "{kept}");
@@ -99,7 +102,7 @@ fn a_run_goes_to_the_board_with_its_manifest_and_signature() {
     let sent = user.shelf.path("r1.published.gz").display().to_string();
     other.json(&["runs", "import", &sent]);
     other.json(&["runs", "export", "r1", "--published", &to, "-o", "again.gz"]);
-    assert_eq!(fs::read(other.path("again.gz")).expect("a file"), fields[3].1);
+    assert_eq!(fs::read(other.path("again.gz")).expect("a file"), archive);
     // Nothing is overwritten.
     let (code, _, errors) = user.publish(&to, &["--yes"]);
     assert!(code == Some(2) && errors.contains("r1.published.gz is there already"), "{errors}");
@@ -184,7 +187,7 @@ fn a_key_of_the_user_signs() {
     let user = User::new();
     let key = SigningKey::new().expect("a key");
     let file = user.shelf.path("own.key");
-    fs::write(&file, key.file().expect("a text")).expect("a file");
+    fs::write(&file, key.file()).expect("a file");
     let own = file.display().to_string();
     let (code, _, errors) = user.publish("https://a.example", &["--dry-run", "--key", &own]);
     assert!(code == Some(3) && errors.contains("chmod 600"), "{errors}");

@@ -6,19 +6,17 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use btu_control::environment::{IdleState, Interface, Processor, collect};
-use btu_stats::Histogram;
 use btu_store::{Level, Moment, NewRun, State, Store};
 use btu_suite::cell::{Component, Load, Row};
+use btu_suite::experiment::Experiment;
 use btu_suite::network::{HostName, Machine, Machines, Network, Reached};
 use btu_suite::plan::Plan;
-use btu_suite::record::{
-    CaptureAccount, CellRecord, CpuTime, Failure, Outcome, PlacedReport, Report,
-};
-use btu_units::{Bytes, Span, Time};
+use btu_suite::record::{CaptureAccount, CellRecord, CpuTime, Failure};
+use btu_units::Span;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
-use crate::shelf::{Shelf, plan};
+use crate::shelf::{Shelf, made, plan};
 
 pub(crate) const BOARD: &str = "https://board.example.org";
 
@@ -72,7 +70,7 @@ fn what_is_published_gives_the_same_result_and_is_published_the_same_again() {
 fn planted() -> Shelf {
     let shelf = Shelf::new();
     let mut store = Store::open(shelf.path("runs.sqlite")).expect("a database");
-    let plan = plan(Network::Veth);
+    let plan = whole_plan();
     let document = serde_json::to_value(&plan).expect("JSON");
     let new = NewRun {
         suite: btu_suite::plan::SUITE,
@@ -91,7 +89,7 @@ fn planted() -> Shelf {
     let machine = environment();
     store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
     store.save_environment(&lock, Moment::After, &machine).expect("an environment");
-    store.save_calibration(&lock, &calibration()).expect("a calibration");
+    store.save_calibration(&lock, &calibration(&plan)).expect("a calibration");
     let at = "2026-11-21T04:31:09Z";
     for (level, text) in [
         (Level::Info, SECRET.to_owned()),
@@ -101,7 +99,9 @@ fn planted() -> Shelf {
     ] {
         store.save_event(&lock, at, level, &text).expect("an event");
     }
-    store.save_cell(&lock, &cell()).expect("a cell");
+    for cell in cells(&plan) {
+        store.save(&lock, &plan, &cell).expect("a cell");
+    }
     store.finish(&lock, State::Complete, at).expect("an end");
     shelf
 }
@@ -149,61 +149,51 @@ fn processor() -> Processor {
     }
 }
 
-fn calibration() -> Value {
+fn calibration(plan: &Plan) -> Value {
+    let mut amounts = made::calibration(plan)["amounts"].take();
+    amounts["later"] = SECRET.into();
     json!({
-        "amounts": {"volumes": [], "host": [], "null_cell_ns": 5, "later": SECRET},
+        "amounts": amounts,
         "network_check": {"items": [{"what": SECRET, "asked": 1.0, "seen": 1.0, "allowed": [0.8, 1.2]}]},
     })
 }
 
-/// A cell in which everything failed.
-fn cell() -> CellRecord {
-    let row =
-        Row::Network { component: Component::Send, message: Bytes::new(65536), load: Load::Idle };
-    let plan = plan(Network::Veth);
-    let order = plan.shuffled(0, plan.rows());
-    let position = order.iter().position(|other| *other == row).expect("a row of the plan");
-    let mut cell = CellRecord::empty(row, 0, position as u32);
-    cell.faults = vec![SECRET.to_owned(), SECRET.to_owned()];
-    let failures = [
-        Failure::Failed { message: SECRET.to_owned() },
-        Failure::Died { status: SECRET.to_owned() },
-        Failure::Deadline { deadline_ns: 5 },
-        Failure::NotStarted,
-    ];
-    let placed = |result| PlacedReport {
-        station: HostName::try_from("test".to_owned()).expect("a name"),
-        activity: "tcp-send".to_owned(),
-        result,
-    };
-    let accounts = accounts().map(|outcome| {
-        let (started, finished) = (Time::from_nanoseconds(1), Time::from_nanoseconds(2));
-        Report { started, finished, cpu: full_cpu(), outcome }
-    });
-    let results = failures.into_iter().map(Err).chain(accounts.into_iter().map(Ok));
-    cell.reports = results.map(placed).collect();
-    cell.machine.slept_ns = 1;
-    cell.machine.stepped_ns = 1;
-    cell.wire.late = 1;
-    cell.wire.superframes = true;
-    cell.wire.capture =
-        Some(CaptureAccount { frames: 1, missed: 0, failure: Some(SECRET.to_owned()) });
-    cell
+/// A plan with all accounts that a rating can have.
+fn whole_plan() -> Plan {
+    let components = [Component::Send, Component::Recv, Component::InteractiveTcp, Component::Udp];
+    let loads = vec![Load::Idle, Load::Transfer];
+    Plan { components: components.to_vec(), loads, ..plan(Network::Veth) }
 }
 
-/// The accounts of a rating that the stored runs have not.
-fn accounts() -> [Outcome; 5] {
-    let requested = json!({"kind": "requested", "requests": 1, "answers": 1, "lost": 0, "late": 0, "wrong": 0, "lost_batches": [0],
-        "round_trip_ns": Histogram::new()});
-    let sent = json!({"kind": "datagrams-sent", "datagrams": 1, "bytes": 1, "refused": 0,
-        "offered_bits_per_second": 1, "span_ns": 1, "lateness_ns": Histogram::new()});
-    let received = json!({"kind": "datagrams-received", "datagrams": 1, "bytes": 1, "duplicates": 0,
-        "reordered": 0, "wrong": 0, "buffer_drops": 0, "first_ns": 1, "span_ns": 1, "farewell": true,
-        "lost_batches": [0], "jitter_ns": 1, "progress": [[1, 1]]});
-    let responded = json!({"kind": "responded", "answers": 1});
-    let served = json!({"kind": "served", "bytes": 1});
-    [requested, sent, received, responded, served]
-        .map(|account| serde_json::from_value(account).expect("an account"))
+/// A cell of each row; the activities of two of them failed in all ways.
+fn cells(plan: &Plan) -> Vec<CellRecord> {
+    let failed = |row: Row| match row {
+        Row::Network { component: Component::Send, load: Load::Idle, .. } => vec![
+            Failure::Failed { message: SECRET.to_owned() },
+            Failure::Died { status: SECRET.to_owned() },
+        ],
+        Row::Network { component: Component::Recv, load: Load::Idle, .. } => {
+            vec![Failure::Deadline { deadline_ns: 5 }, Failure::NotStarted]
+        }
+        _ => Vec::new(),
+    };
+    let cell = |row: Row| {
+        let mut cell = made::cell(plan, row, 0, 9e6);
+        for placed in &mut cell.reports {
+            placed.result.as_mut().expect("it did what it was told").cpu = full_cpu();
+        }
+        for (placed, failure) in cell.reports.iter_mut().zip(failed(row)) {
+            placed.result = Err(failure);
+        }
+        cell.machine.slept_ns = 1;
+        cell.machine.stepped_ns = 1;
+        cell.wire.late = 1;
+        cell.wire.superframes = true;
+        let failure = Some(SECRET.to_owned());
+        cell.wire.capture = Some(CaptureAccount { frames: 1, missed: 0, failure });
+        made::derived(plan, cell)
+    };
+    plan.rows().into_iter().map(cell).collect()
 }
 
 fn full_cpu() -> CpuTime {
@@ -223,8 +213,9 @@ fn no_text_of_the_user_and_no_name_of_the_machine_is_published() {
     let events = of("event");
     assert_eq!(events.len(), 1);
     assert_eq!(events[0]["text"], "resumed elsewhere: not published");
-    let record = &of("cell")[0]["record"];
-    assert_eq!(record["faults"], json!(["not published", "not published"]));
+    let faults = of("cell").into_iter().map(|cell| cell["record"]["faults"].clone());
+    let faults: Vec<Value> = faults.filter(|faults| *faults != json!([])).collect();
+    assert_eq!(faults, vec![json!(["not published", "not published"]); 2]);
     let board = imported(&archive.display().to_string());
     assert_eq!(lines(&published(&board, "r1")), unpacked);
     let [there, here] = [own.json(&["show", "r1"]), board.json(&["show", "r1"])];
@@ -309,11 +300,9 @@ fn runs_without_a_published_form_are_refused_with_a_sentence() {
         ("r1", "suite `speed`"),
         ("r2", "suite `lan`"),
         ("r3", "real hosts"),
-        ("r4", "file server"),
-        ("r5", "is being written"),
+        ("r4", "is being written"),
     ];
     shelf.run(&on_hosts(), &[9.0]);
-    shelf.run(&Plan { ftp_server: Some(SECRET.to_owned()), ..plan(Network::Veth) }, &[9.0]);
     let _writing = shelf.begun(("btu", "veth"), &json!({}), "0", &[]);
     for (run, word) in runs {
         let (code, out, errors) =

@@ -51,14 +51,13 @@ fn a_command_alone_offers_what_to_type() {
         ("net", "btu net run home-bloated -C reno --watch"),
         ("hosts", "btu hosts check lab.toml"),
         ("compare", "btu compare r4 r9"),
-        ("keys", "btu hosts keys init"),
-        ("machine", "btu runs machine list"),
+        ("runs machine", "btu runs machine list"),
         ("model", "btu model "),
         ("sim", "btu sim "),
         ("run", "btu run --example"),
         ("speed", "btu speed --ssh me@alpha"),
     ] {
-        let (code, _, errors) = shelf.btu(&[command]);
+        let (code, _, errors) = shelf.btu(&command.split(' ').collect::<Vec<_>>());
         assert_eq!(code, Some(2), "{command}: {errors}");
         assert!(errors.contains(offered) && !errors.contains("Usage:"), "{command}: {errors}");
     }

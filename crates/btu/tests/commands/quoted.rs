@@ -42,7 +42,7 @@ fn command(said: &str, start: &str, end: &str) -> String {
 fn btu(home: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
     command.args(arguments).current_dir(home).env("HOME", home).env("BTU_DATA", home);
-    command.env_remove("XDG_CONFIG_HOME").env_remove("BTU_KEYS").output().expect("btu runs")
+    command.env_remove("XDG_CONFIG_HOME").output().expect("btu runs")
 }
 
 /// The one line of a command that is refused.
@@ -91,40 +91,15 @@ fn a_station_that_a_network_file_does_not_have() {
 #[test]
 fn an_identity_that_others_can_read() {
     let home = tempfile::tempdir().unwrap();
-    let file = format!("{HOSTILE_PATH}.pem");
-    assert!(btu(home.path(), &["keys", "init"]).status.success());
-    let issued =
-        btu(home.path(), &["keys", "issue", "desk", "--role", "controller", "--out", &file]);
-    let said = text(&issued.stdout);
-    let next = words(&command(&said, "btu hosts", "     are the hosts"));
-    assert_eq!(next, ["btu", "hosts", "check", "FILE", "--identity", &file]);
-
-    fs::set_permissions(home.path().join(&file), Permissions::from_mode(0o644)).unwrap();
-    let said = refusal(home.path(), &["keys", "show", &file]);
-    assert_eq!(words(&command(&said, "chmod 600", "`, and issue")), ["chmod", "600", &file]);
-
-    let agents = format!("agent {file}");
-    let said = text(
-        &btu(home.path(), &["keys", "issue", "alpha", "--role", "agent", "--out", &agents]).stdout,
-    );
-    assert_eq!(words(&command(&said, "scp -p", " && rm")), ["scp", "-p", &agents, "alpha:btu.pem"]);
-    assert_eq!(words(&command(&said, "rm ", "\n  ssh")), ["rm", &agents]);
-    assert!(!home.path().join("hit").exists());
-}
-
-#[test]
-fn a_secret_that_others_can_read() {
-    let home = tempfile::tempdir().unwrap();
-    let file = home.path().join(HOSTILE_PATH);
-    fs::write(&file, "K7QF-9M2R\n").unwrap();
+    let file = home.path().join(format!("{HOSTILE_PATH}.pem"));
+    fs::write(&file, "a key\n").unwrap();
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-    let file = file.display().to_string();
     let inventory = home.path().join("lab.toml");
     fs::write(&inventory, "[hosts.alpha]\ncontrol = \"127.0.0.1:9\"\n").unwrap();
-    let inventory = inventory.display().to_string();
-    let said =
-        refusal(home.path(), &["hosts", "check", &inventory, "--pair", &format!("alpha=@{file}")]);
-    assert_eq!(words(&command(&said, "chmod 600", "` keeps")), ["chmod", "600", &file]);
+    let [file, inventory] = [file, inventory].map(|path| path.display().to_string());
+    let said = refusal(home.path(), &["hosts", "check", &inventory, "--identity", &file]);
+    assert_eq!(words(&command(&said, "chmod 600", "`, and start")), ["chmod", "600", &file]);
+    assert!(!home.path().join("hit").exists());
 }
 
 /// Errors repeat what peers, files and arguments say.

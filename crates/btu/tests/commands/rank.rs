@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use btu_control::environment::{Environment, collect};
 use btu_store::{Moment, NewRun, State, Store};
 use btu_suite::cell::{Component, Load, Row};
+use btu_suite::experiment::Experiment;
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{CellRecord, HostResult, NetworkResult};
@@ -82,7 +83,9 @@ fn add(store: &mut Store, environment: &Environment, plan: &Plan, megabits: f64,
         .unwrap();
     for (position, row) in (0u32..).zip(plan.rows()) {
         for block in 0..3 {
-            store.save_cell(&lock, &CellRecord { position, ..cell(row, block, megabits) }).unwrap();
+            store
+                .save(&lock, plan, &CellRecord { position, ..cell(row, block, megabits) })
+                .unwrap();
         }
     }
     store.finish(&lock, state, "2026-11-21T04:34:08Z").unwrap();
@@ -146,8 +149,10 @@ fn a_price_is_kept_and_shown() {
     let laboratory = laboratory();
     let ranking = json(laboratory.path(), &["rank"]);
     let fast = ranking["lists"][0]["places"][0]["machine"].as_str().unwrap();
-    let set =
-        btu(laboratory.path(), &["machine", "set", fast, "--name", "attic", "--price", "2000 EUR"]);
+    let set = btu(
+        laboratory.path(),
+        &["runs", "machine", "set", fast, "--name", "attic", "--price", "2000 EUR"],
+    );
     assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
     let text = String::from_utf8(btu(laboratory.path(), &["rank"]).stdout).unwrap();
     let line = text.lines().find(|line| line.contains("attic")).unwrap();
@@ -155,7 +160,7 @@ fn a_price_is_kept_and_shown() {
         line.contains("2000 EUR") && line.trim_end().ends_with("EUR      2.00"),
         "1000 Mb/s for 2000 EUR: {line}"
     );
-    let listed = json(laboratory.path(), &["machine", "list"]);
+    let listed = json(laboratory.path(), &["runs", "machine", "list"]);
     assert_eq!(listed["machines"][fast]["name"], "attic");
     assert!(listed["machines"].as_object().unwrap().contains_key(listed["this"].as_str().unwrap()));
 }
@@ -169,10 +174,13 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {line}");
         assert!(line.contains(word), "{arguments:?}: {line}");
     };
-    assert!(btu(laboratory.path(), &["machine", "set", "--name", "here"]).status.success());
-    refused(&["machine", "set", "nowhere", "--price", "1 EUR"], "there is no machine `nowhere`");
-    refused(&["machine", "set", "--price", "cheap"], "1200 EUR");
-    refused(&["machine", "set"], "--name");
+    assert!(btu(laboratory.path(), &["runs", "machine", "set", "--name", "here"]).status.success());
+    refused(
+        &["runs", "machine", "set", "nowhere", "--price", "1 EUR"],
+        "there is no machine `nowhere`",
+    );
+    refused(&["runs", "machine", "set", "--price", "cheap"], "1200 EUR");
+    refused(&["runs", "machine", "set"], "--name");
     let other = json(laboratory.path(), &["rank"])["lists"][0]["places"][0]["machine"].clone();
-    refused(&["machine", "set", other.as_str().unwrap(), "--name", "here"], "belongs to");
+    refused(&["runs", "machine", "set", other.as_str().unwrap(), "--name", "here"], "belongs to");
 }

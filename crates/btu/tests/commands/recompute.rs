@@ -3,22 +3,13 @@
 use std::path::Path;
 
 use btu_suite::network::Network;
-use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::recompute_cells::check;
 use crate::shelf::{Shelf, btu, plan};
 
-/// Databases as earlier versions wrote them.
-const SCHEMAS: [&str; 4] = [
-    include_str!("../../../store/tests/store/fixtures/schema-1.sql"),
-    include_str!("../../../store/tests/store/fixtures/schema-2.sql"),
-    include_str!("../../../store/tests/store/fixtures/schema-3.sql"),
-    include_str!("../../../store/tests/store/fixtures/schema-4.sql"),
-];
-
-/// A run of a version that went by what it had stored of ten earlier ones.
-const KNOWN_COSTS: &[u8] = include_bytes!("fixtures/rating-with-known-costs.btu");
+/// A run with a few rows.
+const RATING: &[u8] = include_bytes!("fixtures/rating-with-known-costs.btu");
 
 fn json(data: &Path, arguments: &[&str]) -> Value {
     serde_json::from_slice(&btu(data, &[arguments, &["--json"]].concat())).expect("JSON")
@@ -41,27 +32,20 @@ fn imported(archive: &[u8]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("archive");
     std::fs::write(&file, archive).expect("a file");
-    btu(directory.path(), &["import", &file.display().to_string()]);
+    btu(directory.path(), &["runs", "import", &file.display().to_string()]);
     directory
 }
 
 #[test]
-fn stored_runs_of_every_version_show_what_their_cells_give() {
-    for schema in SCHEMAS {
-        let directory = tempfile::tempdir().expect("a directory");
-        let database = Connection::open(directory.path().join("runs.sqlite")).expect("a database");
-        database.execute_batch(schema).expect("a fixture");
-        drop(database);
-        assert!(check_all(directory.path()) > 0);
-    }
+fn a_stored_run_shows_what_its_cells_give() {
     // Four loaded rows, four idle ones, their means, and two slowdowns.
-    assert_eq!(check_all(imported(KNOWN_COSTS).path()), 12);
+    assert_eq!(check_all(imported(RATING).path()), 12);
 }
 
 #[test]
 fn a_run_shows_the_same_in_every_database() {
-    let first = imported(KNOWN_COSTS);
-    let second = imported(&btu(first.path(), &["export", "r1"]));
+    let first = imported(RATING);
+    let second = imported(&btu(first.path(), &["runs", "export", "r1"]));
     let shown = |directory: &tempfile::TempDir| btu(directory.path(), &["show", "r1", "--json"]);
     assert!(shown(&first) == shown(&second), "byte by byte");
     // Among three other runs of its plan, and alone.
@@ -69,7 +53,7 @@ fn a_run_shows_the_same_in_every_database() {
     for rates in [[9.0, 9.1, 9.2], [5.0, 5.1, 5.2], [3.0, 3.1, 3.2], [9.0, 8.0, 7.0]] {
         shelf.apart(&plan(Network::Veth), &rates, &[60, 300]);
     }
-    let alone = imported(&btu(shelf.directory.path(), &["export", "r4"]));
+    let alone = imported(&btu(shelf.directory.path(), &["runs", "export", "r4"]));
     let result = |data: &Path, run: &str| json(data, &["show", run])["result"].to_string();
     assert_eq!(result(shelf.directory.path(), "r4"), result(alone.path(), "r1"));
     assert!(check_all(shelf.directory.path()) > 0);

@@ -293,7 +293,6 @@ fn b9_a_directory_that_is_not_there_is_not_made() {
         &["pipe", "--local", "--load", "disk", "--scratch", &missing],
         &["--data", &missing, "runs"],
         &["--data", &missing, "rate"],
-        &["keys", "init", "--keys", &missing],
         &["net", "up", "home-bloated", "--name", "typo", "--capture", &missing],
     ] {
         let (code, line) = refusal(arguments);
@@ -337,9 +336,9 @@ fn a_run_that_is_not_there() {
         &["pipe", "--resume", "r7"],
         &["show", "r7"],
         &["report", "r7"],
-        &["tag", "r7", "old"],
-        &["export", "r7", "-o", "never"],
-        &["rm", "r7", "--yes"],
+        &["runs", "tag", "r7", "old"],
+        &["runs", "export", "r7", "-o", "never"],
+        &["runs", "rm", "r7", "--yes"],
         &["compare", "r7", "r8"],
         &["compare", "r7", "tag:nosuch"],
     ] {

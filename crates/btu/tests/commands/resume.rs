@@ -3,8 +3,9 @@
 
 use btu_control::environment::{Environment, collect};
 use btu_store::State;
+use btu_suite::experiment::{AnyExperiment, Experiment, Named};
 use btu_suite::network::{HostRole, Machine, Machines, Network, Reached};
-use btu_suite::pipe::Purpose;
+use btu_suite::pipe::Job;
 use btu_suite::plan::Plan;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -94,8 +95,9 @@ fn cells_of_two_machines_are_told_in_every_output() {
     said_everywhere(&shelf);
     // And carried to another shelf.
     let other = Shelf::new();
-    shelf.btu(&["export", "r1", "r2", "-o", "both.btu"]);
-    let (code, _, errors) = other.btu(&["import", &shelf.path("both.btu").display().to_string()]);
+    shelf.btu(&["runs", "export", "r1", "r2", "-o", "both.btu"]);
+    let (code, _, errors) =
+        other.btu(&["runs", "import", &shelf.path("both.btu").display().to_string()]);
     assert_eq!(code, Some(0), "{errors}");
     said_everywhere(&other);
 }
@@ -161,23 +163,21 @@ fn a_plan_that_was_changed_is_not_carried_out() {
     assert!(code == Some(2) && errors.contains("finish it with btu 0.1.0"), "{errors}");
 }
 
+fn hash_of(study: &dyn AnyExperiment, plan: &serde_json::Value) -> String {
+    study.plan(&plan.to_string()).unwrap().hash().unwrap()
+}
+
 /// A plan of each other suite that can be resumed: its name in the store, its command, the plan,
 /// its hash.
 fn plans() -> Vec<(String, String, serde_json::Value, String)> {
-    let value = |plan: Result<serde_json::Value, _>| plan.unwrap();
-    let (pipe, set) = (seeds::pipe(), seeds::set());
-    let signatures = [
-        ("pipe".to_owned(), "pipe".to_owned(), value(serde_json::to_value(&pipe)), pipe.hash()),
-        (
-            Purpose::Load.suite().to_owned(),
-            "pipe".to_owned(),
-            value(serde_json::to_value(&set)),
-            set.hash(),
-        ),
-    ];
+    let [one, set, _] = seeds::jobs();
+    let signatures = [one, set].map(|job| {
+        let plan = serde_json::to_value(&job).unwrap();
+        (Job::SUITE.to_owned(), "pipe".to_owned(), plan, job.hash())
+    });
     let studies = seeds::studies().into_iter().map(|study| {
-        let (suite, hash) = (study.study.suite(), study.study.hash(&study.plan.to_string()));
-        (suite.to_owned(), suite.to_owned(), study.plan, hash.unwrap().unwrap())
+        let (suite, hash) = (study.study.suite(), hash_of(study.study, &study.plan));
+        (suite.to_owned(), suite.to_owned(), study.plan, hash)
     });
     signatures.into_iter().chain(studies).collect()
 }
@@ -235,8 +235,6 @@ fn a_run_of_another_command_is_sent_there() {
     let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
     for (suite, word) in [
         ("pipe", "is one of `btu pipe`: resume it with `btu pipe --resume r1`"),
-        ("pipe-load", "is one of `btu pipe`: resume it with `btu pipe --resume r1`"),
-        ("hint", "is one of HINT"),
         ("hosts", "greeted hosts, which takes no time to do again: `btu hosts check`"),
         (
             "tomorrow",
@@ -273,15 +271,6 @@ fn options_of_another_plan_are_refused() {
     }
     let (code, _, errors) = shelf.btu(&["rate", "--force"]);
     assert!(code == Some(2) && errors.contains("--resume"), "{errors}");
-    // Earlier versions fetched from servers outside.
-    let external =
-        Plan { ftp_server: Some("127.0.0.1:21/pub/big.iso".to_owned()), ..plan(Network::Veth) };
-    shelf.ended(&external, &[], State::Interrupted, &[collect()]);
-    let (code, _, errors) = shelf.btu(&["rate", "--resume", "r2"]);
-    assert!(
-        code == Some(2) && errors.contains("fetches files from 127.0.0.1:21/pub/big.iso"),
-        "{errors}"
-    );
 }
 
 /// The author of the file named the hosts, and btu would call them with the keys and the ssh of
@@ -297,8 +286,11 @@ fn an_imported_run_calls_no_host_without_being_asked() {
     let plan = plan(Network::Machines(Machines { hosts: HostRole::ALL.map(host).to_vec() }));
     let (mut from, to) = (Shelf::new(), Shelf::new());
     from.ended(&plan, &[9.0], State::Interrupted, &[collect()]);
-    from.btu(&["export", "r1", "-o", "runs.btu"]);
-    assert_eq!(to.btu(&["import", &from.path("runs.btu").display().to_string()]).0, Some(0));
+    from.btu(&["runs", "export", "r1", "-o", "runs.btu"]);
+    assert_eq!(
+        to.btu(&["runs", "import", &from.path("runs.btu").display().to_string()]).0,
+        Some(0)
+    );
     let called = to.path("called");
     let ssh = to.path("ssh");
     std::fs::write(&ssh, format!("#!/bin/sh\n: > {}\nexit 255\n", called.display())).unwrap();
@@ -337,7 +329,7 @@ fn an_imported_run_writes_in_no_directory_without_being_asked() {
     for seed in seeds::studies() {
         let (mut plan, suite) = (seed.plan.clone(), seed.study.suite());
         plan["at"] = share.into();
-        let hash = |plan: &serde_json::Value| seed.study.hash(&plan.to_string()).unwrap().unwrap();
+        let hash = |plan: &serde_json::Value| hash_of(seed.study, plan);
         // A plan without such a field is the same as before.
         if hash(&plan) == hash(&seed.plan) {
             continue;
@@ -345,8 +337,11 @@ fn an_imported_run_writes_in_no_directory_without_being_asked() {
         asked.push(suite);
         let (mut from, to) = (Shelf::new(), Shelf::new());
         from.interrupted(suite, &plan, &hash(&plan), &elsewhere());
-        from.btu(&["export", "r1", "-o", "runs.btu"]);
-        assert_eq!(to.btu(&["import", &from.path("runs.btu").display().to_string()]).0, Some(0));
+        from.btu(&["runs", "export", "r1", "-o", "runs.btu"]);
+        assert_eq!(
+            to.btu(&["runs", "import", &from.path("runs.btu").display().to_string()]).0,
+            Some(0)
+        );
         let (code, out, errors) = to.btu(&[suite, "--resume", "r1"]);
         assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
         for word in ["was imported", "write files in directories", share, "--use-directory"] {
@@ -374,11 +369,12 @@ fn an_imported_run_names_what_its_programs_are_started_with() {
     order["directory"] = "/some where".into();
     order["environment"] = serde_json::json!({"LD_PRELOAD": "/tmp/evil.so"});
     order["command"] = serde_json::json!(["sh", "-c", "echo a\necho b"]);
-    let hash = seed.study.hash(&plan.to_string()).unwrap().unwrap();
+    let hash = hash_of(seed.study, &plan);
     let (mut from, to) = (Shelf::new(), Shelf::new());
     from.interrupted("run", &plan, &hash, &elsewhere());
-    from.btu(&["export", "r1", "-o", "runs.btu"]);
-    let (code, _, errors) = to.btu(&["import", &from.path("runs.btu").display().to_string()]);
+    from.btu(&["runs", "export", "r1", "-o", "runs.btu"]);
+    let (code, _, errors) =
+        to.btu(&["runs", "import", &from.path("runs.btu").display().to_string()]);
     assert_eq!(code, Some(0), "{errors}");
     let (code, _, errors) = to.btu(&["run", "--resume", "r1"]);
     assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");

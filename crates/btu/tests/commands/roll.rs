@@ -4,15 +4,20 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use btu_control::trust::{Bundle, BundleLimits};
 use serde_json::Value;
 
 use crate::support::LONG;
 
-/// Agents with identities of one authority, in a directory of their own; killed when dropped.
+/// The hosts that may have an agent.
+const NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
+
+/// Agents of one job, in a directory of their own; killed when dropped.
 struct Place {
     home: tempfile::TempDir,
     agents: Vec<Child>,
@@ -26,8 +31,12 @@ impl Place {
             agents: Vec::new(),
             inventory: String::new(),
         };
-        place.says(&["keys", "init"]);
-        place.says(&["keys", "issue", "me", "--role", "controller", "--out", "me.pem"]);
+        let hour = Duration::from_hours(1);
+        let limits = BundleLimits { lasts: hour, idle: hour, towards: Vec::new(), over: None };
+        let (bundle, controller) = Bundle::issue(&NAMES.map(str::to_owned), limits).unwrap();
+        bundle.save(&place.path("bundle")).unwrap();
+        fs::write(place.path("me.pem"), controller).unwrap();
+        fs::set_permissions(place.path("me.pem"), fs::Permissions::from_mode(0o600)).unwrap();
         place
     }
 
@@ -38,18 +47,8 @@ impl Place {
     fn btu(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_btu"));
         command.args(arguments).current_dir(self.home.path()).stdin(Stdio::null());
-        command.env("BTU_KEYS", self.path("keys")).env("BTU_DATA", self.path("data"));
+        command.env("BTU_DATA", self.path("data"));
         command
-    }
-
-    fn says(&self, arguments: &[&str]) -> Output {
-        let output = self.btu(arguments).output().unwrap();
-        assert!(
-            output.status.success(),
-            "{arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        output
     }
 
     /// Adds a host to the inventory, at an address where no agent listens.
@@ -62,11 +61,14 @@ impl Place {
     /// A host with an agent that has this policy.
     fn start(&mut self, name: &str, policy: &str) {
         let listen = self.name(name);
-        let (identity, file) = (format!("{name}.pem"), format!("{name}.toml"));
-        self.says(&["keys", "issue", name, "--role", "agent", "--out", &identity]);
+        let file = format!("{name}.toml");
         fs::write(self.path(&file), policy).unwrap();
-        let arguments = ["agent", "--listen", &listen, "--identity", &identity, "--policy", &file];
-        self.agents.push(self.btu(&arguments).stderr(Stdio::null()).spawn().unwrap());
+        let index = NAMES.iter().position(|one| *one == name).unwrap().to_string();
+        let arguments = ["hosts", "agent", "--listen", &listen, "--policy", &file];
+        let mut agent = self.btu(&arguments);
+        agent.args(["--launched", "bundle", "--index", &index]);
+        agent.stdout(Stdio::null()).stderr(Stdio::null());
+        self.agents.push(agent.spawn().unwrap());
         let began = Instant::now();
         while std::net::TcpStream::connect(&listen).is_err() {
             assert!(began.elapsed() < LONG, "{name} does not listen");

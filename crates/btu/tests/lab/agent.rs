@@ -34,7 +34,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn with(policy: Option<&str>) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut command = btu(&["agent", "--unix"]);
+        let mut command = btu(&["hosts", "agent", "--unix"]);
         let log = std::fs::File::create(directory.path().join("log")).unwrap();
         command.arg(directory.path().join("socket")).stdout(Stdio::null()).stderr(log);
         if let Some(policy) = policy {
@@ -373,19 +373,18 @@ fn an_idle_agent_is_small_and_sleeps() {
 #[test]
 fn the_end_comes_in_order() {
     let _share = Share::one();
-    let mut agent = Running::with(None);
-    block_on(async {
-        let client = agent.client().await;
-        set_off(&client, 1, &[], crunch(60)).await;
-        assert_eq!(agent.workers(), 1);
-    });
-    let pid = Pid::from_raw(agent.child.id().cast_signed());
-    kill(pid, Signal::SIGHUP).unwrap();
-    std::thread::sleep(Duration::from_millis(200));
-    assert!(agent.child.try_wait().unwrap().is_none(), "SIGHUP ends nothing");
-    kill(pid, Signal::SIGTERM).unwrap();
-    assert!(agent.child.wait().unwrap().success());
-    assert!(!agent.socket().exists());
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let mut agent = Running::with(None);
+        block_on(async {
+            let client = agent.client().await;
+            set_off(&client, 1, &[], crunch(60)).await;
+            assert_eq!(agent.workers(), 1);
+        });
+        let pid = Pid::from_raw(agent.child.id().cast_signed());
+        kill(pid, signal).unwrap();
+        assert!(agent.child.wait().unwrap().success());
+        assert!(!agent.socket().exists());
+    }
 }
 
 #[test]
@@ -394,8 +393,10 @@ fn only_a_dead_socket_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("letter.txt");
     std::fs::write(&file, "dear reader").unwrap();
-    let child =
-        btu(&["agent", "--unix", file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
+    let child = btu(&["hosts", "agent", "--unix", file.to_str().unwrap()])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let refused = finish(child);
     assert_eq!(refused.status.code(), Some(3));
     assert!(
@@ -409,8 +410,11 @@ fn only_a_dead_socket_is_replaced() {
     killed.child.kill().unwrap();
     killed.child.wait().unwrap();
     assert!(killed.socket().exists(), "a kill leaves it");
-    killed.child =
-        btu(&["agent", "--unix"]).arg(killed.socket()).stderr(Stdio::null()).spawn().unwrap();
+    killed.child = btu(&["hosts", "agent", "--unix"])
+        .arg(killed.socket())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     wait_for("another agent listens there", || {
         std::os::unix::net::UnixStream::connect(killed.socket()).is_ok()
     });
@@ -419,7 +423,7 @@ fn only_a_dead_socket_is_replaced() {
 #[test]
 fn on_standard_input_it_ends_with_the_connection() {
     let _share = Share::one();
-    let mut command = btu(&["agent", "--stdio"]);
+    let mut command = btu(&["hosts", "agent", "--stdio"]);
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -440,21 +444,17 @@ fn on_standard_input_it_ends_with_the_connection() {
 #[test]
 fn strangers_are_never_let_in_by_mistake() {
     let _share = Share::one();
-    for arguments in [
-        &["agent"][..],
-        &["agent", "--listen", "127.0.0.1"],
-        &["agent", "--listen", "0.0.0.0:7417"],
-    ] {
+    for arguments in [&["hosts", "agent"][..], &["hosts", "agent", "--listen", "0.0.0.0:7417"]] {
         let refused = output(arguments);
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&refused.stderr).contains("--identity"), "{}", text(&refused.stderr));
+        let said = text(&refused.stderr);
+        assert!(said.contains("--stdio") || said.contains("--launched"), "{said}");
     }
-    assert_eq!(output(&["agent", "--pair", "--listen", "alpha"]).status.code(), Some(2));
-    let nowhere = output(&["agent", "--identity", "/nowhere.pem"]);
+    let nowhere = output(&["hosts", "agent", "--launched", "/nowhere"]);
     assert_eq!(nowhere.status.code(), Some(3));
     assert_eq!(
         text(&nowhere.stderr),
-        "btu: reading /nowhere.pem: No such file or directory (os error 2)\n"
+        "btu: reading /nowhere: No such file or directory (os error 2)\n"
     );
 }
 
@@ -464,7 +464,7 @@ fn a_wrong_policy_is_shown_in_its_line() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("policy.toml");
     std::fs::write(&file, "[limits]\nduration = \"long\"\n").unwrap();
-    let refused = output(&["agent", "--stdio", "--policy", file.to_str().unwrap()]);
+    let refused = output(&["hosts", "agent", "--stdio", "--policy", file.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
     assert!(

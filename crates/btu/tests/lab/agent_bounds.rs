@@ -268,7 +268,7 @@ fn an_agent_that_ssh_did_not_start_impairs_nothing() {
     let _share = Share::one();
     let (ours, theirs) = UnixStream::pair().unwrap();
     let (input, output) = (OwnedFd::from(theirs.try_clone().unwrap()), OwnedFd::from(theirs));
-    let mut command = btu(&["agent", "--stdio"]);
+    let mut command = btu(&["hosts", "agent", "--stdio"]);
     command.env_remove("SSH_CONNECTION").stdin(input).stdout(output).stderr(Stdio::null());
     let mut agent = command.spawn().unwrap();
     // The command holds the agent's end open, too.

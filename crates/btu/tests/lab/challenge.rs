@@ -21,6 +21,18 @@ fn challenged(laboratory: &Laboratory, board: &Board) -> (Option<i32>, String) {
     (output.status.code(), text(&output.stderr))
 }
 
+/// A field of a form, without its escapes.
+fn field(field: &str) -> (&str, String) {
+    let (name, value) = field.split_once('=').expect("a value");
+    let mut parts = value.split('%');
+    let mut octets = parts.next().expect("a beginning").replace('+', " ").into_bytes();
+    for part in parts {
+        octets.push(u8::from_str_radix(&part[..2], 16).expect("two digits"));
+        octets.extend(part[2..].replace('+', " ").as_bytes());
+    }
+    (name, String::from_utf8(octets).expect("text"))
+}
+
 #[test]
 fn the_seed_of_a_challenge_is_that_of_the_plan() {
     let Some(laboratory) = Laboratory::open() else { return };
@@ -28,13 +40,14 @@ fn the_seed_of_a_challenge_is_that_of_the_plan() {
     let address = board.address.clone();
     let (code, said) = challenged(&laboratory, &board);
     assert!(code == Some(0) && said.contains("asks for seed 4100200300"), "{said}");
-    let fields = board.fields();
-    let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+    let form = text(&board.body());
+    let fields: Vec<(&str, String)> = form.split('&').map(field).collect();
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["request", "signature", "key"]);
-    let texts: Vec<String> = fields.iter().map(|(_, octets)| text(octets)).collect();
-    assert_eq!(ChallengeRequest::read(&texts[0]).expect("a request").board, address);
+    let texts: Vec<&str> = fields.iter().map(|(_, value)| value.as_str()).collect();
+    assert_eq!(ChallengeRequest::read(texts[0]).expect("a request").board, address);
     let key: PublicKey = texts[2].parse().expect("a key");
-    key.verify(&texts[0], &texts[1]).expect("its signature");
+    key.verify(texts[0], texts[1]).expect("its signature");
     let run = laboratory.json(&["show"]);
     assert_eq!((&run["run"]["seed"], &run["run"]["plan"]["seed"]), (&SEED.into(), &SEED.into()));
     laboratory.assert_down();

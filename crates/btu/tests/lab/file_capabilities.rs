@@ -158,7 +158,8 @@ fn an_agent_keeps_rights_of_the_file_only_where_it_is_a_groups_to_start() {
     let _share = Share::one();
     for (mode, kept, told) in [(0o755, 0, true), (0o750, NET_ADMIN, false)] {
         let Some(copy) = Copy::with_capabilities(mode) else { return };
-        let mut agent = Running(copy.command(&["agent", "--unix", "socket"]).spawn().unwrap());
+        let mut agent =
+            Running(copy.command(&["hosts", "agent", "--unix", "socket"]).spawn().unwrap());
         let mut said = BufReader::new(agent.0.stderr.take().unwrap()).lines().map_while(Result::ok);
         let before: Vec<String> =
             said.by_ref().take_while(|line| !line.contains("listening on")).collect();

@@ -105,7 +105,12 @@ fn keeps_no_secret(hosts: &Hosts) {
     assert!(key.len() > 40, "{}", key.len());
     let archive = hosts.path("run.btu");
     assert!(
-        hosts.lab_command(&["export", "latest", "-o", &archive]).output().unwrap().status.success()
+        hosts
+            .lab_command(&["runs", "export", "latest", "-o", &archive])
+            .output()
+            .unwrap()
+            .status
+            .success()
     );
     let unpacked = std::process::Command::new("zcat").arg(&archive).output().unwrap();
     let all = text(&unpacked.stdout);
@@ -183,11 +188,9 @@ fn not_reachable_where_it_is_measured(hosts: &Hosts) {
 }
 
 fn without_a_certificate_that_counts(hosts: &Hosts) {
-    // Another authority of the same kind.
-    hosts.authority("foreign");
-    hosts.issue("foreign", "me", "controller", "stranger.pem");
+    hosts.bundle("other-bundle", "stranger.pem");
     let said = refused(hosts, |text| text, &["--identity", &hosts.path("stranger.pem")]);
-    assert!(said.contains("certificate"), "{said}");
+    assert!(said.contains("is of another job"), "{said}");
     // One host behind another's address.
     let swapped = |text: String| text.replace("\"198.18.1.2\"", "\"198.18.1.3\"");
     let said = refused(hosts, swapped, &[]);
@@ -335,6 +338,6 @@ fn fifty_hosts_start_together() {
     // stored.
     judge!(hosts.lab, skew.as_u64().is_some_and(|skew| skew < 2_000_000_000), "{skew}");
     let shown = text(&hosts.lab_command(&["show", "--all"]).output().unwrap().stdout);
-    assert!(shown.contains("50 of 50 answer as they should"), "{shown}");
+    assert!(shown.contains("50 of 50 hosts answer as they should"), "{shown}");
     hosts.lower();
 }

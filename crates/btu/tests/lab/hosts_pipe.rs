@@ -12,8 +12,16 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-/// The other machine, with its addresses on both networks.
-const ALPHA: &str = "alpha=198.18.1.1@10.99.0.10";
+/// The other machine's address on the measured network.
+const ALPHA: &str = "10.99.0.10";
+
+/// An inventory of the other machine, with its address on the measured network.
+fn inventory(hosts: &Hosts, measured: &str) -> String {
+    let path = hosts.path("alpha.toml");
+    let text = format!("[hosts.alpha]\ncontrol = \"198.18.1.1\"\nmeasured = \"{measured}\"\n");
+    std::fs::write(&path, text).unwrap();
+    path
+}
 
 /// The time within which a kill there ends the run.
 const ENDS_WITHIN: Duration = Duration::from_secs(4);
@@ -41,17 +49,17 @@ fn measured(hosts: &Hosts, arguments: &[&str]) -> Value {
     measured_to(hosts, ALPHA, arguments)
 }
 
-fn measured_to(hosts: &Hosts, to: &str, arguments: &[&str]) -> Value {
-    let result = Hosts::json(
-        hosts.desk(&[&["pipe", "--to", to, "--precision", "quick", "--quiet"], arguments].concat()),
-    );
+fn measured_to(hosts: &Hosts, measured: &str, arguments: &[&str]) -> Value {
+    let inventory = inventory(hosts, measured);
+    let quick = ["pipe", "--hosts", &inventory, "--to", "alpha", "--precision", "quick", "--quiet"];
+    let result = Hosts::json(hosts.desk(&[&quick[..], arguments].concat()));
     assert_eq!(result["run"]["state"], "complete", "{}", result["run"]["events"]);
     result
 }
 
 fn signature(hosts: &Hosts) {
     let result = measured(hosts, &["--sizes", "1,1KiB,64KiB,1MiB", "--integrity"]);
-    let place = &result["run"]["plan"]["place"];
+    let place = &result["run"]["plan"]["signature"]["place"];
     assert_eq!(
         (&place["where"], &place["name"], &place["measured"]),
         (&"machines".into(), &"alpha".into(), &"10.99.0.10".into())
@@ -80,7 +88,7 @@ fn signature(hosts: &Hosts) {
 
 fn layers(hosts: &Hosts) {
     let result = measured(hosts, &["--layers", "--sizes", "64,32KiB"]);
-    let series = result["run"]["plan"]["series"].as_array().unwrap();
+    let series = result["run"]["plan"]["set"]["series"].as_array().unwrap();
     let kinds: Vec<&str> = series.iter().filter_map(|plan| plan["kind"].as_str()).collect();
     assert_eq!(kinds[..5], ["udp", "tcp", "tls", "http2", "quic"], "no transport of one machine");
     assert_eq!(
@@ -112,9 +120,9 @@ fn over_ipv6(hosts: &Hosts) {
     {
         return;
     }
-    let to = "alpha=198.18.1.1@fd99::10";
+    let to = "fd99::10";
     let result = measured_to(hosts, to, &["--layers", "--sizes", "64,32KiB"]);
-    let series = result["run"]["plan"]["series"].as_array().unwrap();
+    let series = result["run"]["plan"]["set"]["series"].as_array().unwrap();
     assert_eq!(series[0]["place"]["measured"], "fd99::10");
     assert_eq!(
         result["run"]["cells"].as_u64(),
@@ -137,13 +145,19 @@ fn refused(hosts: &Hosts) {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", text(&output.stderr));
         text(&output.stderr)
     };
-    let inventory = hosts.inventory(|text| text);
+    let inventory = inventory(hosts, ALPHA);
+    let to = ["--hosts", &inventory, "--to", "alpha"];
+    let to = |more: &[&'static str]| [&to[..], more].concat();
+    assert!(said(&["--to", "alpha"], 2).contains("--ssh alpha"));
     assert!(said(&["--hosts", &inventory, "--to", "omega"], 2).contains("there are alpha"));
     assert!(said(&["--hosts", &inventory], 2).contains("--to"));
-    assert!(said(&["--to", ALPHA, "--transport", "unix-stream"], 2).contains("inside one machine"));
-    assert!(said(&["--to", ALPHA, "--from", "beta"], 2).contains("this machine sends first"));
-    assert!(said(&["--to", "alpha=198.18.1.1:9"], 3).contains("does `btu hosts agent` run there"));
-    let elsewhere = said(&["--to", "alpha=198.18.1.1@10.99.0.99"], 1);
+    assert!(said(&to(&["--transport", "unix-stream"]), 2).contains("inside one machine"));
+    assert!(said(&to(&["--from", "beta"]), 2).contains("--from"));
+    let text = std::fs::read_to_string(&inventory).unwrap();
+    std::fs::write(&inventory, text.replace("198.18.1.1", "198.18.1.1:9")).unwrap();
+    assert!(said(&to(&[]), 3).contains("does `btu hosts agent` run there"));
+    std::fs::write(&inventory, text.replace(ALPHA, "10.99.0.99")).unwrap();
+    let elsewhere = said(&to(&[]), 1);
     assert!(
         elsewhere.contains("10.99.0.99, which is to be its address on the measured network"),
         "{elsewhere}"
@@ -188,8 +202,10 @@ fn bad_days(hosts: &mut Hosts) {
 
 /// Begins a long run, causes a fault after two sizes, and measures the time until the run ends.
 fn in_the_middle(hosts: &mut Hosts, happen: impl FnOnce(&Hosts)) -> (Output, Duration) {
-    let long = ["pipe", "--to", ALPHA, "--precision", "quick", "--sizes", "1..64KiB", "--quiet"];
-    let child = hosts.begin(hosts.desk(&long), 2);
+    let inventory = inventory(hosts, ALPHA);
+    let long = ["--precision", "quick", "--sizes", "1..64KiB", "--quiet"];
+    let to = ["pipe", "--hosts", &inventory, "--to", "alpha"];
+    let child = hosts.begin(hosts.desk(&[&to[..], &long].concat()), 2);
     let began = Instant::now();
     happen(hosts);
     let output = ended(child);
@@ -240,7 +256,7 @@ fn is_at_work(hosts: &Hosts) -> bool {
 
 fn controller(hosts: &Hosts) -> i32 {
     hosts.lab.process("the controller", |line| {
-        line.contains(" pipe --to") && !line.contains(" exec ") && !line.contains(" enter ")
+        line.contains(" pipe --hosts") && !line.contains(" exec ") && !line.contains(" enter ")
     })
 }
 

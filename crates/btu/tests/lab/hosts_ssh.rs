@@ -55,6 +55,9 @@ impl Servers {
                 .unwrap();
             assert!(output.status.success(), "{}", text(&output.stderr));
         }
+        for name in RATED {
+            servers.allow(name, "");
+        }
         servers.daemons = RATED.iter().map(|name| servers.serve(name)).collect();
         servers.client();
         servers.disturb();
@@ -69,6 +72,12 @@ impl Servers {
         write!(config, "Host {}\n{options}", RATED[2]).unwrap();
     }
 
+    /// Lets the user's key in, with these options of sshd.
+    fn allow(&self, name: &str, options: &str) {
+        let key = fs::read_to_string(self.hosts.path("user_key.pub")).unwrap();
+        fs::write(self.hosts.path(&format!("{name}.keys")), format!("{options}{key}")).unwrap();
+    }
+
     fn serve(&self, name: &str) -> Child {
         let path = |file: &str| self.hosts.path(file);
         let cache = self.cache(name);
@@ -78,7 +87,7 @@ impl Servers {
              PermitRootLogin yes\nPasswordAuthentication no\nSetEnv XDG_CACHE_HOME={}\n",
             self.hosts.control(name),
             path("host_key"),
-            path("user_key.pub"),
+            path(&format!("{name}.keys")),
             cache.display()
         );
         // What hosts print before a command, without an end of line.
@@ -216,6 +225,39 @@ fn deaths_leave_nothing(servers: &Servers, binary: &str) {
     servers.assert_nothing_left();
 }
 
+/// As docs/hosts.md says: a command of sshd for a key, with a policy, and one run at a time by
+/// flock(1). No program is copied.
+fn the_owner_of_a_host_decides(servers: &Servers, binary: &str) {
+    let [policy, lock] = ["owner.toml", "owner.lock"].map(|name| servers.hosts.path(name));
+    let btu = env!("CARGO_BIN_EXE_btu");
+    let agent = format!("flock -n {lock} {btu} hosts agent --stdio --policy {policy}");
+    let busy = "echo this host is being measured";
+    servers.allow("alpha", &format!("restrict,command=\"{agent} || {busy}\" "));
+    let program = servers.hosts.path("ssh");
+    let there = ["pipe", "--ssh", "alpha", "--ssh-program", &program, "--ssh-binary", binary];
+    let quick = ["--precision", "quick", "--sizes", "64,1KiB", "--quiet"];
+    let pipe = || servers.hosts.desk(&[&there[..], &quick].concat());
+    // Earlier runs have left it empty.
+    let copies = servers.cache("alpha").join("btu");
+    fs::remove_dir(&copies).unwrap();
+    fs::write(&policy, "[limits]\nworkers = 4\n").unwrap();
+    assert_eq!(Hosts::json(pipe())["run"]["state"], "complete");
+    assert!(!copies.exists(), "a program was copied");
+
+    fs::write(&policy, "activities = [\"null\"]\n").unwrap();
+    let refused = pipe().output().unwrap();
+    let said = text(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("`activities` in line 1"), "{said}");
+
+    let held = fs::File::create(&lock).unwrap();
+    held.lock().unwrap();
+    let refused = pipe().output().unwrap();
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(3), "{said}");
+    assert!(said.contains("this host is being measured"), "{said}");
+    servers.allow("alpha", "");
+}
+
 #[test]
 fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     let Some(servers) = Servers::start() else { return };
@@ -258,7 +300,7 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     let quick = ["--precision", "quick", "--sizes", "64,1KiB", "--quiet"];
     let result = Hosts::json(servers.hosts.desk(&[&there[..], &quick].concat()));
     assert_eq!(result["run"]["state"], "complete");
-    let place = &result["run"]["plan"]["place"];
+    let place = &result["run"]["plan"]["signature"]["place"];
     assert_eq!(
         (&place["reached"]["by"], &place["measured"]),
         (&"ssh".into(), &servers.hosts.control("alpha").into())
@@ -266,6 +308,8 @@ fn hosts_by_ssh_need_nothing_and_keep_nothing() {
     servers.assert_nothing_left();
 
     deaths_leave_nothing(&servers, &binary);
+
+    the_owner_of_a_host_decides(&servers, &binary);
 
     // A program of another kind is refused with advice.
     let foreign = servers.hosts.path("foreign");

@@ -123,9 +123,11 @@ fn a_file_is_copied_from_host_to_host(trio: &Trio<'_>) {
 /// This machine takes part together with a single host: nothing runs on this machine before and
 /// after.
 fn this_machine_takes_part_itself(trio: &Trio<'_>) {
-    let far = "alpha=198.18.1.1";
-    let result =
-        Hosts::json(trio.desk(&["speed", far, "-t", "300 ms", "--udp", "1 Mb/s", "--quiet"]));
+    let inventory = trio.hosts.path("alone.toml");
+    std::fs::write(&inventory, "[hosts.alpha]\ncontrol = \"198.18.1.1\"\n").expect("written");
+    let short = ["-t", "300 ms", "--udp", "1 Mb/s", "--quiet"];
+    let far = ["speed", "alpha", "--hosts", &inventory];
+    let result = Hosts::json(trio.desk(&[&far[..], &short].concat()));
     let hosts = result["run"]["plan"]["network"]["hosts"].as_array().expect("hosts");
     let names: Vec<&Value> = hosts.iter().map(|host| &host["name"]).collect();
     assert_eq!(

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use btu_conditions::judge;
+use nix::sys::signal::Signal;
 
 use crate::drawn::Lab;
 use crate::group::Group;
-use crate::speed_peers::{Pair, line};
-use crate::support::text;
+use crate::speed_peers::{Pair, line_with};
+use crate::support::{send, text};
 
 /// What may be said: words of `Limited by`.
 const FULL: &str = "full line";
@@ -25,14 +26,21 @@ const OPEN: &str = "not told apart";
 const MOST_WRONG: f64 = 0.02;
 const LEAST_SAID: f64 = 0.95;
 
-/// A cause, or two: its name, what is right for Reno and for BBR, how it is made, and its three strengths.
-type Truth =
-    (&'static str, &'static [&'static str], &'static [&'static str], Make, [&'static str; 3]);
+/// A cause, or two.
+struct Truth {
+    name: &'static str,
+    /// What is right for Reno, and for BBR.
+    right: [&'static [&'static str]; 2],
+    make: Make,
+    strengths: [&'static str; 3],
+}
 
 #[derive(Clone, Copy)]
 enum Make {
-    /// More of the line, with this instead of `{}`; its rate in Mb/s and its delay in milliseconds.
-    Line(u32, u32, &'static str),
+    /// What the network file says of the line, with a strength instead of `{}`.
+    Line(&'static str),
+    /// Seconds between datagrams of others on both ways of a line of 20 Mb/s, each of 1442 octets with its frame.
+    Datagrams,
     /// The most that the kernels of both ends give to receivers' windows or to send buffers, in octets.
     Kernel(&'static str, &'static str),
     /// The share of a processor of an end, in a thousandth.
@@ -47,154 +55,187 @@ enum End {
     Far,
 }
 
+use Make::{Datagrams, Kernel, Line, Quota, Streams};
+
 const RADIO: &str = "jitter = { spread = \"6 ms\", shape = \"uniform\", keep_order = true }\n";
 
-const TRUTHS: [Truth; 20] = [
-    (
-        "a full line",
+/// A line on which nothing is amiss.
+const ALONE: &str = "rate = \"20 Mb/s\"\ndelay = \"8 ms\"";
+const RATES: [&str; 3] = ["5 Mb/s", "20 Mb/s", "40 Mb/s"];
+const FEW_LOSSES: &str = "loss = \"0.3 %\"\n";
+
+/// What one cause may be called, whatever sends.
+const fn one(
+    name: &'static str,
+    right: &'static [&'static str],
+    make: Make,
+    strengths: [&'static str; 3],
+) -> Truth {
+    Truth { name, right: [right, right], make, strengths }
+}
+
+/// Losses, which make Reno slow and leave the line full to BBR.
+const fn lossy(name: &'static str, make: Make, strengths: [&'static str; 3]) -> Truth {
+    Truth { name, right: [&[LOSSES], &[FULL]], make, strengths }
+}
+
+const TRUTHS: [Truth; 30] = [
+    one("a full line", &[FULL], Line("delay = \"8 ms\"\nrate = \"{}\""), RATES),
+    one(
+        "a far end",
         &[FULL],
-        &[FULL],
-        Make::Line(0, 8, "rate = \"{}\""),
-        ["5 Mb/s", "20 Mb/s", "50 Mb/s"],
+        Line("rate = \"10 Mb/s\"\ndelay = \"{}\""),
+        ["20 ms", "40 ms", "60 ms"],
     ),
-    (
+    one(
         "a long queue",
         &[FULL],
-        &[FULL],
-        Make::Line(20, 8, "queue = \"{}\""),
+        Line("rate = \"20 Mb/s\"\ndelay = \"8 ms\"\nqueue = \"{}\""),
         ["100 KiB", "300 KiB", "600 KiB"],
     ),
-    (
+    one(
         "a fair queue",
         &[FULL],
-        &[FULL],
-        Make::Line(0, 8, "queue = \"fq-codel\"\nrate = \"{}\""),
-        ["5 Mb/s", "20 Mb/s", "40 Mb/s"],
+        Line("delay = \"8 ms\"\nqueue = \"fq-codel\"\nrate = \"{}\""),
+        RATES,
     ),
-    (
+    one(
+        "a queue with CoDel",
+        &[FULL],
+        Line("delay = \"8 ms\"\nqueue = \"codel\"\nrate = \"{}\""),
+        RATES,
+    ),
+    one(
+        "a queue with RED",
+        &[FULL, LOSSES],
+        Line("delay = \"8 ms\"\nqueue = \"red\"\nrate = \"{}\""),
+        RATES,
+    ),
+    one(
         "a full radio",
         &[FULL],
-        &[FULL],
-        Make::Line(20, 8, "jitter = { spread = \"{}\", shape = \"uniform\", keep_order = true }"),
+        Line(
+            "rate = \"20 Mb/s\"\ndelay = \"8 ms\"\njitter = { spread = \"{}\", shape = \"uniform\", keep_order = true }",
+        ),
         ["2 ms", "5 ms", "10 ms"],
     ),
-    ("several connections", &[FULL], &[FULL], Make::Streams, ["2", "4", "8"]),
-    ("losses", &[LOSSES], &[FULL], Make::Line(40, 12, "loss = \"{}\""), ["0.5 %", "1.5 %", "4 %"]),
-    (
-        "losses on a radio",
-        &[LOSSES],
+    one(
+        "a line that changes",
         &[FULL],
-        Make::Line(40, 12, "JITTERloss = \"{}\""),
+        Line(
+            "rate = \"20 Mb/s\"\ndelay = \"8 ms\"\n[[links.line.changes]]\nat = \"4 s\"\nrate = \"{}\"\n[[links.line.changes]]\nat = \"8 s\"\nrate = \"20 Mb/s\"",
+        ),
+        ["15 Mb/s", "10 Mb/s", "5 Mb/s"],
+    ),
+    one(
+        "a slow way for acknowledgments",
+        &[FULL, "acknowledgments"],
+        Line("delay = \"8 ms\"\nrate = \"20 Mb/s\"\nqueue = \"20 frames\"\nback.rate = \"{}\""),
+        ["300 kb/s", "400 kb/s", "500 kb/s"],
+    ),
+    one("datagrams of others", &[FULL], Datagrams, ["0.02", "0.005", "0.002"]),
+    one("several connections", &[FULL], Streams, ["2", "4", "8"]),
+    one(
+        "duplicates",
+        &[FULL],
+        Line("rate = \"20 Mb/s\"\ndelay = \"8 ms\"\nduplicate = \"{}\""),
+        ["1 %", "5 %", "20 %"],
+    ),
+    one(
+        "another order",
+        &[FULL, LOSSES],
+        Line("rate = \"20 Mb/s\"\ndelay = \"8 ms\"\nreorder = { share = \"{}\", depth = 3 }"),
+        ["1 %", "5 %", "20 %"],
+    ),
+    lossy(
+        "losses",
+        Line("rate = \"40 Mb/s\"\ndelay = \"12 ms\"\nloss = \"{}\""),
         ["0.5 %", "1.5 %", "4 %"],
     ),
-    (
+    lossy(
+        "damaged packets",
+        Line("rate = \"40 Mb/s\"\ndelay = \"12 ms\"\ncorrupt = \"{}\""),
+        ["0.5 %", "1.5 %", "4 %"],
+    ),
+    lossy(
+        "losses on a radio",
+        Line("rate = \"40 Mb/s\"\ndelay = \"12 ms\"\nJITTERloss = \"{}\""),
+        ["0.5 %", "1.5 %", "4 %"],
+    ),
+    lossy(
         "losses, short path",
-        &[LOSSES],
-        &[FULL],
-        Make::Line(40, 3, "loss = \"{}\""),
+        Line("rate = \"40 Mb/s\"\ndelay = \"3 ms\"\nloss = \"{}\""),
         ["1 %", "3 %", "6 %"],
     ),
-    (
+    lossy(
         "losses in bursts",
-        &[LOSSES],
-        &[FULL],
-        Make::Line(40, 12, "loss = { p = \"{}\", r = \"30 %\" }"),
+        Line("rate = \"40 Mb/s\"\ndelay = \"12 ms\"\nloss = { p = \"{}\", r = \"30 %\" }"),
         ["0.3 %", "0.6 %", "1 %"],
     ),
-    (
+    one(
         "a short queue",
         &[FULL, LOSSES],
-        &[FULL, LOSSES],
-        Make::Line(40, 10, "queue = \"{}\""),
+        Line("rate = \"40 Mb/s\"\ndelay = \"10 ms\"\nqueue = \"{}\""),
         ["8 frames", "16 frames", "32 frames"],
     ),
-    (
-        "a receiver's window",
-        &[WINDOW],
-        &[WINDOW],
-        Make::Kernel("tcp_rmem", ""),
-        ["20000", "60000", "150000"],
-    ),
-    (
-        "the same on a radio",
-        &[WINDOW],
-        &[WINDOW],
-        Make::Kernel("tcp_rmem", RADIO),
-        ["20000", "60000", "150000"],
-    ),
-    (
-        "a send buffer",
-        &[BUFFER],
-        &[BUFFER],
-        Make::Kernel("tcp_wmem", ""),
-        ["8192", "50000", "120000"],
-    ),
-    (
-        "the same on a radio",
-        &[BUFFER],
-        &[BUFFER],
-        Make::Kernel("tcp_wmem", RADIO),
-        ["8192", "50000", "120000"],
-    ),
-    ("a quota of the near end", &[QUOTA], &[QUOTA], Make::Quota(End::Near), ["10", "12", "15"]),
-    ("a quota of the far end", &[QUOTA], &[QUOTA], Make::Quota(End::Far), ["10", "12", "15"]),
-    (
-        "a window and losses",
-        &[WINDOW, LOSSES],
-        &[WINDOW],
-        Make::Kernel("tcp_rmem", "loss = \"0.3 %\"\n"),
-        ["20000", "60000", "150000"],
-    ),
-    (
-        "a buffer and losses",
-        &[BUFFER, LOSSES],
-        &[BUFFER],
-        Make::Kernel("tcp_wmem", "loss = \"0.3 %\"\n"),
-        ["8192", "50000", "120000"],
-    ),
-    (
-        "a window and a short queue",
-        &[WINDOW, LOSSES, FULL],
-        &[WINDOW, FULL],
-        Make::Kernel("tcp_rmem", "queue = \"10 frames\"\n"),
-        ["60000", "150000", "300000"],
-    ),
-    (
+    one("a receiver's window", &[WINDOW], Kernel("tcp_rmem", ""), ["20000", "60000", "150000"]),
+    one("a window on a radio", &[WINDOW], Kernel("tcp_rmem", RADIO), ["20000", "60000", "150000"]),
+    one("a send buffer", &[BUFFER], Kernel("tcp_wmem", ""), ["8192", "50000", "120000"]),
+    one("a buffer on a radio", &[BUFFER], Kernel("tcp_wmem", RADIO), ["8192", "50000", "120000"]),
+    one("a quota of the near end", &[QUOTA], Quota(End::Near), ["10", "12", "15"]),
+    one("a quota of the far end", &[QUOTA], Quota(End::Far), ["10", "12", "15"]),
+    Truth {
+        name: "a window and losses",
+        right: [&[WINDOW, LOSSES], &[WINDOW]],
+        make: Kernel("tcp_rmem", FEW_LOSSES),
+        strengths: ["20000", "60000", "150000"],
+    },
+    Truth {
+        name: "a buffer and losses",
+        right: [&[BUFFER, LOSSES], &[BUFFER]],
+        make: Kernel("tcp_wmem", FEW_LOSSES),
+        strengths: ["8192", "50000", "120000"],
+    },
+    Truth {
+        name: "a window and a short queue",
+        right: [&[WINDOW, LOSSES, FULL], &[WINDOW, FULL]],
+        make: Kernel("tcp_rmem", "queue = \"10 frames\"\n"),
+        strengths: ["60000", "150000", "300000"],
+    },
+    one(
         "a buffer and a long queue",
         &[BUFFER, FULL],
-        &[BUFFER, FULL],
-        Make::Kernel("tcp_wmem", "queue = \"300 KiB\"\n"),
+        Kernel("tcp_wmem", "queue = \"300 KiB\"\n"),
         ["120000", "300000", "600000"],
+    ),
+    one(
+        "duplicates and a radio",
+        &[FULL],
+        Line("delay = \"8 ms\"\nrate = \"{}\"\nJITTERduplicate = \"5 %\""),
+        RATES,
     ),
 ];
 
 /// A cause in one strength; what is said of each direction.
 fn said(pair: &Pair, make: Make, strength: &str) -> BTreeMap<&'static str, String> {
-    let (mut sysctl, mut quota, mut streams) = (None, None, "1");
+    let (mut sysctl, mut quota, mut streams, mut others) = (None, None, "1", None);
     let file = match make {
-        Make::Line(0, delay, more) => {
-            let more = more.replace("{}", strength);
-            line(1, &format!("delay = \"{delay} ms\"\n{more}")).replacen(
-                "rate = \"1 Mb/s\"\n",
-                "",
-                1,
-            )
+        Line(text) => line_with(&text.replace("{}", strength).replace("JITTER", RADIO)),
+        Datagrams => {
+            others = Some(["ping", "-q", "-s", "1400", "-i", strength, "198.18.0.2"]);
+            line_with(ALONE)
         }
-        Make::Line(rate, delay, more) => {
-            let more = more.replace("{}", strength).replace("JITTER", RADIO);
-            line(rate, &format!("delay = \"{delay} ms\"\n{more}"))
-        }
-        Make::Kernel(name, more) => {
+        Kernel(name, more) => {
             sysctl = Some(format!("echo 4096 {strength} {strength} > /proc/sys/net/ipv4/{name}"));
-            line(50, &format!("delay = \"20 ms\"\n{more}"))
+            line_with(&format!("rate = \"50 Mb/s\"\ndelay = \"20 ms\"\n{more}"))
         }
-        Make::Quota(end) => {
+        Quota(end) => {
             quota = Some((end, format!("{strength}00")));
-            line(300, "delay = \"2 ms\"\nqueue = \"150 KiB\"")
+            line_with("rate = \"600 Mb/s\"\ndelay = \"2 ms\"\nqueue = \"300 KiB\"")
         }
-        Make::Streams => {
+        Streams => {
             streams = strength;
-            line(20, "delay = \"8 ms\"")
+            line_with(ALONE)
         }
     };
     pair.lab.up_with(&file, &["-C", if may_use_bbr() { "bbr" } else { "reno" }]);
@@ -210,7 +251,13 @@ fn said(pair: &Pair, make: Make, strength: &str) -> BTreeMap<&'static str, Strin
         Group::limited(("cpu", "cpu.cfs_quota_us"), "cpu.max", [share, &format!("{share} 100000")])
     });
     let at = |end| group.as_ref().filter(|_| quota.as_ref().is_some_and(|(of, _)| *of == end));
+    let mut others =
+        others.map(|command| pair.lab.exec("client", &command).spawn().expect("btu runs"));
     let all = pair.shown(&["-t", "1500 ms", "-P", streams], [at(End::Near), at(End::Far)]);
+    if let Some(others) = &mut others {
+        send(others.id().cast_signed(), Signal::SIGINT);
+        drop(others.wait());
+    }
     assert!(pair.lab.output(&["net", "down"]).status.success());
     ["TCP up", "TCP down"].into_iter().map(|way| (way, cause(&all, way))).collect()
 }
@@ -242,9 +289,10 @@ fn causes_are_named_or_left_open_and_not_wrong() {
     let mut counts = [0; 3];
     let mut table =
         String::from("| truth | strengths | Reno, up | BBR, down |\n|---|---|---|---|\n");
-    for (name, reno, bbr, make, strengths) in TRUTHS.iter().filter(|truth| truth.0.contains(&only))
+    for Truth { name, right: [reno, bbr], make, strengths } in
+        TRUTHS.iter().filter(|truth| truth.name.contains(&only))
     {
-        if matches!(make, Make::Quota(_)) && !nix::unistd::geteuid().is_root() {
+        if matches!(make, Quota(_)) && !nix::unistd::geteuid().is_root() {
             continue;
         }
         let mut cells = [Vec::new(), Vec::new()];

@@ -29,7 +29,6 @@ mod field;
 mod file_capabilities;
 mod fleet;
 mod group;
-mod hostile;
 mod hosts;
 mod hosts_drills;
 mod hosts_lab;

@@ -2,6 +2,7 @@
 //! program.
 
 use std::fs;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,15 +15,19 @@ use nix::unistd::Pid;
 #[test]
 fn a_command_runs_in_its_station_and_its_exit_code_is_passed_on() {
     let Some(lab) = Lab::open() else { return };
-    let inside = "hostname; cat /etc/hosts; ls /sys/class/net; pwd; exit 7";
-    let output = lab.run(LINE, &["--at", "server", "--", "sh", "-c", inside]);
+    // Quotas of the machine are seen in a station, too.
+    let groups = "ls /sys/fs/cgroup | sort | tr '\\n' ' '";
+    let inside = format!("hostname; cat /etc/hosts; ls /sys/class/net; {groups}; pwd; exit 7");
+    let here = Command::new("sh").args(["-c", groups]).output().expect("sh runs");
+    let output = lab.run(LINE, &["--at", "server", "--", "sh", "-c", &inside]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
     assert!(
         said.starts_with("server\n127.0.0.1 localhost\n198.18.0.1 client\n198.18.0.2 server\n"),
         "{said}"
     );
-    assert!(said.ends_with(&format!("{}\n", std::env::current_dir().unwrap().display())), "{said}");
+    let end = format!("{}{}\n", text(&here.stdout), std::env::current_dir().unwrap().display());
+    assert!(said.ends_with(&end), "{said}");
     assert!(text(&output.stderr).contains("Link emulator: "), "{}", text(&output.stderr));
     let silent = lab.run(LINE, &["--quiet", "--", "true"]);
     assert_eq!(

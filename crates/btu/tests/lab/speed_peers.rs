@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Child;
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use btu_conditions::judge;
@@ -65,11 +66,20 @@ fn wall_clock() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs_f64()
 }
 
-pub(crate) fn line(megabits: u32, more: &str) -> String {
+fn line(megabits: u32, more: &str) -> String {
+    line_with(&format!("rate = \"{megabits} Mb/s\"\n{more}"))
+}
+
+/// The network file of a line with these parameters.
+pub(crate) fn line_with(parameters: &str) -> String {
     let ends = "between = [\"client\", \"server\"]";
-    format!(
-        "[stations.client]\n[stations.server]\n[links.line]\n{ends}\nrate = \"{megabits} Mb/s\"\n{more}\n"
-    )
+    format!("[stations.client]\n[stations.server]\n[links.line]\n{ends}\n{parameters}\n")
+}
+
+/// The parent of a process, which may have ended.
+fn parent_of(process: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -95,8 +105,8 @@ impl Pair {
         let btu = env!("CARGO_BIN_EXE_btu");
         let octets = fs::metadata(btu).expect("the program").len();
         let script = format!(
-            "#!/bin/sh\ncase \"$1\" in -G) echo hostname {far}; exit;; esac\nhead -c {octets} >/dev/null\n\
-             echo btu-agent-is-on-its-way\necho btu-agent-is-ready\nexec {btu} net exec {far} -- {btu} agent --stdio\n",
+            "#!/bin/sh\ncase \"$1\" in -G) echo hostname {far}; exit;; esac\necho btu-agent-is-on-its-way\n\
+             head -c {octets} >/dev/null\necho btu-agent-is-ready\nexec {btu} net exec {far} -- {btu} hosts agent --stdio\n",
             far = self.far
         );
         fs::write(self.path("ssh"), script).expect("a script");
@@ -126,18 +136,36 @@ impl Pair {
         let mut child = self.speed(arguments);
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         lines.next();
-        for (group, end) in groups.into_iter().zip(["speed --ssh", "agent --stdio"]) {
-            let is_it = |line: &str| {
-                line.contains(end) && !line.contains("net exec") && !line.starts_with("/bin/sh")
-            };
+        for (group, parent) in groups.into_iter().zip(["speed --ssh", "net exec"]) {
             if let Some(group) = group {
-                group.take(self.lab.process(end, is_it));
+                group.take(self.agent_below(parent));
             }
         }
         lines.for_each(drop);
         let output = child.wait_with_output().expect("btu ends");
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&self.lab.output(&["--data", &self.path("data"), "show"]).stdout)
+    }
+
+    /// The agent of an end, which starts its workers: that of the near end is begun by btu, the other one in its station.
+    fn agent_below(&self, parent: &str) -> i32 {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let processes = self.lab.processes();
+            let below = |number: i32| {
+                let above = parent_of(number);
+                processes.iter().any(|(one, line)| Some(*one) == above && line.contains(parent))
+            };
+            let is_agent = |line: &str| line.trim_end().ends_with("btu hosts agent --stdio");
+            let mut agents = processes.iter().filter(|(_, line)| !line.contains("net exec"));
+            if let Some((number, _)) =
+                agents.find(|(number, line)| is_agent(line) && below(*number))
+            {
+                return *number;
+            }
+            assert!(Instant::now() < deadline, "no agent below {parent}: {processes:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn told(&self, arguments: &[&str]) -> Told {

@@ -28,7 +28,8 @@ fn watch(
 
 fn metrics(address: &str) -> String {
     let mut connection = TcpStream::connect(address).expect("it listens");
-    connection.write_all(b"GET /metrics HTTP/1.1\r\nHost: btu\r\n\r\n").expect("a request");
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    connection.write_all(request.as_bytes()).expect("a request");
     let mut said = String::new();
     connection.read_to_string(&mut said).expect("an answer");
     said

@@ -27,9 +27,11 @@ impl Board {
         Self { address, taken }
     }
 
-    /// The fields of the form that it was sent.
-    pub(crate) fn fields(self) -> Vec<(String, Vec<u8>)> {
-        fields(&self.taken.join().expect("a request"))
+    /// The body of the request that it was sent.
+    pub(crate) fn body(self) -> Vec<u8> {
+        let request = self.taken.join().expect("a request");
+        let head = find(&request, b"\r\n\r\n").expect("a head");
+        request[head + 4..].to_vec()
     }
 }
 
@@ -55,23 +57,4 @@ fn request(caller: &mut TcpStream) -> Vec<u8> {
 
 fn find(all: &[u8], part: &[u8]) -> Option<usize> {
     all.windows(part.len()).position(|window| window == part)
-}
-
-fn fields(request: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let head = find(request, b"\r\n\r\n").expect("a head");
-    let text = String::from_utf8_lossy(&request[..head]).into_owned();
-    let boundary = text.split("boundary=").nth(1).expect("a boundary");
-    let boundary = format!("--{}", boundary.lines().next().expect("a line"));
-    let mut rest = &request[head + 4..];
-    let mut found = Vec::new();
-    while let Some(start) = rest.strip_prefix(format!("{boundary}\r\n").as_bytes()) {
-        let body = find(start, b"\r\n\r\n").expect("a head") + 4;
-        let end = find(start, format!("\r\n{boundary}").as_bytes()).expect("an end");
-        let name = String::from_utf8_lossy(&start[..body]).into_owned();
-        let name = name.split('"').nth(1).expect("a name").to_owned();
-        found.push((name, start[body..end].to_vec()));
-        rest = &start[end + 2..];
-    }
-    assert_eq!(rest, format!("{boundary}--\r\n").as_bytes());
-    found
 }

@@ -1,16 +1,18 @@
 //! The identity of a caller, its entrance, and the addresses of its connection.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
+
+use tokio::net::TcpStream;
 
 use super::impair::carriers_of;
 
 /// The two ends of a control connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connection {
+pub(super) struct Connection {
     /// The IP address of this host on the control connection.
-    pub local: IpAddr,
+    pub(super) local: IpAddr,
     /// The controller's address, from which it has answered.
-    pub remote: IpAddr,
+    pub(super) remote: IpAddr,
 }
 
 /// The identity of a caller.
@@ -28,14 +30,17 @@ pub(super) enum Who {
     Local,
     /// The user who started this process; ssh knows the user, and the process has no other callers.
     Starter,
-    /// The holder of a certificate with this name.
-    Named(String),
+    /// The controller of the job that this agent was started for.
+    Job,
 }
 
 impl Connection {
-    /// Between these two; an IPv4 address in IPv6 form is equal to the IPv4 address.
-    pub(super) fn between(local: SocketAddr, remote: SocketAddr) -> Self {
-        Self { local: local.ip().to_canonical(), remote: remote.ip().to_canonical() }
+    /// That of a socket; `None` if the system does not say its ends. An IPv4 address in IPv6 form is
+    /// equal to the IPv4 address.
+    fn of(socket: &TcpStream) -> Option<Self> {
+        let [local, remote] = [socket.local_addr(), socket.peer_addr()]
+            .map(|end| end.map(|end| end.ip().to_canonical()));
+        Some(Self { local: local.ok()?, remote: remote.ok()? })
     }
 
     /// The connection of the ssh server that started this process: `SSH_CONNECTION` of ssh(1), the
@@ -64,17 +69,9 @@ impl Caller {
         Self { who: Who::Starter, connection: Connection::of_ssh() }
     }
 
-    /// By TLS, with a certificate of this name.
-    pub(super) fn named(name: &str, connection: Option<Connection>) -> Self {
-        Self { who: Who::Named(name.to_owned()), connection }
-    }
-
-    /// The proved name; empty if none was required.
-    pub(super) fn name(&self) -> &str {
-        match &self.who {
-            Who::Named(name) => name,
-            Who::Local | Who::Starter => "",
-        }
+    /// By TLS, with a certificate of the agent's job.
+    pub(super) fn of_job(socket: &TcpStream) -> Self {
+        Self { who: Who::Job, connection: Connection::of(socket) }
     }
 
     pub(super) fn is_local(&self) -> bool {
@@ -88,7 +85,7 @@ impl Caller {
         match (self.connection, &self.who) {
             (Some(connection), _) => Some(carriers_of(connection)),
             (None, Who::Local) => Some(Vec::new()),
-            (None, Who::Starter | Who::Named(_)) => None,
+            (None, Who::Starter | Who::Job) => None,
         }
     }
 
@@ -97,9 +94,7 @@ impl Caller {
     pub(super) fn has_loopback(&self) -> bool {
         match self.who {
             Who::Local | Who::Starter => true,
-            Who::Named(_) => {
-                self.connection.is_some_and(|connection| connection.remote.is_loopback())
-            }
+            Who::Job => self.connection.is_some_and(|connection| connection.remote.is_loopback()),
         }
     }
 }
@@ -112,7 +107,7 @@ mod tests {
     fn what_carries_a_connection_that_nobody_told_of_is_not_known() {
         let of = |who| Caller { who, connection: None }.carriers();
         assert_eq!(of(Who::Local), Some(Vec::new()));
-        assert_eq!((of(Who::Starter), of(Who::Named("carol".to_owned()))), (None, None));
+        assert_eq!((of(Who::Starter), of(Who::Job)), (None, None));
         let here = IpAddr::from([127, 0, 0, 1]);
         let over_ssh = Caller {
             who: Who::Starter,

@@ -1,6 +1,5 @@
 //! Describes the host for callers. This raises namespaces and tries the disk, so it is done by one
-//! caller at a time, the result is reused for a while, and it is refused while another controller
-//! measures here.
+//! caller at a time, and the result is reused for a while.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,15 +28,13 @@ struct Seen {
 }
 
 impl Description {
-    /// The description of the host; calls `may` when no other caller examines the host any more.
+    /// The description of the host.
     pub(super) async fn get(
         &self,
         executable: PathBuf,
         scratch: PathBuf,
-        may: impl FnOnce() -> Result<(), Status>,
     ) -> Result<DescribeReply, Status> {
         let seen = Arc::clone(&self.0).lock_owned().await;
-        may()?;
         if let Some((_, reply)) = seen.last.as_ref().filter(|(when, _)| when.elapsed() < FRESH) {
             return Ok(reply.clone());
         }
@@ -60,7 +57,7 @@ fn look(
     let facts = doctor::look(executable, scratch);
     let findings = Json::of(&doctor::judge(&facts)).map_err(internal("writing the findings"))?;
     let environment = Json::of(&facts.environment).map_err(internal("writing the environment"))?;
-    let reply = DescribeReply { environment, findings, turned_away: 0 };
+    let reply = DescribeReply { environment, findings };
     seen.last = Some((Instant::now(), reply.clone()));
     let _ = give_back_code();
     Ok(reply)
@@ -75,15 +72,11 @@ mod tests {
     #[tokio::test]
     async fn many_who_ask_are_told_of_one_look_even_if_the_first_hangs_up() {
         let description = Description::default();
-        let ask = || description.get("/bin/true".into(), std::env::temp_dir(), || Ok(()));
+        let ask = || description.get("/bin/true".into(), std::env::temp_dir());
         // Polled once, and dropped during the examination.
         let first = tokio::time::timeout(Duration::ZERO, ask()).await;
         let replies = join_all((0..8).map(|_| ask())).await;
         assert!(replies.iter().all(Result::is_ok), "{replies:?}");
         assert_eq!(description.0.lock().await.looks, 1, "{first:?}");
-        let refused = description
-            .get("/bin/true".into(), "/".into(), || Err(Status::failed_precondition("busy")))
-            .await;
-        assert_eq!(refused.unwrap_err().message(), "busy");
     }
 }

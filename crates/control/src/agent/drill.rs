@@ -12,7 +12,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::caller::Caller;
 use super::host::HostAgent;
 use super::service::CallerService;
-use super::tls_listener::{ListenerLimits, TlsListener};
+use super::tls_listener::TlsListener;
 use crate::protocol::{Json, PartSender, Request, SILENCE, Serve, Status, serve};
 use crate::trust::{Identity, server_config};
 
@@ -24,20 +24,18 @@ pub(crate) struct Drill {
 }
 
 impl Drill {
-    pub(crate) fn begin(identity: &Identity) -> Self {
-        let host =
-            HostAgent::new(&identity.card().name, Path::new("/bin/true"), None, false).unwrap();
-        let config = server_config(identity, None).unwrap();
+    pub(crate) fn begin(name: &str, identity: &Identity) -> Self {
+        let host = HostAgent::new(name, Path::new("/bin/true"), None, false).unwrap();
+        let config = server_config(identity).unwrap();
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut listener =
-            TlsListener::open(listen, config, ListenerLimits::STANDARD, Box::new(|_| ())).unwrap();
-        host.behind(listener.handle());
-        let (address, calls) = (listener.address(), Calls::default());
+        let mut listener = TlsListener::open(listen, config).unwrap();
+        let (address, calls) = (listener.address().unwrap(), Calls::default());
         let watch = calls.clone();
         let serving = tokio::spawn(async move {
             let mut connections = JoinSet::new();
-            while let Some(client) = listener.accept().await {
-                let caller = Caller::named(&client.peer().name, client.connection());
+            loop {
+                let client = listener.accept().await;
+                let caller = Caller::of_job(client.get_ref().0);
                 let service = CallerService { host: Arc::clone(&host), caller };
                 let watched = Watched { service, calls: watch.clone() };
                 connections.spawn(async move { serve(client, &watched, Some(SILENCE)).await });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use btu_suite::activity::{Activity, Order};
@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use super::budget::{
     Budget, Claim, Demand, KeptWords, ProcessClaim, WORKER_BYTES, WorkClaim, WorkOwner,
 };
-use super::caller::{Caller, Who};
+use super::caller::Caller;
 use super::cell::Cell;
 use super::description::Description;
 use super::impair::{ImpairError, Impaired, interface_of};
@@ -30,7 +30,6 @@ use super::journal::Journal;
 use super::policy::{Forbidden, Policy};
 use super::session_work::SessionWork;
 use super::sessions::{Asked, Due, ReservationResult, Rules, SessionId, Sessions, Unusable};
-use super::tls_listener::ListenerHandle;
 use crate::protocol::{DescribeReply, HelloReply, PROTOCOL, Status};
 use crate::{clock, octets};
 
@@ -50,8 +49,6 @@ pub(super) struct HostAgent {
     /// The resources of all current work.
     budget: Budget,
     description: Description,
-    /// Where it has one to a network.
-    listener: OnceLock<ListenerHandle>,
 }
 
 /// The wait for ending work when there is no room for more.
@@ -118,10 +115,7 @@ fn now() -> Result<Time, Status> {
 }
 
 fn unusable(unusable: Unusable) -> Status {
-    match unusable {
-        Unusable::Unknown | Unusable::Lapsed => Status::not_found(unusable.to_string()),
-        Unusable::Foreign => Status::permission_denied(unusable.to_string()),
-    }
+    Status::not_found(unusable.to_string())
 }
 
 impl HostAgent {
@@ -142,31 +136,12 @@ impl HostAgent {
             journal: Journal::default(),
             budget: Budget::default(),
             description: Description::default(),
-            listener: OnceLock::new(),
         }))
-    }
-
-    /// Another policy from now on. Current work continues under the old one.
-    pub(super) fn set_policy(&self, policy: Policy) {
-        let mut state = self.state();
-        state.sessions.rules = rules(Some(&policy));
-        state.policy = Some(policy);
     }
 
     /// Ends all work: workers are killed, impairments undone.
     pub(super) fn end(&self) {
         self.state().desks.clear();
-    }
-
-    /// Whether the caller has any rights.
-    pub(super) fn welcome(&self, caller: &Caller) -> Result<(), Status> {
-        let state = self.state();
-        match (&state.policy, &caller.who) {
-            (Some(policy), Who::Named(name)) => {
-                policy.check_controller(name).map_err(|error| self.forbidden(caller, &error))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// The order in its local form, and its part of the host. Work may still be ending: without
@@ -183,10 +158,10 @@ impl HostAgent {
             let refused = match self.try_admit(caller, place, order.clone()) {
                 Ok(admitted) => return Ok(admitted),
                 Err(Refused { forbidden, may_pass: true }) if Instant::now() < until => forbidden,
-                Err(Refused { forbidden, .. }) => return Err(self.forbidden(caller, &forbidden)),
+                Err(Refused { forbidden, .. }) => return Err(self.forbidden(&forbidden)),
             };
             if timeout_at(until, released).await.is_err() {
-                return Err(self.forbidden(caller, &refused));
+                return Err(self.forbidden(&refused));
             }
         }
     }
@@ -240,7 +215,7 @@ impl HostAgent {
         size: Bytes,
     ) -> Result<PreparingDiskFile, Status> {
         let mut state = self.state();
-        let refuse = |forbidden: Forbidden| self.forbidden(caller, &forbidden);
+        let refuse = |forbidden: Forbidden| self.forbidden(&forbidden);
         state.policy.as_ref().map_or(Ok(()), |policy| policy.check_kind(DISK)).map_err(refuse)?;
         let under_way =
             state.desks.get(&place).is_some_and(|work| work.preparing_disk_file.strong_count() > 0);
@@ -259,41 +234,14 @@ impl HostAgent {
         Ok(PreparingDiskFile { directory, claim, stop })
     }
 
-    fn forbidden(&self, caller: &Caller, forbidden: &Forbidden) -> Status {
-        self.journal.refused(caller.name(), forbidden);
+    fn forbidden(&self, forbidden: &Forbidden) -> Status {
+        self.journal.refused(forbidden);
         Status::permission_denied(forbidden.to_string())
     }
 
-    /// The description of this host, unless another controller has reserved it.
-    pub(super) async fn describe(&self, caller: &Caller) -> Result<DescribeReply, Status> {
-        let (executable, scratch) = (self.executable.clone(), self.scratch_directory());
-        let reply =
-            self.description.get(executable, scratch, || self.not_of_another(caller)).await?;
-        // A recent description is reused; this value is current.
-        let turned_away = self.listener.get().map_or(0, |handle| handle.counts().turned_away());
-        Ok(DescribeReply { turned_away, ..reply })
-    }
-
-    /// `handle` refuses unknown callers.
-    pub(super) fn behind(&self, handle: ListenerHandle) {
-        // An agent has one listener, and opens it once.
-        let _ = self.listener.set(handle);
-    }
-
-    fn not_of_another(&self, caller: &Caller) -> Result<(), Status> {
-        let now = now()?;
-        let mut state = self.state();
-        let due = state.sessions.pass(now);
-        state.carry_out(due);
-        match state.sessions.held_by_another(now, caller.name()) {
-            None => Ok(()),
-            Some(busy) => {
-                self.journal.disturbed(caller.name(), &busy);
-                Err(Status::failed_precondition(format!(
-                    "the host is not looked at while it is {busy}"
-                )))
-            }
-        }
+    /// The description of this host.
+    pub(super) async fn describe(&self) -> Result<DescribeReply, Status> {
+        self.description.get(self.executable.clone(), self.scratch_directory()).await
     }
 
     pub(super) fn executable(&self) -> &Path {
@@ -374,7 +322,7 @@ impl HostAgent {
         let now = now()?;
         if let Some(session) = place(caller, session)? {
             let mut state = self.state();
-            let (renewed, due) = state.sessions.renew(now, session, caller.name(), left);
+            let (renewed, due) = state.sessions.renew(now, session, left);
             state.carry_out(due);
             renewed.map_err(unusable)?;
         }
@@ -390,7 +338,7 @@ impl HostAgent {
         };
         let now = now()?;
         let mut state = self.state();
-        let (released, due) = state.sessions.release(now, session, caller.name());
+        let (released, due) = state.sessions.release(now, session);
         state.carry_out(due);
         released.map_err(unusable)
     }
@@ -398,25 +346,25 @@ impl HostAgent {
     /// The place of the caller's work, if its session is held and it may work.
     pub(super) fn working(&self, caller: &Caller, session: &[u8]) -> Result<WorkOwner, Status> {
         let place = place(caller, session)?;
-        self.still(caller, place)?;
+        self.still(place)?;
         Ok(place)
     }
 
     /// Whether it may still work, after an operation that took time.
-    pub(super) fn still(&self, caller: &Caller, place: WorkOwner) -> Result<(), Status> {
+    pub(super) fn still(&self, place: WorkOwner) -> Result<(), Status> {
         let Some(session) = place else { return Ok(()) };
         let now = now()?;
         let mut state = self.state();
         let due = state.sessions.pass(now);
         state.carry_out(due);
-        state.sessions.held(session, caller.name()).map_err(unusable)
+        state.sessions.held(session).map_err(unusable)
     }
 
     /// The place of the caller's work, for fetching stored accounts: its session may have lapsed.
     pub(super) fn fetching(&self, caller: &Caller, session: &[u8]) -> Result<WorkOwner, Status> {
         let place = place(caller, session)?;
         if let Some(session) = place {
-            self.state().sessions.usable(session, caller.name()).map_err(unusable)?;
+            self.state().sessions.usable(session).map_err(unusable)?;
         }
         Ok(place)
     }
@@ -462,7 +410,7 @@ impl HostAgent {
         };
         if let (false, Some(policy)) = (wanted.is_none(), &self.state().policy) {
             let checked = policy.check_impair(&interface, wanted, caller.carriers().as_deref());
-            checked.map_err(|forbidden| self.forbidden(caller, &forbidden))?;
+            checked.map_err(|forbidden| self.forbidden(&forbidden))?;
         }
         self.with_work(place, |work| {
             if wanted.is_none() {

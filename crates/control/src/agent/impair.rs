@@ -4,17 +4,13 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
-use btu_network::{Direction, Loss};
 use btu_suite::network::Impairment;
 use btu_testbed::netem::{Guard, NetemError, apply};
-use btu_units::{BitRate, Probability};
+use btu_units::Probability;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 
 use super::caller::Connection;
-
-/// Faster than any interface, so that the queueing discipline's rate adds no delay.
-const UNLIMITED: BitRate = BitRate::from_megabits_per_second(400_000);
 
 /// An interface that is impaired until this is dropped.
 #[derive(Debug)]
@@ -36,12 +32,12 @@ pub(super) enum ImpairError {
 impl Impaired {
     /// Sets up the impairment of an interface.
     pub(super) fn new(interface: &str, wanted: Impairment, seed: u64) -> Result<Self, ImpairError> {
-        Ok(Self(apply(interface, &direction(wanted)?, seed)?))
+        Ok(Self(apply(interface, wanted.delay, loss(wanted)?, seed)?))
     }
 
     /// Replaces the impairment by another one.
     pub(super) fn change(&mut self, wanted: Impairment) -> Result<(), ImpairError> {
-        Ok(self.0.change(&direction(wanted)?)?)
+        Ok(self.0.change(wanted.delay, loss(wanted)?)?)
     }
 
     /// The method, for the report.
@@ -50,10 +46,8 @@ impl Impaired {
     }
 }
 
-fn direction(wanted: Impairment) -> Result<Direction, ImpairError> {
-    let probability = Probability::new(wanted.loss).map_err(|_| ImpairError::Loss(wanted.loss))?;
-    let loss = if wanted.loss > 0.0 { Loss::Random(probability) } else { Loss::None };
-    Ok(Direction { loss, ..Direction::new(UNLIMITED, wanted.delay) })
+fn loss(wanted: Impairment) -> Result<Probability, ImpairError> {
+    Probability::new(wanted.loss).map_err(|_| ImpairError::Loss(wanted.loss))
 }
 
 /// The interface that has `address`.
@@ -126,8 +120,9 @@ mod tests {
 
     #[test]
     fn what_is_no_probability_is_refused() {
-        for loss in [-0.1, 1.1, f64::NAN] {
-            assert!(direction(Impairment { loss, ..Impairment::NONE }).is_err(), "{loss}");
+        for share in [-0.1, 1.1, f64::NAN] {
+            let wanted = Impairment { loss: share, ..Impairment::NONE };
+            assert!(loss(wanted).is_err(), "{share}");
         }
     }
 }

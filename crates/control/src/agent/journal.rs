@@ -4,11 +4,11 @@
 use std::sync::Mutex;
 
 use super::policy::Forbidden;
-use super::sessions::{Asked, Busy, called};
+use super::sessions::{Asked, called};
 use crate::lines::{Lines, write};
 
 /// The name of the agent in its log lines.
-const AGENT: &str = "agent";
+pub(super) const AGENT: &str = "agent";
 
 /// The lines about controllers.
 #[derive(Debug, Default)]
@@ -27,16 +27,8 @@ impl Journal {
         );
     }
 
-    /// A controller of this name requested an examination of the host while another controller has
-    /// it.
-    pub(super) fn disturbed(&self, controller: &str, busy: &Busy) {
-        write(&self.refused, AGENT, &format!("refused {controller} a look: {busy}"));
-    }
-
-    /// The policy forbids the request of a controller of this name; it is empty for this machine's
-    /// own user.
-    pub(super) fn refused(&self, controller: &str, forbidden: &Forbidden) {
-        let who = if controller.is_empty() { "a controller" } else { controller };
-        write(&self.refused, AGENT, &format!("refused {who}: {forbidden}"));
+    /// The policy forbids a controller's request.
+    pub(super) fn refused(&self, forbidden: &Forbidden) {
+        write(&self.refused, AGENT, &format!("refused a controller: {forbidden}"));
     }
 }

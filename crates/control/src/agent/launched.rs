@@ -2,6 +2,7 @@
 //! so on standard output, and ends with its input, its time limit, its launcher, or its last
 //! controller.
 
+use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -10,7 +11,6 @@ use btu_testbed::note;
 use nix::unistd::getppid;
 use tokio::sync::oneshot;
 
-use super::tls_listener::ListenerHandle;
 use crate::trust::{BundleLimits, Identity};
 
 /// An agent of one job.
@@ -30,19 +30,20 @@ pub struct Launched {
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Launched {
-    /// Returns when the agent must end, with the reason.
-    pub(super) async fn end(&self, handle: &ListenerHandle) -> &'static str {
+    /// Returns when the agent must end, with the reason. `connected` is the number of its
+    /// controller's connections.
+    pub(super) async fn end(&self, connected: &Cell<usize>) -> &'static str {
         let input = if self.ends_with_input { Some(end_of_input()) } else { None };
         tokio::select! {
             () = ended(input) => "its input has ended",
             () = tokio::time::sleep(self.limits.lasts) => "its time limit is reached",
-            why = left_alone(handle, self.limits.idle) => why,
+            why = left_alone(connected, self.limits.idle) => why,
         }
     }
 }
 
 /// Returns when no controller was connected for `idle`, or when the launcher has ended.
-async fn left_alone(handle: &ListenerHandle, idle: Duration) -> &'static str {
+async fn left_alone(connected: &Cell<usize>, idle: Duration) -> &'static str {
     let launcher = getppid();
     let mut last = Instant::now();
     loop {
@@ -50,7 +51,7 @@ async fn left_alone(handle: &ListenerHandle, idle: Duration) -> &'static str {
         if getppid() != launcher {
             return "its launcher has ended";
         }
-        if !handle.clients().is_empty() {
+        if connected.get() > 0 {
             last = Instant::now();
         } else if last.elapsed() >= idle {
             return "no controller is connected";

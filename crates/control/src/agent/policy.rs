@@ -3,7 +3,6 @@
 //!
 //! ```toml
 //! activities = ["null", "tcp-send"]          # default: all but those of LOCAL_ONLY
-//! controllers = ["carol"]                    # default: every one with a valid certificate
 //! peers = ["10.0.0.0/8", "fd00::/8"]         # default: private networks and the controller itself
 //! runs_at_once = 1
 //!
@@ -63,8 +62,6 @@ pub struct Policy {
     /// The file, for messages.
     source: Option<PathBuf>,
     activities: Rule<Vec<String>>,
-    /// Empty: every one with a valid certificate.
-    controllers: Rule<Vec<String>>,
     peers: Rule<Vec<Cidr>>,
     runs_at_once: Rule<usize>,
     workers: Rule<u64>,
@@ -128,7 +125,6 @@ impl Default for Policy {
         Self {
             source: None,
             activities: Rule::default_of(all.map(str::to_owned).collect()),
-            controllers: Rule::default_of(Vec::new()),
             peers: Rule::default_of(peers::private()),
             runs_at_once: Rule::default_of(1),
             workers: Rule::default_of(WORKERS),
@@ -220,16 +216,6 @@ impl Policy {
     /// Most runs at once.
     pub fn runs_at_once(&self) -> usize {
         self.runs_at_once.value
-    }
-
-    /// Whether a controller with a valid certificate has any rights.
-    pub fn check_controller(&self, name: &str) -> Result<(), Forbidden> {
-        let allowed = &self.controllers.value;
-        if allowed.is_empty() || allowed.iter().any(|allowed| allowed == name) {
-            return Ok(());
-        }
-        let what = format!("controller {name} is not one of {}", allowed.join(", "));
-        Err(self.forbids(what, "controllers", &self.controllers))
     }
 
     fn forbids<T>(&self, what: String, name: &str, rule: &Rule<T>) -> Forbidden {

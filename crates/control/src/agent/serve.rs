@@ -1,8 +1,8 @@
 //! The agent's life as a service: opens one entrance, serves, follows signals, and leaves nothing
 //! behind.
 
+use std::cell::Cell;
 use std::io;
-use std::net::SocketAddr;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use super::policy::Policy;
 use super::presence::{AGENTS, Presence};
 use super::service::CallerService;
 use super::stdio;
-use super::tls_listener::{ListenerHandle, ListenerLimits, TlsListener};
+use super::tls_listener::TlsListener;
 use crate::protocol::{self, SILENCE};
-use crate::trust::{self, Identity, Pairing, Revocations, Role};
+use crate::trust;
 
 /// The entrance of controllers.
 #[derive(Debug, Clone)]
@@ -36,33 +36,12 @@ pub enum Entrance {
     Unix(PathBuf),
     /// By standard input and output; the agent ends with the connection.
     Stdio,
-    /// By TLS over TCP.
-    Network {
-        /// The address on which the agent listens.
-        listen: SocketAddr,
-        /// The certificates that the agent trusts.
-        trust: Trust,
-    },
     /// By TLS over TCP, for one job.
     Launched(Arc<Launched>),
 }
 
-/// The certificates that an agent trusts.
-#[derive(Debug, Clone)]
-pub enum Trust {
-    /// Controllers of the same authority.
-    Identity {
-        /// The agent's own identity.
-        identity: PathBuf,
-        /// The authority's list of revoked certificates.
-        revoked: Option<PathBuf>,
-    },
-    /// The controller that has the code.
-    Pair,
-}
-
-/// Tells that an agent listens, with its address and the pairing code if there is one.
-pub type Ready = Box<dyn Fn(&str, Option<&str>)>;
+/// Tells that an agent listens, and where.
+pub type Ready = Box<dyn Fn(&str)>;
 
 /// The settings of a service.
 pub struct ServiceSettings {
@@ -83,8 +62,8 @@ pub struct ServiceSettings {
 const CAPABILITIES: Capabilities =
     crate::worker::CAPABILITIES.and(Capabilities::LOW_PORTS).and(Capabilities::SYS_ADMIN);
 
-/// Serves until SIGTERM or SIGINT, or until the connection of [`Entrance::Stdio`] ends. SIGHUP
-/// reads the policy, the identity and the revocations again.
+/// Serves until SIGTERM, SIGINT or SIGHUP, or until the connection of [`Entrance::Stdio`] or the job
+/// of [`Entrance::Launched`] ends.
 pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
     let policy = load_policy(settings)?;
     confine_to(CAPABILITIES).map_err(AgentError::Privileges)?;
@@ -103,10 +82,7 @@ pub fn serve(settings: &ServiceSettings) -> Result<(), AgentError> {
         let _ = give_back_code();
         let ended = match &settings.entrance {
             Entrance::Unix(path) => by_unix(&host, path, settings, &mut signals).await,
-            Entrance::Stdio => by_stdio(&host, settings, &mut signals).await,
-            Entrance::Network { listen, trust } => {
-                by_network(&host, *listen, trust, settings, &mut signals).await
-            }
+            Entrance::Stdio => by_stdio(&host, &mut signals).await,
             Entrance::Launched(launched) => {
                 by_launcher(&host, launched, settings, &mut signals).await
             }
@@ -134,7 +110,7 @@ fn load_policy(settings: &ServiceSettings) -> Result<Policy, AgentError> {
 /// not make; then its capabilities decide, and a later attempt to impair shows the rest.
 fn may_impair() -> bool {
     match netem::probe() {
-        Ok(_) => true,
+        Ok(()) => true,
         Err(netem::NetemError::Refused { .. }) => crate::doctor::may_administer_networks(),
         Err(_) => false,
     }
@@ -181,10 +157,10 @@ async fn by_unix(
 ) -> Result<(), AgentError> {
     let listen = |source| AgentError::Listen { path: path.to_owned(), source };
     let listener = private_socket(path).await.map_err(listen)?;
-    (settings.ready)(&path.display().to_string(), None);
+    (settings.ready)(&path.display().to_string());
     tokio::select! {
         () = to_this_machine(host, &listener) => {}
-        () = signals.follow(|| reload_policy(host, settings)) => {}
+        () = signals.end() => {}
     }
     let _ = std::fs::remove_file(path);
     Ok(())
@@ -215,21 +191,22 @@ pub(super) async fn to_this_machine(host: &Arc<HostAgent>, listener: &UnixListen
     }
 }
 
-/// Serves controllers on other machines, as long as this is not dropped and listens.
-pub(super) async fn to_clients(host: &Arc<HostAgent>, mut listener: TlsListener) {
+/// Serves the controller of a job, as long as this is not dropped. `connected` is the number of its
+/// connections.
+async fn to_clients(host: &Arc<HostAgent>, mut listener: TlsListener, connected: &Cell<usize>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             Some(_) = connections.join_next() => {}
             client = listener.accept() => {
-                let Some(client) = client else { return };
-                let caller = Caller::named(&client.peer().name, client.connection());
+                let caller = Caller::of_job(client.get_ref().0);
                 let service = CallerService { host: Arc::clone(host), caller };
                 connections.spawn(async move {
                     drop(protocol::serve(client, &service, Some(SILENCE)).await);
                 });
             }
         }
+        connected.set(connections.len());
     }
 }
 
@@ -256,11 +233,7 @@ fn is_socket(path: &Path) -> bool {
 /// The time for sending the last answers.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-async fn by_stdio(
-    host: &Arc<HostAgent>,
-    settings: &ServiceSettings,
-    signals: &mut Signals,
-) -> Result<(), AgentError> {
+async fn by_stdio(host: &Arc<HostAgent>, signals: &mut Signals) -> Result<(), AgentError> {
     let (connection, written) = stdio::take().map_err(AgentError::Stdio)?;
     let service = CallerService { host: Arc::clone(host), caller: Caller::starter() };
     tokio::select! {
@@ -268,37 +241,7 @@ async fn by_stdio(
             // The agent does not wait for a caller that does not read its answers.
             let _ = tokio::time::timeout(LAST_WORDS, written).await;
         }
-        () = signals.follow(|| reload_policy(host, settings)) => {}
-    }
-    Ok(())
-}
-
-async fn by_network(
-    host: &Arc<HostAgent>,
-    listen: SocketAddr,
-    trust: &Trust,
-    settings: &ServiceSettings,
-    signals: &mut Signals,
-) -> Result<(), AgentError> {
-    let pairing = matches!(trust, Trust::Pair).then(Pairing::new).transpose()?;
-    let Shown { identity, config, .. } = match (&pairing, trust) {
-        (Some(pairing), _) => Shown::of(pairing.agent()?, None)?,
-        (None, Trust::Identity { identity, revoked }) => read_trust(identity, revoked.as_deref())?,
-        (None, Trust::Pair) => return Ok(()),
-    };
-    let mut shown = identity;
-    let listener = open(host, listen, config)?;
-    let handle = listener.handle();
-    (settings.ready)(
-        &listener.address().to_string(),
-        pairing.as_ref().map(Pairing::code).as_deref(),
-    );
-    tokio::select! {
-        () = to_clients(host, listener) => {}
-        () = signals.follow(|| {
-            reload_policy(host, settings);
-            reload_trust(&handle, trust, &mut shown);
-        }) => {}
+        () = signals.end() => {}
     }
     Ok(())
 }
@@ -309,116 +252,36 @@ async fn by_launcher(
     settings: &ServiceSettings,
     signals: &mut Signals,
 ) -> Result<(), AgentError> {
-    let config = trust::server_config(&launched.identity, None)?;
-    let listener = open(host, launched.listen, config)?;
-    let handle = listener.handle();
-    (settings.ready)(&listener.address().to_string(), None);
+    let config = trust::server_config(&launched.identity)?;
+    let open = |source| AgentError::Open { address: launched.listen, source };
+    let listener = TlsListener::open(launched.listen, config).map_err(open)?;
+    (settings.ready)(&listener.address().map_err(open)?.to_string());
+    let connected = Cell::new(0);
     tokio::select! {
-        () = to_clients(host, listener) => {}
-        why = launched.end(&handle) => note!("agent: ends: {why}"),
-        () = signals.follow(|| reload_policy(host, settings)) => {}
+        () = to_clients(host, listener, &connected) => {}
+        why = launched.end(&connected) => note!("agent: ends: {why}"),
+        () = signals.end() => {}
     }
     Ok(())
 }
 
-/// Begins to listen to controllers on other machines.
-fn open(
-    host: &Arc<HostAgent>,
-    listen: SocketAddr,
-    config: Arc<rustls::ServerConfig>,
-) -> Result<TlsListener, AgentError> {
-    let tell = Box::new(|line: &str| note!("agent: {line}"));
-    let listener = TlsListener::open(listen, config, ListenerLimits::STANDARD, tell);
-    let listener = listener.map_err(|source| AgentError::Open { address: listen, source })?;
-    host.behind(listener.handle());
-    Ok(listener)
-}
-
-/// The data about this agent for controllers.
-struct Shown {
-    identity: Identity,
-    revocations: Option<Revocations>,
-    config: Arc<rustls::ServerConfig>,
-}
-
-impl Shown {
-    fn of(identity: Identity, revocations: Option<Revocations>) -> Result<Self, AgentError> {
-        let config = trust::server_config(&identity, revocations.as_ref())?;
-        Ok(Self { identity, revocations, config })
-    }
-}
-
-fn read_trust(identity: &Path, revoked: Option<&Path>) -> Result<Shown, AgentError> {
-    let identity = Identity::load(identity)?;
-    identity.card().check_role(Role::Agent)?;
-    Shown::of(identity, revoked.map(Revocations::load).transpose()?)
-}
-
-/// Reads both again; `shown` is the identity that was read before.
-fn reload_trust(handle: &ListenerHandle, trust: &Trust, shown: &mut Identity) {
-    let Trust::Identity { identity, revoked } = trust else { return };
-    match read_trust(identity, revoked.as_deref()) {
-        Ok(Shown { identity, revocations, config }) => {
-            if identity.is_of_the_authority_of(shown) {
-                handle.reload(config);
-            } else {
-                for peer in handle.replace(config) {
-                    note!(
-                        "agent: controller {} is sent away: it is of an earlier authority",
-                        peer.name
-                    );
-                }
-            }
-            *shown = identity;
-            for peer in revocations.iter().flat_map(|revocations| handle.dismiss(revocations)) {
-                note!("agent: controller {} is sent away: its certificate is revoked", peer.name);
-            }
-            // This line tells the sender of SIGHUP that the new list counts from now on.
-            note!("agent: read the identity and the revocations again");
-        }
-        Err(error) => {
-            note!("agent: the identity and the revocations stay as they are: {error}");
-        }
-    }
-}
-
-fn reload_policy(host: &HostAgent, settings: &ServiceSettings) {
-    match load_policy(settings) {
-        Ok(policy) => {
-            note!("agent: read {policy} again");
-            host.set_policy(policy);
-        }
-        Err(error) => note!("agent: the policy stays as it is: {error}"),
-    }
-}
-
-/// A signal from the service manager, or from a user.
-struct Signals {
-    end: Signal,
-    interrupt: Signal,
-    reload: Signal,
-}
+/// The signals that end an agent.
+struct Signals([Signal; 3]);
 
 impl Signals {
     fn take() -> io::Result<Self> {
-        Ok(Self {
-            end: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            reload: signal(SignalKind::hangup())?,
-        })
+        let [terminate, interrupt, hang_up] =
+            [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+        Ok(Self([terminate?, interrupt?, hang_up?]))
     }
 
-    /// Returns when the agent must end; calls `reload` meanwhile.
-    async fn follow(&mut self, mut reload: impl FnMut()) {
-        loop {
-            tokio::select! {
-                _ = self.end.recv() => return,
-                _ = self.interrupt.recv() => return,
-                heard = self.reload.recv() => match heard {
-                    Some(()) => reload(),
-                    None => return,
-                },
-            }
+    /// Returns when the agent must end.
+    async fn end(&mut self) {
+        let [terminate, interrupt, hang_up] = &mut self.0;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hang_up.recv() => {}
         }
     }
 }

@@ -45,11 +45,9 @@ fn sent(answer: impl Serialize) -> Result<Json, Status> {
 
 impl CallerService {
     async fn answered(&self, request: Request, parts: PartSender) -> Result<Json, Status> {
-        // Another policy may hold since the last call.
-        self.host.welcome(&self.caller)?;
         match request {
             Request::Hello(_) => sent(self.host.introduce(&self.caller)),
-            Request::Describe(_) => sent(self.host.describe(&self.caller).await?),
+            Request::Describe(_) => sent(self.host.describe().await?),
             Request::Reserve(request) => sent(self.reserve(&request)?),
             Request::Renew(request) => sent(self.renew(&request)?),
             Request::Release(request) => sent(self.release(&request)?),
@@ -66,11 +64,9 @@ impl CallerService {
 
     fn reserve(&self, request: &ReserveRequest) -> Result<ReserveReply, Status> {
         let ReserveRequest { run, controller, expected_ms, session } = request;
-        let name = self.caller.name();
         let asked = Asked {
             run: presentable(run),
-            controller: presentable(if name.is_empty() { controller } else { name }),
-            owner: name.to_owned(),
+            controller: presentable(controller),
             expected: Span::from_milliseconds((*expected_ms).min(MOST_EXPECTED_MS)),
         };
         Ok(match self.host.reserve(&asked, session)? {
@@ -123,7 +119,7 @@ impl CallerService {
         let worker = Worker::prepare(self.host.executable(), &order, claim).await?;
         let endpoint = worker.endpoint.map(|endpoint| endpoint.to_string()).unwrap_or_default();
         // The session may have lapsed meanwhile; then the worker is dropped here, and so killed.
-        self.host.still(&self.caller, session)?;
+        self.host.still(session)?;
         self.host.cell(session, cell, |cell| cell.add(step, worker))?;
         Ok(PrepareReply { endpoint })
     }
@@ -136,7 +132,7 @@ impl CallerService {
             .with_work(session, |work| work.take(number))?
             .ok_or_else(|| unprepared(number))?;
         cell.start(session.is_some()).await;
-        self.host.still(&self.caller, session)?;
+        self.host.still(session)?;
         self.host.with_work(session, |work| work.cell = Some(cell))?;
         Ok(Done {})
     }
@@ -149,7 +145,7 @@ impl CallerService {
             .with_work(session, |work| work.take(*number))?
             .ok_or_else(|| unprepared(*number))?;
         let directed = cell.direct(*step, *direction, session.is_some()).await;
-        self.host.still(&self.caller, session)?;
+        self.host.still(session)?;
         self.host.with_work(session, |work| work.cell = Some(cell))?;
         let cpu_ns = directed.ok_or_else(|| {
             Status::failed_precondition(format!("cell {number} has no step {step}"))
@@ -219,7 +215,7 @@ impl CallerService {
             .map_err(|error| Status::resource_exhausted(error.to_string()))?;
         drop(given_up);
         let path = text_of_path(&kept.file.path());
-        self.host.still(&self.caller, session)?;
+        self.host.still(session)?;
         self.host.with_work(session, |work| work.source = Some(kept))?;
         Ok(PrepareDiskFileReply { source: path })
     }

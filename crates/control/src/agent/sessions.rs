@@ -42,8 +42,6 @@ pub(super) struct Asked {
     pub(super) run: String,
     /// For others to read; it may be anything.
     pub(super) controller: String,
-    /// Its proved identity, or none: only an equal one may use the session.
-    pub(super) owner: String,
     pub(super) expected: Span,
 }
 
@@ -101,8 +99,6 @@ pub(super) enum Unusable {
         "the session has lapsed: it was not renewed in time; reserve the host again and name it to fetch what is kept"
     )]
     Lapsed,
-    #[error("the session belongs to another controller")]
-    Foreign,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +118,6 @@ struct Session {
     id: SessionId,
     run: String,
     controller: String,
-    owner: String,
     state: SessionState,
 }
 
@@ -162,15 +157,13 @@ impl Sessions {
         fresh: SessionId,
     ) -> (ReservationResult, Vec<Due>) {
         let mut due = self.pass(now);
-        if old.is_some_and(|old| self.usable(old, &asked.owner).is_ok()) {
+        if old.is_some_and(|old| self.usable(old).is_ok()) {
             let session = old.unwrap_or_default();
             return (self.resume(now, asked, session), due);
         }
-        due.extend(self.end(|session| {
-            session.owner == asked.owner
-                && session.controller == asked.controller
-                && session.run == asked.run
-        }));
+        due.extend(
+            self.end(|session| session.controller == asked.controller && session.run == asked.run),
+        );
         if let Some(busy) = self.busy(now) {
             return (ReservationResult::Busy(busy), due);
         }
@@ -179,7 +172,6 @@ impl Sessions {
             id: fresh,
             run: asked.run.clone(),
             controller: asked.controller.clone(),
-            owner: asked.owner.clone(),
             state: SessionState::held(now, self.rules.lease, asked.expected),
         });
         (ReservationResult::Reserved { session: fresh, resumed: false }, due)
@@ -198,23 +190,13 @@ impl Sessions {
 
     /// The session that ends first, if no further controller can be admitted.
     fn busy(&self, now: Time) -> Option<Busy> {
-        let held = self.all.iter().filter(|session| session.is_held()).count();
-        if held < self.rules.most { None } else { self.first_of(now, |_| true) }
-    }
-
-    /// The one that ends first, if other owners have the host and `owner` does not.
-    pub(super) fn held_by_another(&self, now: Time, owner: &str) -> Option<Busy> {
-        let is_own = self.all.iter().any(|session| session.is_held() && session.owner == owner);
-        if is_own { None } else { self.first_of(now, |session| session.owner != owner) }
-    }
-
-    fn first_of(&self, now: Time, which: impl Fn(&Session) -> bool) -> Option<Busy> {
-        let held = self.all.iter().filter(|session| which(session)).filter_map(|session| {
-            match session.state {
-                SessionState::Held { over, .. } => Some((over, session)),
-                SessionState::Lapsed { .. } => None,
-            }
+        let held = self.all.iter().filter_map(|session| match session.state {
+            SessionState::Held { over, .. } => Some((over, session)),
+            SessionState::Lapsed { .. } => None,
         });
+        if held.clone().count() < self.rules.most {
+            return None;
+        }
         let (over, first) = held.min_by_key(|(over, _)| *over)?;
         let left = Span::from_nanoseconds(over.nanoseconds().saturating_sub(now.nanoseconds()));
         Some(Busy { run: first.run.clone(), controller: first.controller.clone(), left })
@@ -225,11 +207,10 @@ impl Sessions {
         &mut self,
         now: Time,
         id: SessionId,
-        owner: &str,
         expected_left: Span,
     ) -> (Result<(), Unusable>, Vec<Due>) {
         let due = self.pass(now);
-        let held = self.held(id, owner);
+        let held = self.held(id);
         if held.is_ok() {
             for session in self.all.iter_mut().filter(|session| session.id == id) {
                 session.state = SessionState::held(now, self.rules.lease, expected_left);
@@ -239,14 +220,9 @@ impl Sessions {
     }
 
     /// Releases the host.
-    pub(super) fn release(
-        &mut self,
-        now: Time,
-        id: SessionId,
-        owner: &str,
-    ) -> (Result<(), Unusable>, Vec<Due>) {
+    pub(super) fn release(&mut self, now: Time, id: SessionId) -> (Result<(), Unusable>, Vec<Due>) {
         let mut due = self.pass(now);
-        let usable = self.usable(id, owner);
+        let usable = self.usable(id);
         if usable.is_ok() {
             due.extend(self.end(|session| session.id == id));
         }
@@ -254,16 +230,16 @@ impl Sessions {
     }
 
     /// Whether work is allowed in a session. Does not renew the lease.
-    pub(super) fn held(&self, id: SessionId, owner: &str) -> Result<(), Unusable> {
-        self.usable(id, owner)?;
+    pub(super) fn held(&self, id: SessionId) -> Result<(), Unusable> {
+        self.usable(id)?;
         let held = self.all.iter().any(|session| session.id == id && session.is_held());
         if held { Ok(()) } else { Err(Unusable::Lapsed) }
     }
 
     /// Whether the stored accounts of a session may be fetched: it may have lapsed.
-    pub(super) fn usable(&self, id: SessionId, owner: &str) -> Result<(), Unusable> {
-        let session = self.all.iter().find(|session| session.id == id).ok_or(Unusable::Unknown)?;
-        if session.owner == owner { Ok(()) } else { Err(Unusable::Foreign) }
+    pub(super) fn usable(&self, id: SessionId) -> Result<(), Unusable> {
+        let is_known = self.all.iter().any(|session| session.id == id);
+        if is_known { Ok(()) } else { Err(Unusable::Unknown) }
     }
 
     /// Lets time pass: returns the events due by `now`, each once.

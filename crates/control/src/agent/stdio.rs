@@ -14,8 +14,21 @@ use tokio::sync::oneshot;
 /// Octets that are copied at a time.
 const ROOM_BYTES: usize = 64 << 10;
 
-/// Takes them as one connection. The receiver ends when its last octets are out.
+/// The line that says that the agent's first octet is next.
+pub(crate) const READY: &str = "btu-agent-is-ready";
+
+/// Where sshd runs a command of its own instead of the controller's (`command=` in sshd(8),
+/// `ForceCommand`), it leaves that here.
+const REPLACED: &str = "SSH_ORIGINAL_COMMAND";
+
+/// Takes them as one connection. The receiver ends when its last octets are out. A controller whose
+/// command was replaced is told that it need not copy a program.
 pub(super) fn take() -> io::Result<(UnixStream, oneshot::Receiver<()>)> {
+    if std::env::var_os(REPLACED).is_some() {
+        let mut output = io::stdout().lock();
+        writeln!(output, "{READY}")?;
+        output.flush()?;
+    }
     let (writing, written) = oneshot::channel::<()>();
     let (ours, theirs) = Plain::pair()?;
     let (mut to, mut from) = (theirs.try_clone()?, theirs);

@@ -1,231 +1,124 @@
-//! The agent's listener to the network: TCP, mutual TLS, and limits on the resources that a caller
-//! can use before it has shown a certificate.
-//!
-//! ```text
-//! accept --> so many a second --> at most 64 handshakes, 16 from one address, 5 s each --> at most 16 clients, 8 of one name --> the service
-//!    |              |                     |                                             |
-//!    +------------- closed ---------------+----------------- counted, and told in at most one line a second
-//! ```
-//!
-//! If all places are taken, the oldest unfinished handshake is closed, so that a silent caller
-//! cannot keep others out. Addresses of earlier clients have some reserved places.
+//! The listener of a job's agent: TCP, mutual TLS, and a bound on what callers can use before they
+//! have shown a certificate of the job.
 //!
 //! Nothing is sent to a caller before it has completed a TCP handshake and sent its TLS greeting,
 //! so that no caller can use an agent to flood a third party.
 
-mod client;
-mod handle;
-mod log;
-mod pace;
-mod places;
-
-#[cfg(test)]
-mod tests;
-
+use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::trust::Peer;
-pub use client::TlsClient;
-pub use handle::{CallerCounts, ListenerHandle};
-use handle::{Hand, HandshakePlace};
-use log::RefusalCause;
-pub use log::Tell;
-pub use pace::RateLimit;
+use super::journal::AGENT;
+use crate::lines::{Lines, write};
 
-/// The limits of unknown callers and of clients on an agent.
-#[derive(Debug, Clone, Copy)]
-pub struct ListenerLimits {
-    /// The time for a caller to become a client.
-    pub handshake: Duration,
-    /// The number of simultaneous handshakes.
-    pub handshakes: usize,
-    /// The number of them from one address (IPv6: from one /64, which is one host's to fill).
-    pub handshakes_per_address: usize,
-    /// The number of them that are reserved for addresses of earlier clients.
-    pub kept_for_known: usize,
-    /// The rate of callers of one network (a /24, IPv6: a /64), and of one address of earlier
-    /// clients.
-    pub network_pace: RateLimit,
-    /// The rate of callers in all. A handshake without a certificate takes a third of a millisecond
-    /// of a processor that may be measured meanwhile.
-    pub pace: RateLimit,
-    /// The number of simultaneous clients.
-    pub clients: usize,
-    /// The number of them with certificates of one name.
-    pub clients_per_controller: usize,
-}
+/// A client: it has shown a certificate of the job.
+pub(super) type TlsClient = TlsStream<TcpStream>;
 
-impl ListenerLimits {
-    /// Those of an agent.
-    pub const STANDARD: Self = Self {
-        handshake: Duration::from_secs(5),
-        handshakes: 64,
-        handshakes_per_address: 16,
-        kept_for_known: 8,
-        network_pace: RateLimit { burst: 100, per_second: 20 },
-        pace: RateLimit { burst: 200, per_second: 100 },
-        clients: 16,
-        clients_per_controller: 8,
-    };
-}
+/// Handshakes at a time. If all places are taken, the oldest one is ended, so that silent callers
+/// keep no controller out.
+const HANDSHAKES: usize = 64;
+
+/// The time for a handshake.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
 
 /// How long the agent reads from a refused caller, so that the reason reaches the caller before the
-/// connection is reset.
+/// connection is reset, and the bytes that it reads meanwhile.
 const LINGER: Duration = Duration::from_secs(1);
-/// The number of bytes that the agent reads from it meanwhile.
 const LINGER_BYTES: u64 = 256 << 10;
+
 /// Connections that the kernel queues until they are accepted. Beyond it Linux drops new ones, also
-/// those of controllers, and some callers (those with SYN cookies) get no error; the library's own
-/// choice, 128, is full in a moment.
+/// those of controllers.
 const WAITING: u32 = 1024;
+
 /// When the system gives no connection (no descriptor is free, say), the pause until the next
 /// attempt.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A listener for TLS connections. Closes when it is dropped.
-#[derive(Debug)]
-pub struct TlsListener {
-    clients: mpsc::Receiver<TlsClient>,
-    handle: ListenerHandle,
-    address: SocketAddr,
-    tasks: [JoinHandle<()>; 2],
+pub(super) struct TlsListener {
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    handshakes: JoinSet<Option<TlsClient>>,
+    /// The handshakes that were begun last, the oldest first. Some are over.
+    newest: VecDeque<AbortHandle>,
+    refused: Arc<Mutex<Lines>>,
 }
 
 impl TlsListener {
-    /// Begins to listen, from within a runtime; `tell` gets the lines about refused callers.
-    pub fn open(
-        listen: SocketAddr,
-        config: Arc<ServerConfig>,
-        limits: ListenerLimits,
-        tell: Tell,
-    ) -> io::Result<Self> {
-        let listener = listener(listen)?;
-        let address = listener.local_addr()?;
-        let handle = ListenerHandle::new(config, limits);
-        // A client waits here only until the service accepts it.
-        let (arrived, clients) = mpsc::channel(1);
-        let tasks = [
-            tokio::spawn(keep(listener, handle.clone(), arrived)),
-            tokio::spawn(log::write(handle.clone(), tell)),
-        ];
-        Ok(Self { clients, handle, address, tasks })
+    /// Begins to listen, from within a runtime.
+    pub(super) fn open(listen: SocketAddr, config: Arc<ServerConfig>) -> io::Result<Self> {
+        let socket = if listen.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // An agent that is started again takes its port at once.
+        socket.set_reuseaddr(true)?;
+        socket.bind(listen)?;
+        Ok(Self {
+            listener: socket.listen(WAITING)?,
+            acceptor: config.into(),
+            handshakes: JoinSet::new(),
+            newest: VecDeque::new(),
+            refused: Arc::default(),
+        })
     }
 
     /// The IP address and port on which the listener waits for connections.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
     }
 
-    /// The handle that controls the listener while the service waits for clients.
-    pub fn handle(&self) -> ListenerHandle {
-        self.handle.clone()
-    }
-
-    /// The next client; `None` when the listener has failed. No client is lost when this is dropped.
-    pub async fn accept(&mut self) -> Option<TlsClient> {
-        self.clients.recv().await
-    }
-}
-
-impl Drop for TlsListener {
-    fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
-    }
-}
-
-fn listener(on: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if on.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // An agent that is started again takes its port at once.
-    socket.set_reuseaddr(true)?;
-    socket.bind(on)?;
-    socket.listen(WAITING)
-}
-
-async fn keep(listener: TcpListener, handle: ListenerHandle, arrived: mpsc::Sender<TlsClient>) {
-    loop {
-        match listener.accept().await {
-            Ok((stranger, from)) => {
-                let from = from.ip().to_canonical();
-                match handle.try_hand(from) {
-                    Ok(hand) => drop(tokio::spawn(attend(
-                        stranger,
-                        from,
-                        handle.clone(),
-                        hand,
-                        arrived.clone(),
-                    ))),
-                    Err(cause) => handle.turned_away(from, cause),
+    /// The next client. No client is lost when this is dropped.
+    pub(super) async fn accept(&mut self) -> TlsClient {
+        loop {
+            tokio::select! {
+                Some(over) = self.handshakes.join_next() => {
+                    if let Ok(Some(client)) = over {
+                        return client;
+                    }
                 }
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stranger, from)) => self.greet(stranger, from),
+                    Err(_) => sleep(RETRY_INTERVAL).await,
+                },
             }
-            Err(_) => tokio::time::sleep(RETRY_INTERVAL).await,
+        }
+    }
+
+    fn greet(&mut self, stranger: TcpStream, from: SocketAddr) {
+        let (acceptor, refused) = (self.acceptor.clone(), Arc::clone(&self.refused));
+        self.newest.push_back(self.handshakes.spawn(async move {
+            let said = shaken(stranger, acceptor).await;
+            let why = |why| write(&refused, AGENT, &format!("turned away {}: {why}", from.ip()));
+            said.map_err(why).ok()
+        }));
+        if self.newest.len() > HANDSHAKES
+            && let Some(oldest) = self.newest.pop_front()
+        {
+            oldest.abort();
         }
     }
 }
 
-/// Performs the handshake of a caller until it is a client or is refused. It is also refused when
-/// another caller needs its place.
-async fn attend(
-    stranger: TcpStream,
-    from: IpAddr,
-    handle: ListenerHandle,
-    mut hand: Hand,
-    arrived: mpsc::Sender<TlsClient>,
-) {
-    let client = tokio::select! {
-        // An accepted client stays, even where another caller needs its place at the same moment.
-        biased;
-        client = receive(stranger, (hand.number(), from), &handle) => client,
-        // The caller that took its place counts a handshake that had to leave.
-        () = hand.taken_away() => None,
-    };
-    drop(hand);
-    if let Some(client) = client {
-        // It fails when the listener closes meanwhile.
-        let _ = arrived.send(client).await;
-    }
-}
-
-async fn receive(
-    stranger: TcpStream,
-    (number, from): (u64, IpAddr),
-    handle: &ListenerHandle,
-) -> Option<TlsClient> {
+/// Performs the handshake of a caller.
+async fn shaken(stranger: TcpStream, acceptor: TlsAcceptor) -> Result<TlsClient, String> {
     // Answers are small and must leave at once; a failure of this call only delays them.
     let _ = stranger.set_nodelay(true);
-    let (authority, config) = handle.config();
-    let shaking = TlsAcceptor::from(config).accept(stranger).into_fallible();
-    let client = match tokio::time::timeout(handle.limits().handshake, shaking).await {
-        Ok(Ok(stream)) => welcome(stream, HandshakePlace { number, from, authority }, handle),
+    match timeout(HANDSHAKE_LIMIT, acceptor.accept(stranger).into_fallible()).await {
+        Ok(Ok(client)) => Ok(client),
         Ok(Err((error, stranger))) => {
-            handle.refuse(number, from, RefusalCause::Refused(error.to_string()));
-            // The refused caller keeps its place meanwhile, which bounds the lingering, too.
             see_out(stranger).await;
-            return None;
+            Err(error.to_string())
         }
-        Err(_) => Err(RefusalCause::Slow),
-    };
-    client.map_err(|cause| handle.refuse(number, from, cause)).ok()
-}
-
-fn welcome(
-    stream: TlsStream<TcpStream>,
-    place: HandshakePlace,
-    handle: &ListenerHandle,
-) -> Result<TlsClient, RefusalCause> {
-    let peer = Peer::of(stream.get_ref().1.peer_certificates());
-    let peer = peer.map_err(|error| RefusalCause::Refused(error.to_string()))?;
-    handle.welcome(place, stream, peer)
+        Err(late) => Err(late.to_string()),
+    }
 }
 
 /// Ends a connection so that the last message to it arrives: closing with unread data would reset
@@ -235,5 +128,123 @@ async fn see_out(mut stranger: TcpStream) {
         stranger.shutdown().await?;
         tokio::io::copy(&mut stranger.take(LINGER_BYTES), &mut tokio::io::sink()).await
     };
-    let _ = tokio::time::timeout(LINGER, listened).await;
+    let _ = timeout(LINGER, listened).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use tokio::task::JoinHandle;
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+    use crate::trust::tests::TestJob;
+    use crate::trust::{client_config, server_config, server_name};
+
+    /// The timeout of each operation here on a busy machine.
+    const TIMEOUT: Duration = Duration::from_mins(1);
+
+    /// A listener that greets each client with a word.
+    struct Greeter {
+        job: TestJob,
+        address: SocketAddr,
+        serving: JoinHandle<()>,
+    }
+
+    impl Greeter {
+        fn begin() -> Self {
+            let job = TestJob::new();
+            let config = server_config(&job.agent("alpha")).unwrap();
+            let mut listener = TlsListener::open("127.0.0.1:0".parse().unwrap(), config).unwrap();
+            let address = listener.address().unwrap();
+            let serving = tokio::spawn(async move {
+                loop {
+                    let mut client = listener.accept().await;
+                    tokio::spawn(async move { client.write_all(b"hello").await });
+                }
+            });
+            Self { job, address, serving }
+        }
+
+        async fn connected(&self) -> TcpStream {
+            TcpStream::connect(self.address).await.unwrap()
+        }
+
+        /// A controller of the job is served.
+        async fn serves(&self) {
+            let connector = TlsConnector::from(client_config(&self.job.controller()).unwrap());
+            let meeting = async {
+                let stream = self.connected().await;
+                let name = server_name("alpha").unwrap();
+                let mut stream = connector.connect(name, stream).await.unwrap();
+                let mut said = [0; 5];
+                stream.read_exact(&mut said).await.unwrap();
+                said
+            };
+            assert_eq!(&timeout(TIMEOUT, meeting).await.expect("it is served"), b"hello");
+        }
+    }
+
+    impl Drop for Greeter {
+        fn drop(&mut self) {
+            self.serving.abort();
+        }
+    }
+
+    /// Reads until the other side closes.
+    async fn closed(stream: &mut TcpStream) -> Vec<u8> {
+        let mut said = Vec::new();
+        // A reset is a close, too.
+        let read = timeout(TIMEOUT, stream.read_to_end(&mut said)).await;
+        drop(read.expect("the listener closes the connection"));
+        said
+    }
+
+    #[tokio::test]
+    async fn garbage_and_silence_are_shown_out() {
+        let greeter = Greeter::begin();
+        let hello_then_nothing = [&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc][..], &[0; 64]].concat();
+        let endless = [0x16, 3, 1, 0x40, 0].repeat(60_000);
+        let cases: [&[u8]; 5] = [
+            b"GET / HTTP/1.1\r\nhost: alpha\r\n\r\n",
+            &[0xff; 4096],
+            &hello_then_nothing,
+            &endless,
+            b"",
+        ];
+        for said in cases {
+            let began = Instant::now();
+            let mut stream = greeter.connected().await;
+            // It fails when the listener has closed already.
+            let _ = stream.write_all(said).await;
+            let answer = closed(&mut stream).await;
+            assert!(answer.len() <= 64.min(said.len()), "{} for {}", answer.len(), said.len());
+            assert!(began.elapsed() < TIMEOUT);
+        }
+        greeter.serves().await;
+    }
+
+    /// Each of them has more than the places for handshakes.
+    #[tokio::test]
+    async fn silent_connections_keep_no_controller_out() {
+        let greeter = Greeter::begin();
+        let mut silent = Vec::new();
+        for _ in 0..2 * HANDSHAKES {
+            silent.push(greeter.connected().await);
+        }
+        greeter.serves().await;
+        // The oldest have left, or leave in time.
+        closed(&mut silent[0]).await;
+    }
+
+    #[tokio::test]
+    async fn another_job_s_controller_is_no_client() {
+        let greeter = Greeter::begin();
+        let other = client_config(&TestJob::new().controller()).unwrap();
+        let name = server_name("alpha").unwrap();
+        let met = TlsConnector::from(other).connect(name, greeter.connected().await).await;
+        assert!(met.is_err());
+        greeter.serves().await;
+    }
 }

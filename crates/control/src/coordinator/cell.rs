@@ -1,6 +1,6 @@
 //! From a slot of the schedule to a stored cell.
 
-use btu_suite::accounting::{self, CellAccounting};
+use btu_suite::accounting::{self, CellAccounting, record};
 use btu_suite::cell::Row;
 use btu_suite::experiment::Observation;
 use btu_suite::program::Programs;
@@ -33,24 +33,6 @@ pub(super) async fn measure(
 /// Reconciles the accounts of a scene.
 pub(super) fn balance(row: &Row, script: &Script, scene: &Observation) -> CellAccounting {
     accounting::balance(Some(row), script, scene)
-}
-
-fn record(slot: Slot, script: &Script, scene: Observation) -> CellRecord {
-    let CellAccounting { faults, network, host } = balance(&slot.cell, script, &scene);
-    CellRecord {
-        row: slot.cell,
-        block: slot.block,
-        position: slot.position,
-        faults,
-        network,
-        host,
-        reports: scene.reports,
-        stations: scene.stations,
-        machine: scene.machine,
-        wire: scene.wire,
-        start_skew_ns: scene.start_skew_ns,
-        overhead_ns: scene.overhead_ns,
-    }
 }
 
 fn unprepared(slot: Slot, error: &CoordinatorError) -> CellRecord {

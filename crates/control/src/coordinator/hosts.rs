@@ -32,13 +32,14 @@ use std::time::Duration;
 
 use btu_suite::network::Reached;
 
+use crate::trust::Identity;
+
 pub use host_set::HostSet;
 pub use launch::{Launch, LaunchRequest, LaunchedAgent, become_launcher};
 pub use program::Program;
 pub use roll::roll_call;
 pub(crate) use ssh::fuzz_messages as fuzz_ssh_words;
 pub use survey::Survey;
-pub use transport::Keys;
 
 pub(super) use host_set::runtime;
 pub(super) use notes::{Notes, measured};
@@ -56,8 +57,8 @@ pub struct HostCall {
 /// The settings for reaching hosts.
 #[derive(Debug)]
 pub struct Access {
-    /// The identity of this controller for agents.
-    pub keys: Keys,
+    /// The identity of this controller for the agents of a job that something else started.
+    pub identity: Option<Identity>,
     /// The agents that a launcher started for this command.
     pub launch: Option<Arc<Launch>>,
     /// The user's OpenSSH client.
@@ -66,8 +67,7 @@ pub struct Access {
     pub binary: Program,
     /// This program's own file, an agent of this machine.
     pub executable: PathBuf,
-    /// The name of this controller, for the messages that others get; over TLS the certificate's
-    /// name counts instead.
+    /// The name of this controller, for the messages that others get.
     pub controller: String,
     /// The time for which a lost host is called again.
     pub timeout: Duration,

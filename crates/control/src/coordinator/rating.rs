@@ -96,17 +96,16 @@ impl Study for Rating {
     }
 
     fn stored(&self, store: &Store, run: RunId) -> Result<Vec<CellRecord>, CoordinatorError> {
-        Ok(store.cells(run)?)
+        Ok(store.records(run)?)
     }
 
     fn save(
         &self,
         store: &Store,
         lock: &RunLock,
-        _done: &[CellRecord],
         record: &CellRecord,
     ) -> Result<(), CoordinatorError> {
-        Ok(store.save_cell(lock, record)?)
+        Ok(store.save(lock, &self.plan, record)?)
     }
 
     /// The disk activity's source file on the test station, if one is needed.

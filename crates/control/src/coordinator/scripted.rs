@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use btu_store::{NewCell, RunId, RunLock, Store};
-use btu_suite::experiment::{self, CellSetting, Experiment, Measured, Observation, Slot};
+use btu_store::{RunId, RunLock, Store};
+use btu_suite::experiment::{CellSetting, Measured, Observation, Scripts, Slot};
 use btu_suite::record::{Failure, PlacedReport};
 use btu_suite::script::{Script, Step};
 use btu_units::written_rate;
@@ -22,12 +22,13 @@ pub struct Scripted<E> {
     pub scratch: PathBuf,
 }
 
-impl<E: Experiment> Study for Scripted<E> {
+impl<E: Scripts> Study for Scripted<E> {
     type Cell = E::Cell;
     type Record = Measured<E::Cell>;
 
     const IN_BLOCKS: bool = E::IN_BLOCKS;
     const GOES_ON: bool = E::GOES_ON;
+    const HOSTS_APART: bool = E::HOSTS_APART;
 
     fn so_far(&self, records: &[Self::Record]) -> String {
         let Some(last) = records.iter().rfind(|record| record.is_valid()) else {
@@ -71,13 +72,9 @@ impl<E: Experiment> Study for Scripted<E> {
         &self,
         store: &Store,
         lock: &RunLock,
-        _done: &[Self::Record],
         record: &Self::Record,
     ) -> Result<(), CoordinatorError> {
-        let facts = experiment::facts(&self.plan, record);
-        let document = serde_json::to_string(record).map_err(CoordinatorError::Document)?;
-        let cell = NewCell::of((record.block, record.position), &facts, document);
-        Ok(store.save_record(lock, &cell)?)
+        Ok(store.save(lock, &self.plan, record)?)
     }
 
     async fn measure(

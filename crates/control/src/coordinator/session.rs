@@ -157,7 +157,7 @@ impl<S: Study> StudySession<'_, S> {
                 }
             }
         };
-        self.study.save(self.journal.store, self.journal.lock, &self.records, &record)?;
+        self.study.save(self.journal.store, self.journal.lock, &record)?;
         self.records.push(record);
         Ok(took)
     }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use btu_store::{NewCell, RunId, RunLock, Store};
+use btu_store::{RunId, RunLock, Store};
 use btu_suite::activity::{
     Activity, HintEnd, Order, PipeEnd, PipeMeeting, Rendezvous, Token, Word,
 };
@@ -17,7 +17,7 @@ use btu_suite::experiment::Slot;
 use btu_suite::hint::{HintPlan, HintRecord};
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::pipe::{
-    Conditions, End, Job, JobRecord, Part, PipePlan, Place, Point, Schedule, SetPoint, Turns, Work,
+    Conditions, End, Job, JobRecord, Part, PipePlan, Place, Point, Schedule, Turns, Work,
 };
 use btu_suite::record::{Outcome, PlacedReport};
 use btu_units::Span;
@@ -394,28 +394,16 @@ impl Study for Signatures {
     }
 
     fn stored(&self, store: &Store, run: RunId) -> Result<Vec<JobRecord>, CoordinatorError> {
-        let of = |series, point: Point| JobRecord::of_point(series, point.pass, point);
-        Ok(match &self.job {
-            Job::One(_) => store.records(run)?.into_iter().map(|point| of(0, point)).collect(),
-            Job::Set(_) => {
-                let points: Vec<SetPoint> = store.records(run)?;
-                points.into_iter().map(|SetPoint { series, point }| of(series, point)).collect()
-            }
-            Job::Hint(_) => Vec::new(),
-        })
+        Ok(store.records(run)?)
     }
 
     fn save(
         &self,
         store: &Store,
         lock: &RunLock,
-        done: &[JobRecord],
         record: &JobRecord,
     ) -> Result<(), CoordinatorError> {
-        let Some(facts) = self.job.facts(record) else { return Ok(()) };
-        let document = self.job.stored_form(record).map_err(CoordinatorError::Document)?;
-        let place = (record.block, done.len() as u32);
-        Ok(store.save_record(lock, &NewCell::of(place, &facts, document))?)
+        Ok(store.save(lock, &self.job, record)?)
     }
 
     async fn measure(
@@ -434,7 +422,8 @@ impl Study for Signatures {
         let block = self.part().map_or(0, |part| part.block);
         if let Some(seen) = self.turn(stage, &mut standing, series).await? {
             self.standing = Some(standing);
-            return Ok(Some(JobRecord { series, block, seen }));
+            let position = done.len() as u32;
+            return Ok(Some(JobRecord { series, block, position, seen }));
         }
         self.is_over[series] = true;
         if self.is_over.iter().all(|is_over| *is_over) {

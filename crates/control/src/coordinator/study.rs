@@ -30,6 +30,9 @@ pub trait Study {
     /// Whether it goes on without a host that was lost and not found again.
     const GOES_ON: bool = false;
 
+    /// Whether it compares hosts, which then have a machine each, or all the same one.
+    const HOSTS_APART: bool = false;
+
     /// Orders blocks and seeds what is random on the network.
     fn seed(&self) -> u64;
 
@@ -45,12 +48,11 @@ pub trait Study {
     /// The cells that are stored.
     fn stored(&self, store: &Store, run: RunId) -> Result<Vec<Self::Record>, CoordinatorError>;
 
-    /// Stores a measured cell after those that are stored.
+    /// Stores a measured cell.
     fn save(
         &self,
         store: &Store,
         lock: &RunLock,
-        done: &[Self::Record],
         record: &Self::Record,
     ) -> Result<(), CoordinatorError>;
 

@@ -15,6 +15,7 @@ use crate::environment::{self, Environment};
 
 /// The facts; unknown ones are absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Facts {
     /// Kernel, processors, memory, network.
     pub environment: Environment,
@@ -24,6 +25,9 @@ pub struct Facts {
     pub netem: Result<(), String>,
     /// The capabilities of this process beyond its user.
     pub capabilities: Capabilities,
+    /// Whether this process and what it starts can get no more rights, as services are started within bounds.
+    #[serde(default)]
+    pub no_new_privileges: bool,
     /// Open files allowed to a process.
     pub open_files: Option<u64>,
     /// Memory that a process may lock, in bytes.
@@ -58,8 +62,9 @@ pub fn look(executable: &Path, scratch: &Path) -> Facts {
                 Privilege::UserNamespace => "an ordinary user, in a user namespace".to_owned(),
             })
             .map_err(|error| error.to_string()),
-        netem: netem::probe().map(drop).map_err(|error| error.to_string()),
+        netem: netem::probe().map_err(|error| error.to_string()),
         capabilities: capabilities(),
+        no_new_privileges: text("/proc/self/status").contains("NoNewPrivs:\t1"),
         open_files: limit(Resource::RLIMIT_NOFILE),
         locked_bytes: limit(Resource::RLIMIT_MEMLOCK),
         scratch_free_bytes: statvfs(scratch)

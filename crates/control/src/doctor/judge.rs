@@ -67,6 +67,10 @@ fn missing(topic: &str, observed: impl Into<String>, impact: &str, fix: Option<&
     Finding { health: Health::Missing, ..limited(topic, observed, impact, fix) }
 }
 
+/// What is advised where a service may not have what a user of the host may have.
+const OF_A_SERVICE: &str =
+    "nothing, as long as this service is to stay within the bounds of its unit, which forbid it";
+
 fn namespaces(facts: &Facts) -> Finding {
     const TOPIC: &str = "namespaces";
     match &facts.namespaces {
@@ -78,7 +82,9 @@ fn namespaces(facts: &Facts) -> Finding {
              machines needs none",
             // If the kernel has reported the restriction, the advice names it, and no other
             // setting.
-            Some(if why.contains("sysctl") {
+            Some(if facts.no_new_privileges {
+                OF_A_SERVICE
+            } else if why.contains("sysctl") {
                 "what is said above, or run btu as root"
             } else {
                 "run btu as root; or, which lets every program of every user make namespaces, sysctl -w \
@@ -164,7 +170,11 @@ fn netem(facts: &Facts) -> Finding {
             why,
             "as a peer on real machines this host cannot play delay or loss; networks on one machine are \
              impaired by btu's own link emulator",
-            Some("modprobe -a sch_netem sch_ingress ifb cls_matchall act_mirred"),
+            Some(if facts.no_new_privileges {
+                OF_A_SERVICE
+            } else {
+                "modprobe -a sch_netem sch_ingress ifb cls_matchall act_mirred"
+            }),
         ),
     }
 }
@@ -178,7 +188,7 @@ fn capabilities(facts: &Facts) -> Finding {
         TOPIC,
         "no CAP_NET_ADMIN",
         "an agent on this host cannot delay or drop what comes in (netem); `btu rate`, `btu net` and `btu pipe` do without it, \
-         and so does an agent as root or with packaging/btu-agent.service. A program with this capability changes every \
+         and an agent of the superuser has it. A program with this capability changes every \
          interface for every user who may start it, so give it to a group: btu gives it up where all users may start it",
         Some(
             "b=$(command -v btu); groupadd -f btu && chgrp btu $b && chmod 0750 $b && setcap cap_net_admin+ep $b",

@@ -1,32 +1,14 @@
 //! Requests interfaces and their offloads from the kernel (rtnetlink(7), ethtool's generic netlink
 //! family).
 //!
-//! Two short conversations over plain sockets. Sending and receiving is here, the format is in
-//! [`message`].
-
-mod message;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
 
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket,
-    sockopt,
+use btu_testbed::netlink::{
+    Attributes, Connection, Protocol, attributes, find, text_of, u16_at, u32_at,
 };
-use nix::sys::time::{TimeVal, TimeValLike};
 
 use super::network::Interface;
-use message::{MessageKind, NetlinkAttributes, NetlinkRequest};
-
-/// The kernel's parts are at most 32 kB (`NLMSG_GOODSIZE` of a dump grows up to that).
-const BUFFER_BYTES: usize = 64 * 1024;
-
-/// The kernel answers at once; the timeout only guards against a faulty kernel.
-const TIMEOUT_SECONDS: i64 = 2;
-
-/// More parts than this are not an answer but an endless stream.
-const MOST_PARTS: usize = 10_000;
 
 /// `linux/genetlink.h`: the controller, which has the other families' numbers.
 mod control {
@@ -58,6 +40,9 @@ mod link {
     pub(super) const INFO_KIND: u16 = 1;
 }
 
+/// The flag of an attribute that holds attributes, which ethtool's family wants.
+const NESTED: u16 = 0x8000;
+
 /// `struct genlmsghdr`: command, version, reserved.
 const GENERIC_HEADER_BYTES: usize = 4;
 
@@ -66,7 +51,7 @@ const GENERIC_HEADER_BYTES: usize = 4;
 pub(super) fn interfaces() -> io::Result<BTreeMap<String, Interface>> {
     let mut interfaces = links()?;
     // Without the family there are no features to add; the rest of the record is valid.
-    if let Ok(features) = Features::open() {
+    if let Ok(mut features) = Features::open() {
         for (name, interface) in &mut interfaces {
             interface.features = features.of(name).unwrap_or_default();
         }
@@ -75,39 +60,37 @@ pub(super) fn interfaces() -> io::Result<BTreeMap<String, Interface>> {
 }
 
 fn links() -> io::Result<BTreeMap<String, Interface>> {
-    let route = Conversation::open(SockProtocol::NetlinkRoute)?;
-    let parts = route.ask(&NetlinkRequest::dump(link::GET, &[0; link::HEADER_BYTES]))?;
+    let mut route = Connection::here(Protocol::Route)?;
+    let parts = route.list(link::GET, &[0; link::HEADER_BYTES])?;
     Ok(parts.iter().filter_map(|part| interface(part)).collect())
 }
 
 /// A name and what belongs to it, from one `RTM_NEWLINK`.
 fn interface(part: &[u8]) -> Option<(String, Interface)> {
-    let attributes = NetlinkAttributes::of(part.get(link::HEADER_BYTES..)?);
+    let all = part.get(link::HEADER_BYTES..)?;
+    let kind = find(all, link::INFO).and_then(|info| find(info, link::INFO_KIND));
     let interface = Interface {
-        mtu_bytes: attributes.value(link::MTU).and_then(message::u32_of),
-        queueing: attributes.value(link::QUEUEING).map(message::text_of),
-        kind: attributes.nested(link::INFO).value(link::INFO_KIND).map(message::text_of),
+        mtu_bytes: find(all, link::MTU).and_then(|mtu| u32_at(mtu, 0)),
+        queueing: find(all, link::QUEUEING).map(text_of),
+        kind: kind.map(text_of),
         features: BTreeSet::new(),
     };
-    Some((message::text_of(attributes.value(link::NAME)?), interface))
+    Some((text_of(find(all, link::NAME)?), interface))
 }
 
 /// A connection to the ethtool family of netlink.
 struct Features {
-    generic: Conversation,
+    generic: Connection,
     family: u16,
 }
 
 impl Features {
     fn open() -> io::Result<Self> {
-        let generic = Conversation::open(SockProtocol::NetlinkGeneric)?;
-        let name = message::attribute(control::FAMILY_NAME, b"ethtool\0");
-        let parts =
-            generic.ask(&NetlinkRequest::generic(control::FAMILY, control::GET_FAMILY, &name))?;
+        let mut generic = Connection::here(Protocol::Generic)?;
+        let name = Attributes::new().with_text(control::FAMILY_NAME, "ethtool");
+        let parts = generic.command(control::FAMILY, control::GET_FAMILY, name.bytes())?;
         let family = parts.iter().find_map(|part| {
-            NetlinkAttributes::of(part.get(GENERIC_HEADER_BYTES..)?)
-                .value(control::FAMILY_ID)
-                .and_then(message::u16_of)
+            u16_at(find(part.get(GENERIC_HEADER_BYTES..)?, control::FAMILY_ID)?, 0)
         });
         family
             .map(|family| Self { generic, family })
@@ -115,62 +98,21 @@ impl Features {
     }
 
     /// The features that are on.
-    fn of(&self, interface: &str) -> io::Result<BTreeSet<String>> {
-        let mut name = interface.as_bytes().to_vec();
-        name.push(0);
-        let header = message::nest(
-            ethtool::FEATURES_HEADER,
-            &message::attribute(ethtool::HEADER_DEVICE_NAME, &name),
-        );
-        let parts = self.generic.ask(&NetlinkRequest::generic(
-            self.family,
-            ethtool::FEATURES_GET,
-            &header,
-        ))?;
+    fn of(&mut self, interface: &str) -> io::Result<BTreeSet<String>> {
+        let name = Attributes::new().with_text(ethtool::HEADER_DEVICE_NAME, interface);
+        let header = Attributes::new().with_nested(ethtool::FEATURES_HEADER | NESTED, &name);
+        let parts = self.generic.command(self.family, ethtool::FEATURES_GET, header.bytes())?;
         Ok(parts.iter().flat_map(|part| active(part)).collect())
     }
 }
 
 /// The names in the bit set of active features; it has no mask, so all listed features are on.
 fn active(part: &[u8]) -> Vec<String> {
-    let attributes = NetlinkAttributes::of(part.get(GENERIC_HEADER_BYTES..).unwrap_or_default());
-    let bits = attributes.nested(ethtool::FEATURES_ACTIVE).nested(ethtool::BITSET_BITS);
-    bits.filter_map(|(_, bit)| {
-        NetlinkAttributes::of(bit).value(ethtool::BIT_NAME).map(message::text_of)
-    })
-    .collect()
-}
-
-/// A netlink socket for one request at a time.
-struct Conversation {
-    socket: OwnedFd,
-}
-
-impl Conversation {
-    fn open(protocol: SockProtocol) -> io::Result<Self> {
-        let socket =
-            socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;
-        setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(TIMEOUT_SECONDS))?;
-        Ok(Self { socket })
-    }
-
-    /// Sends a request and gathers the bodies of all parts of its answer.
-    fn ask(&self, request: &NetlinkRequest) -> io::Result<Vec<Vec<u8>>> {
-        send(self.socket.as_raw_fd(), request.bytes(), MsgFlags::empty())?;
-        let mut buffer = vec![0; BUFFER_BYTES];
-        let mut parts = Vec::new();
-        while parts.len() < MOST_PARTS {
-            let length = recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
-            for (kind, body) in message::split(&buffer[..length.min(BUFFER_BYTES)]) {
-                match kind {
-                    MessageKind::Part => parts.push(body.to_vec()),
-                    MessageKind::End => return Ok(parts),
-                    MessageKind::Error(errno) => return Err(io::Error::from_raw_os_error(errno)),
-                }
-            }
-        }
-        Err(io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer has no end"))
-    }
+    let all = part.get(GENERIC_HEADER_BYTES..).unwrap_or_default();
+    let bits = find(all, ethtool::FEATURES_ACTIVE).and_then(|set| find(set, ethtool::BITSET_BITS));
+    attributes(bits.unwrap_or_default())
+        .filter_map(|(_, bit)| find(bit, ethtool::BIT_NAME).map(text_of))
+        .collect()
 }
 
 #[cfg(test)]
@@ -192,7 +134,7 @@ mod tests {
 
     #[test]
     fn an_unknown_interface_is_an_error() {
-        let Ok(features) = Features::open() else {
+        let Ok(mut features) = Features::open() else {
             assert!(
                 std::env::var_os("BTU_LAB").is_none_or(|lab| lab != "required"),
                 "no ethtool family"
@@ -201,6 +143,7 @@ mod tests {
                 "LAB SKIPPED: this kernel has no ethtool family (CONFIG_ETHTOOL_NETLINK)"
             );
         };
-        assert_eq!(features.of("nowhere0").unwrap_err().raw_os_error(), Some(nix::libc::ENODEV));
+        let error = features.of("nowhere0").unwrap_err();
+        assert_eq!(btu_testbed::netlink::error_number(&error), Some(nix::libc::ENODEV), "{error}");
     }
 }

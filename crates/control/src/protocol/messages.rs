@@ -134,8 +134,6 @@ pub struct DescribeReply {
     pub environment: Json,
     /// What `btu hosts doctor --json` prints.
     pub findings: Json,
-    /// Connections that were turned away at the door since the agent was started.
-    pub turned_away: u64,
 }
 
 /// See [`Request::Reserve`].

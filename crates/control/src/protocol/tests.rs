@@ -128,7 +128,7 @@ async fn parts_come_in_order_before_the_end_and_wait_for_who_does_not_take_them(
     let serving = serve(theirs, &agent, None);
     let mut ours = ours;
     let asking = async {
-        ours.write_all(b"btu-control 3 0.1.0\n").await.unwrap();
+        ours.write_all(b"btu-control 4 0.1.0\n").await.unwrap();
         let mut line = [0; 20];
         ours.read_exact(&mut line).await.unwrap();
         let call = br#"{"Call":{"id":1,"request":{"Follow":{"cell":1,"step":0,"heard":100000,"session":[]}}}}"#;
@@ -235,7 +235,7 @@ async fn who_lives_is_not_given_up() {
 async fn who_gives_no_sign_of_life_is_given_up_on_both_sides() {
     let limit = Duration::from_millis(300);
     // A controller that says nothing any more, and one that says nothing at all.
-    for greeting in ["btu-control 3 0.1.0\n", ""] {
+    for greeting in ["btu-control 4 0.1.0\n", ""] {
         let (_, mut stream, serving) = served(Some(limit));
         let began = Instant::now();
         stream.write_all(greeting.as_bytes()).await.unwrap();
@@ -246,7 +246,7 @@ async fn who_gives_no_sign_of_life_is_given_up_on_both_sides() {
     // An agent that says nothing any more.
     let life = Life { every: Duration::from_millis(50), limit };
     let (ours, mut theirs) = duplex(1 << 16);
-    theirs.write_all(b"btu-control 3 0.1.0\n").await.unwrap();
+    theirs.write_all(b"btu-control 4 0.1.0\n").await.unwrap();
     let client = Client::connect(ours, Some(life)).await.unwrap();
     let lost = client.call(reserve("?")).await.unwrap_err();
     assert_eq!((lost.code(), lost.message()), (Code::Unavailable, "it gave no sign of life"));
@@ -258,7 +258,7 @@ async fn a_long_answer_over_a_slow_line_is_waited_for() {
     let limit = Duration::from_secs(2);
     let life = Life { every: Duration::from_millis(50), limit };
     let (ours, mut theirs) = duplex(1 << 16);
-    theirs.write_all(b"btu-control 3 0.1.0\n").await.unwrap();
+    theirs.write_all(b"btu-control 4 0.1.0\n").await.unwrap();
     let client = Client::connect(ours, Some(life)).await.unwrap();
     let (mut from, mut to) = tokio::io::split(theirs);
     tokio::spawn(

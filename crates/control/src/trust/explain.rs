@@ -38,31 +38,24 @@ fn source<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
 
 fn refused_us(host: &str, alert: AlertDescription) -> String {
     let why = match alert {
-        AlertDescription::CertificateRevoked => {
-            "it is revoked: ask for a new one, `btu hosts keys issue NAME --role controller`"
-        }
         AlertDescription::CertificateExpired => {
-            "it has lapsed, or the pairing code has (it is good for ten minutes), or the host's clock is wrong: issue a \
-             new one with `btu hosts keys issue NAME --role controller`, or start the agent again for a new code"
+            "it has lapsed, which it does after two days, or the host's clock is wrong: start the job again"
         }
         AlertDescription::CertificateRequired => {
-            "none was shown: name one with --identity, or a code with --pair"
+            "none was shown: name the job's one with --identity"
         }
-        AlertDescription::UnknownCA => {
-            "it is of another authority than the host's, or the pairing code is another: issue both from one authority"
+        AlertDescription::UnknownCA | AlertDescription::DecryptError => {
+            "it is of another job than the host's agent"
         }
         AlertDescription::UnsupportedCertificate => {
-            "it is not a controller's: issue one with `btu hosts keys issue NAME --role controller`"
-        }
-        AlertDescription::AccessDenied => {
-            "the pairing code was used already: start the agent again for a new one"
+            "it is an agent's: name the controller's with --identity"
         }
         AlertDescription::ProtocolVersion => {
             return format!("{host} speaks TLS 1.3 and nothing older: use the same btu on both");
         }
         other => {
             return format!(
-                "{host} refused this controller's certificate ({other:?}): issue a new one with `btu hosts keys issue NAME --role controller`"
+                "{host} refused this controller's certificate ({other:?}): start the job again"
             );
         }
     };
@@ -71,26 +64,18 @@ fn refused_us(host: &str, alert: AlertDescription) -> String {
 
 fn we_refuse(host: &str, why: &CertificateError) -> String {
     let why = match why {
-        CertificateError::Revoked => {
-            "is revoked: issue a new one for the host, with `btu hosts keys issue NAME --role agent`"
-        }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "has lapsed, or this machine's clock is wrong: issue a new one for the host, with `btu hosts keys issue NAME --role agent`"
+            "has lapsed, which it does after two days, or this machine's clock is wrong: start the job again"
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "is not valid yet: this machine's clock is behind"
         }
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "is of another authority, or the pairing code is another: issue both from one authority"
-        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => "is of another job",
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "is that of another agent: is the address right, and the name the one that was issued?"
+            "is that of another agent: is the address right?"
         }
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            "is not an agent's: issue one for the host, with `btu hosts keys issue NAME --role agent`"
-        }
-        CertificateError::ApplicationVerificationFailure => {
-            "is not that of the agent this code was first used with: start the agent again for a new code"
+            "is not an agent's"
         }
         other => return format!("the certificate that {host} shows is refused: {other}"),
     };

@@ -1,64 +1,50 @@
 //! Handshakes in memory, between valid and invalid peers.
 
-mod handshake;
-mod identities;
-mod pairing;
-mod refusals;
-
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
-use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
-use tempfile::TempDir;
+use rustls::{
+    AlertDescription, ClientConfig, ClientConnection, Error, RootCertStore, ServerConfig,
+    ServerConnection,
+};
 
-use super::issue::{DAY_S, Validity, now_unix_s};
+use super::authority::Authority;
 use super::*;
 
-/// An authority in a directory of its own.
-pub(crate) struct TestAuthority {
-    pub(crate) directory: TempDir,
-    pub(crate) authority: Authority,
-}
+/// The authority of a test's own job.
+pub(crate) struct TestJob(Authority);
 
-impl TestAuthority {
+impl TestJob {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let authority = Authority::create(directory.path()).unwrap();
-        Self { directory, authority }
+        Self(Authority::new().unwrap())
     }
 
-    pub(crate) fn identity(&mut self, name: &str, role: Role) -> Identity {
-        self.authority.sign(name, role, Validity::days(30)).unwrap()
+    fn identity(&self, name: &str, role: Role) -> Identity {
+        Identity::parse("a test's", self.0.issue(name, role).unwrap().as_bytes()).unwrap()
     }
 
-    /// An identity that has lapsed.
-    pub(crate) fn lapsed(&mut self, name: &str, role: Role) -> Identity {
-        let now = now_unix_s();
-        let past = Validity { from_unix_s: now - 2 * DAY_S, to_unix_s: now - DAY_S };
-        self.authority.sign(name, role, past).unwrap()
+    pub(crate) fn agent(&self, name: &str) -> Identity {
+        self.identity(name, Role::Agent)
     }
 
-    /// An identity that expires after this number of seconds.
-    pub(crate) fn lapsing(&mut self, name: &str, role: Role, seconds: i64) -> Identity {
-        let now = now_unix_s();
-        let soon = Validity { from_unix_s: now - DAY_S, to_unix_s: now + seconds };
-        self.authority.sign(name, role, soon).unwrap()
-    }
-
-    pub(crate) fn revoke(&mut self, name: &str) -> Revocations {
-        self.authority.revoke(&Choice { name: name.to_owned(), role: None, serial: None }).unwrap();
-        Revocations::load(&self.authority.list_path()).unwrap()
+    pub(crate) fn controller(&self) -> Identity {
+        self.identity("controller", Role::Controller)
     }
 }
 
-/// Both ends of a handshake that is over: the error of each, if it has one.
+/// The results of both ends of a handshake that is over.
 struct Ends {
-    client: Result<(), rustls::Error>,
-    server: Result<Peer, rustls::Error>,
+    client: Result<(), Error>,
+    server: Result<(), Error>,
 }
 
 impl Ends {
     fn met(&self) -> bool {
         self.client.is_ok() && self.server.is_ok()
+    }
+
+    fn explained(&self) -> String {
+        explain("hostb", self.client.as_ref().unwrap_err()).unwrap()
     }
 }
 
@@ -86,20 +72,104 @@ fn shake(client: &Arc<ClientConfig>, server: &Arc<ServerConfig>, expected: &str)
             client.process_new_packets().map(drop)
         }));
     }
-    let peer = server_said.map(|()| Peer::of(server.peer_certificates()).unwrap());
-    Ends { client: client_said, server: peer }
+    Ends { client: client_said, server: server_said }
 }
 
 fn give(
     mut wire: &[u8],
-    mut take: impl FnMut(&mut &[u8]) -> Result<(), rustls::Error>,
-) -> Result<(), rustls::Error> {
+    mut take: impl FnMut(&mut &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
     while !wire.is_empty() {
         take(&mut wire)?;
     }
     Ok(())
 }
 
-fn explained(ends: &Ends) -> String {
-    explain("hostb", ends.client.as_ref().unwrap_err()).unwrap()
+/// A controller with this identity calls alpha, whose agent has that one.
+fn called(controller: &Identity, agent: &Identity) -> Ends {
+    shake(&client_config(controller).unwrap(), &server_config(agent).unwrap(), "alpha")
+}
+
+fn alert(ends: &Ends) -> AlertDescription {
+    match &ends.client {
+        Err(Error::AlertReceived(alert)) => *alert,
+        other => panic!("no alert: {other:?}"),
+    }
+}
+
+#[test]
+fn a_job_lets_its_own_in_by_name() {
+    let job = TestJob::new();
+    let ends = called(&job.controller(), &job.agent("alpha"));
+    assert!(ends.met(), "{:?} {:?}", ends.client, ends.server);
+    let other = called(&job.controller(), &job.agent("beta"));
+    assert!(other.explained().contains("is that of another agent"), "{}", other.explained());
+}
+
+#[test]
+fn a_bundle_s_agents_take_orders_of_its_controller() {
+    let limits = BundleLimits {
+        lasts: Duration::from_secs(1),
+        idle: Duration::from_secs(1),
+        towards: Vec::new(),
+        over: None,
+    };
+    let (bundle, controller) =
+        Bundle::issue(&["beta".to_owned(), "alpha".to_owned()], limits).unwrap();
+    let controller = Identity::parse("controller", controller.as_bytes()).unwrap();
+    assert!(called(&controller, &bundle.identity(1).unwrap()).met());
+    assert!(!called(&controller, &bundle.identity(0).unwrap()).met());
+}
+
+#[test]
+fn another_job_s_controller_and_agent_are_refused() {
+    let (job, other) = (TestJob::new(), TestJob::new());
+    let ends = called(&other.controller(), &job.agent("alpha"));
+    assert!(ends.explained().contains("is of another job"), "{}", ends.explained());
+    // It takes any agent of this job, so that the test sees the agent's own decision.
+    let forged = Identity { authority: job.agent("alpha").authority, ..other.controller() };
+    let ends = called(&forged, &job.agent("alpha"));
+    assert!(!ends.met() && ends.server.is_err(), "{:?}", ends.server);
+    assert!(ends.explained().contains("it is of another job"), "{}", ends.explained());
+}
+
+#[test]
+fn a_lapsed_certificate_is_refused_at_both_sides() {
+    let old = TestJob(Authority::made(UNIX_EPOCH).unwrap());
+    let ends = called(&old.controller(), &old.agent("alpha"));
+    assert!(ends.explained().contains("the certificate that hostb shows has lapsed"));
+    // The agent's own decision: the certificate that the controller checks is not the lapsed one.
+    let job = TestJob::new();
+    let mixed = Identity { authority: old.agent("alpha").authority, ..job.agent("alpha") };
+    let lapsed = Identity { authority: job.agent("alpha").authority, ..old.controller() };
+    let ends = called(&lapsed, &mixed);
+    assert_eq!(alert(&ends), AlertDescription::CertificateExpired);
+    assert!(ends.explained().contains("it has lapsed"), "{}", ends.explained());
+}
+
+#[test]
+fn no_certificate() {
+    let job = TestJob::new();
+    let mut roots = RootCertStore::empty();
+    roots.add(job.agent("alpha").authority).unwrap();
+    let client =
+        ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+    let ends = shake(&Arc::new(client), &server_config(&job.agent("alpha")).unwrap(), "alpha");
+    assert_eq!(alert(&ends), AlertDescription::CertificateRequired);
+    assert!(ends.explained().contains("none was shown"));
+}
+
+/// Who has read the bundle cannot give orders, and the controller is no agent.
+#[test]
+fn an_agent_in_a_controllers_place_and_the_other_way_round() {
+    let job = TestJob::new();
+    let ends = called(&job.agent("beta"), &job.agent("alpha"));
+    assert_eq!(alert(&ends), AlertDescription::UnsupportedCertificate);
+    assert!(ends.explained().contains("it is an agent's"));
+    let ends = called(&job.controller(), &job.controller());
+    assert!(ends.client.is_err() && !ends.met());
 }

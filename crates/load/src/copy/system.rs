@@ -22,7 +22,6 @@
 mod client;
 mod ends;
 mod from_pipe;
-mod held;
 mod key;
 mod log;
 mod openssh;

@@ -1,5 +1,6 @@
 //! The FTP client: fetches into a file that reaches the device.
 
+mod control;
 mod sink;
 mod source;
 
@@ -76,15 +77,12 @@ impl Fetching {
             };
             let mut transfer = self.session.retrieve(&virtual_files::name(size), size)?;
             self.sink.restart()?;
-            if let Err(error) = self.pump(&mut transfer, end, &mut total, stop) {
-                self.session.hurry();
-                return Err(error);
-            }
+            self.pump(&mut transfer, end, &mut total, stop)?;
             if !transfer.has_ended() {
                 self.sink.sync()?;
                 return Ok((total, Some(transfer)));
             }
-            transfer.complete()?;
+            self.session.complete(transfer)?;
         }
         self.sink.sync()?;
         Ok((total, None))

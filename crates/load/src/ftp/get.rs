@@ -14,11 +14,7 @@ use crate::copy::{BLOCK, Moved, Over, Stored};
 pub(crate) fn get(server: SocketAddr, login: &CopyLogin, copy: &Stored) -> Result<Over, LoadError> {
     let mut session = FtpClientSession::log_in(server, login.user, &login.password)?;
     let connected = now()?;
-    let retrieved = retrieve(&mut session, &login.file, server, copy);
-    if retrieved.is_err() {
-        session.hurry();
-    }
-    let (moved, durable) = retrieved?;
+    let (moved, durable) = retrieve(&mut session, &login.file, server, copy)?;
     session.log_out(None);
     Ok(Over { connected, moved, durable, tcp: None })
 }
@@ -51,7 +47,7 @@ fn retrieve(
         offset += length as u64;
         moved = Some(Moved { first: moved.map_or(came, |moved: Moved| moved.first), last: came });
     }
-    transfer.complete()?;
+    session.complete(transfer)?;
     let last = now()?;
     copy.make_durable()?;
     Ok((moved.unwrap_or(Moved { first: last, last }), now()?))

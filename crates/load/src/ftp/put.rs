@@ -16,11 +16,7 @@ pub(crate) fn put(
 ) -> Result<Over, LoadError> {
     let mut session = FtpClientSession::log_in(server, login.user, &login.password)?;
     let connected = now()?;
-    let stored = store(&mut session, &login.file, source);
-    if stored.is_err() {
-        session.hurry();
-    }
-    let (moved, durable) = stored?;
+    let (moved, durable) = store(&mut session, &login.file, source)?;
     session.log_out(None);
     Ok(Over { connected, moved, durable, tcp: None })
 }
@@ -41,6 +37,6 @@ fn store(
         offset += bytes.len() as u64;
     }
     let last = now()?;
-    transfer.complete_store()?;
+    session.complete_store(transfer)?;
     Ok((Moved { first: first.unwrap_or(last), last }, now()?))
 }

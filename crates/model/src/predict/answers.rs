@@ -258,7 +258,7 @@ pub struct BulkTransfer {
     /// The same if nothing else used the network.
     pub alone_seconds: Answer,
     /// The same by a congestion control that does not slow down for random loss, such as BBR; only
-    /// where loss limits.
+    /// where loss limits. A least time above the loss that BBR bears.
     pub despite_loss_seconds: Option<Answer>,
     /// The same if all others gave way as TCP does; only where they leave nothing.
     pub shared_seconds: Option<Answer>,
@@ -274,10 +274,9 @@ pub struct BulkTransfer {
     pub filling_window_bytes: f64,
     /// Payload of a full segment.
     pub segment_bytes: f64,
-    /// Whether the queue at the slowest part holds less than a round trip, so that TCP loses speed
-    /// when it is full.
-    pub is_queue_short: bool,
-    /// Share of the segments that are lost at random.
+    /// Why a real transfer may take longer.
+    pub warnings: Vec<TransferWarning>,
+    /// Share of the segments that are lost at random, or damaged.
     pub loss: f64,
     /// The slowest part of the path.
     pub bottleneck: Bottleneck,
@@ -296,6 +295,25 @@ pub struct Bottleneck {
     pub rate_bits_per_second: f64,
     /// Share of its time that the traffic of others takes.
     pub others: f64,
+}
+
+/// Why a real transfer may take longer than the formula's or the simulator's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransferWarning {
+    /// Data and acknowledgements collide on a shared Ethernet. The formula leaves it out.
+    Collisions,
+    /// Losses come in bursts, in which what is sent again is lost, too. The formula leaves it out.
+    LossBursts,
+    /// The queue at the slowest part holds less than a round trip, or drops frames before it holds
+    /// one. The formula leaves it out, and the simulator that real senders send in bursts.
+    ShortQueue,
+    /// Frames are held back until others have overtaken them. It counts as no loss, as on Linux.
+    Reordering,
+    /// Other senders always have another frame. An even share is a least time.
+    SaturatedOthers,
+    /// The delay of a link grows meanwhile.
+    GrowingDelay,
 }
 
 /// What limits a transfer by TCP.
@@ -319,6 +337,8 @@ pub struct SimulatedTransfer {
     pub range: [f64; 2],
     /// How many were simulated.
     pub transfers: u32,
+    /// Of these, the ones that had not ended when they were given up. They count with that time.
+    pub unfinished: u32,
 }
 
 /// A transfer at the rate at which the software of a flow's sender makes packets.

@@ -253,7 +253,7 @@ impl<'a> Solved<'a> {
             let lost = self.network.servers[*server as usize].loss;
             ((1.0 - lost) * (1.0 - self.waits[*server as usize].overflow)).powf(*visits)
         });
-        let arriving_share = kept.product();
+        let arriving_share = kept.product::<f64>() * self.network.classes[class].fitting;
         let delay = self.delay(class);
         let (rate, bits) = (self.network.rates[number], self.network.classes[class].mean_bits);
         let starved = self.responses[number].is_some_and(|response| response.value.is_none());
@@ -274,7 +274,7 @@ impl<'a> Solved<'a> {
     }
 
     /// Mean seconds of a frame of this class over its whole path.
-    fn delay(&self, class: usize) -> Answer {
+    pub(super) fn delay(&self, class: usize) -> Answer {
         self.network.routes[class].way.iter().fold(Answer::of(0.0), |total, (number, visits)| {
             let (server, wait) =
                 (&self.network.servers[*number as usize], &self.waits[*number as usize]);

@@ -7,15 +7,18 @@
 //! and of what random loss allows Reno ([`crate::tcp`]). Handshake and slow start come before.
 //!
 //! Assumptions: traffic at fixed rates does not give way; the queue at the slowest part holds a
-//! round trip, or congestion control does without (BBR). On a shared Ethernet with 802.3's own
-//! backoff data and acknowledgements collide far more often than the formula's many stations: the
-//! time is a lower bound there.
+//! round trip, or congestion control does without (BBR). Where they do not hold, the answer says so
+//! ([`TransferWarning`]). On a shared Ethernet with 802.3's own backoff data and acknowledgements
+//! collide far more often than the formula's many stations: the time is a lower bound there.
 
-use btu_network::{Arrivals, Direction, Drawing, Flow, Rate, Sizes, StationId, Target, Trace};
+use btu_network::{
+    Arrivals, Atm, Change, Direction, Drawing, Flow, Link, Medium, Rate, Reordering, Sizes,
+    StationId, Target, Trace,
+};
 use btu_units::{Bytes, Span};
 
 use super::PredictError;
-use super::answers::{Bottleneck, BulkLimit, BulkTransfer, PacketSizes, Transfer};
+use super::answers::{Bottleneck, BulkLimit, BulkTransfer, PacketSizes, Transfer, TransferWarning};
 use super::network::{QueueingNetwork, fixed_rate};
 use super::paced::flow_called;
 use super::saturated::cost;
@@ -33,6 +36,12 @@ const ETHERNET_HEADER: Bytes = Bytes::new(14);
 
 /// No frame at a time of its own.
 const SILENT: Arrivals = Arrivals::Periodic { per_second: 0.0 };
+
+/// Loss that BBR bears without slowing down (the threshold of its second version).
+const BBR_LOSS: f64 = 0.02;
+
+/// Losses for each visit of the bad state from which on they come in bursts.
+const BURST: f64 = 1.5;
 
 /// Moments of a recording at which a transfer may begin.
 const STARTS: u32 = 200;
@@ -57,8 +66,11 @@ pub(super) fn predict(
     let course = &courses[seconds.place];
     let (per_second, limit) = course.limited(window);
     let lossless = || courses.iter().map(|course| Course { loss_events: 0.0, ..course.clone() });
-    let despite_loss_seconds = (limit == BulkLimit::Loss)
-        .then(|| way.times(&lossless().collect::<Vec<_>>(), drawing, segments).answer());
+    let is_lossy = courses.iter().any(|course| course.loss > BBR_LOSS);
+    let despite_loss_seconds = (limit == BulkLimit::Loss).then(|| {
+        let answer = way.times(&lossless().collect::<Vec<_>>(), drawing, segments).answer();
+        if is_lossy { answer.but(Warning::Optimistic) } else { answer }
+    });
     let shared_seconds = seconds.answer().is_saturated().then(|| {
         let courses = way.courses(&giving_way(&others));
         way.times(&courses, drawing, segments).answer()
@@ -80,12 +92,35 @@ pub(super) fn predict(
         one_way_seconds: course.one_way,
         filling_window_bytes: course.per_second * course.round_trip * segment_bytes,
         segment_bytes,
-        is_queue_short: course.queue < course.per_second * course.round_trip,
+        warnings: warnings(&courses, seconds, drawing),
         loss: course.loss,
         bottleneck: course.bottleneck.clone(),
         limit,
         simulated: None,
     })
+}
+
+/// Why a real transfer may take longer.
+fn warnings(courses: &[Course], times: Times, drawing: &Drawing) -> Vec<TransferWarning> {
+    let begun = || courses.iter().filter(|course| course.from < times.seconds);
+    let longest = &courses[times.place];
+    let grows = |link: &Link| {
+        let least = link.forth.delay.min(link.back.delay);
+        let grown = |change: &&Change| change.delay.is_some_and(|delay| delay > least);
+        link.changes.iter().filter(grown).any(|change| change.at.seconds() < times.seconds)
+    };
+    let is_bursty = |course: &Course| course.loss > BURST * course.loss_events;
+    [
+        (longest.contends, TransferWarning::Collisions),
+        (begun().any(is_bursty), TransferWarning::LossBursts),
+        (longest.queue < longest.per_second * longest.round_trip, TransferWarning::ShortQueue),
+        (longest.reorders, TransferWarning::Reordering),
+        (longest.shares, TransferWarning::SaturatedOthers),
+        (drawing.links.iter().any(grows), TransferWarning::GrowingDelay),
+    ]
+    .into_iter()
+    .filter_map(|(holds, warning)| holds.then_some(warning))
+    .collect()
 }
 
 /// The others with senders that give way in place of those at fixed rates.
@@ -163,7 +198,7 @@ impl Passage<'_> {
         let longest = passed.enumerate().max_by(|left, right| left.1.total_cmp(&right.1));
         Times {
             seconds,
-            is_bound: courses.iter().any(|course| course.is_bound),
+            is_bound: courses.iter().any(Course::is_bound),
             by_start: lap.map(|_| [times[0], times[times.len() - 1]]),
             place: longest.map_or(0, |(place, _)| place),
         }
@@ -276,8 +311,12 @@ struct Course {
     queue: f64,
     bottleneck: Bottleneck,
     recorded: Option<Recorded>,
-    /// Whether a real path is slower.
-    is_bound: bool,
+    /// Whether data and acknowledgements collide on it.
+    contends: bool,
+    /// Whether frames are held back on it until others have overtaken them.
+    reorders: bool,
+    /// Whether others that always have another frame pass its slowest part.
+    shares: bool,
 }
 
 /// The recorded link of a path.
@@ -320,7 +359,13 @@ impl Course {
             .product()
         };
         let fullest = network.fullest([data, answers]);
-        let frame = packet + ETHERNET_HEADER;
+        let slowest = &network.servers[fullest];
+        let room = slowest.room(packet + ETHERNET_HEADER).unwrap_or(f64::INFINITY);
+        let dropped = slowest.drops_from().map(|wait| wait * network.rates[data]);
+        let saturated = |class: usize| {
+            let flow = network.classes[class].flow;
+            flow < data && matches!(drawn.traffic[flow].arrivals, Arrivals::Saturated)
+        };
         Self {
             from: 0.0,
             per_second: network.rates[data],
@@ -328,18 +373,27 @@ impl Course {
             one_way,
             loss: 1.0 - kept(|server| server.loss),
             loss_events: 1.0 - kept(|server| server.loss_events),
-            queue: network.servers[fullest].room(frame).unwrap_or(f64::INFINITY),
+            queue: dropped.map_or(room, |dropped| room.min(dropped)),
             bottleneck: network.bottleneck(fullest, [data, answers]),
             recorded: network.recorded([data, answers]),
-            is_bound: network.contends(data),
+            contends: network.contends(data),
+            reorders: network.reorders(data),
+            shares: slowest.visits.iter().any(|visit| saturated(visit.class)),
         }
+    }
+
+    /// Whether a real path is slower.
+    fn is_bound(&self) -> bool {
+        self.contends || self.shares
     }
 
     /// What the walk of a transfer takes of it.
     fn stretch(&self, window: Option<f64>) -> Stretch {
         Stretch {
             from: self.from,
-            per_second: self.recorded.map_or(self.per_second, |recorded| recorded.rest),
+            // What is lost is sent again.
+            per_second: self.recorded.map_or(self.per_second, |recorded| recorded.rest)
+                * (1.0 - self.loss),
             round_trip: self.round_trip,
             loss_events: self.loss_events,
             longest_window: window
@@ -366,7 +420,7 @@ impl Course {
     fn goodput(&self, segment_bytes: f64, per_second: f64) -> Answer {
         let arriving = per_second * (1.0 - self.loss) * segment_bytes * 8.0;
         let goodput = if per_second > 0.0 { Answer::of(arriving) } else { Answer::SATURATED };
-        if self.is_bound { goodput.but(Warning::Optimistic) } else { goodput }
+        if self.is_bound() { goodput.but(Warning::Optimistic) } else { goodput }
     }
 }
 
@@ -456,6 +510,12 @@ impl QueueingNetwork<'_> {
         Some(Recorded { link, forth, each, rest })
     }
 
+    /// Whether a flow's frames are held back somewhere until others have overtaken them.
+    fn reorders(&self, flow: usize) -> bool {
+        let way = &self.routes[self.of_flow[flow].0].way;
+        way.iter().any(|(server, _)| self.servers[*server as usize].reorders)
+    }
+
     /// Whether a flow passes a shared Ethernet with 802.3's own backoff.
     fn contends(&self, flow: usize) -> bool {
         let way = &self.routes[self.of_flow[flow].0].way;
@@ -466,7 +526,9 @@ impl QueueingNetwork<'_> {
 }
 
 /// The drawing in which a simulator sends the transfer: its first flow has the segments, its second
-/// the acknowledgements, both without a rate of their own.
+/// the acknowledgements, both without a rate of their own. Lines keep frames in order, since Linux
+/// learns how far they are overtaken and does not take them for lost (RFC 8985, section 6.2), which
+/// the simulator does not.
 ///
 /// # Errors
 /// When the drawing has no such stations.
@@ -475,5 +537,14 @@ pub fn as_connection(drawing: &Drawing, transfer: &Transfer) -> Result<Drawing, 
     let mut traffic = connection(&ends, packet_of(drawing)).to_vec();
     traffic[0].arrivals = SILENT;
     traffic.extend(ends.others(drawing));
-    Ok(Drawing { traffic, ..drawing.clone() })
+    let mut drawn = Drawing { traffic, ..drawing.clone() };
+    let stars = drawn.segments.iter_mut().filter_map(|segment| match &mut segment.medium {
+        Medium::SwitchedEthernet(star) | Medium::Atm(Atm { star }) => Some(star),
+        _ => None,
+    });
+    let links = drawn.links.iter_mut().flat_map(|link| [&mut link.forth, &mut link.back]);
+    for line in stars.flat_map(|star| [&mut star.up, &mut star.down]).chain(links) {
+        line.reorder = Reordering::NEVER;
+    }
+    Ok(drawn)
 }

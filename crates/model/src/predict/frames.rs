@@ -8,7 +8,6 @@
 use btu_network::{Contention, Direction, Framing, Rate, SharedEthernet, Sizes};
 use btu_units::{BitRate, Bytes};
 
-use crate::aal5;
 use crate::frame_times::FrameTimes;
 
 /// How a medium turns the octets of a frame, from destination address to check sequence, into bits
@@ -80,7 +79,7 @@ impl Occupation {
             Self::Octets { more, bits } => (octets + more).max(1.0) * bits,
             Self::Cells => {
                 let packet = Bytes::new((octets - 18.0).max(0.0).ceil() as u64);
-                aal5::cells_of_packet(packet) as f64 * 53.0 * 8.0
+                cells_of_packet(packet) as f64 * 53.0 * 8.0
             }
         }
     }
@@ -110,6 +109,9 @@ pub(super) struct Class {
     exponential: Option<f64>,
     /// The mean of the frames' own bits.
     pub(super) mean_bits: f64,
+    /// Share of the frames that are not too long for their way. The others are dropped at its
+    /// beginning, and do not count in sizes.
+    pub(super) fitting: f64,
     /// Moments that were computed before.
     known: Vec<(Occupation, SizeMoments)>,
 }
@@ -122,17 +124,25 @@ pub(super) struct SizeMoments {
 }
 
 impl Class {
-    pub(super) fn new(flow: usize, reply: bool, sizes: &Sizes) -> Self {
-        let exponential =
-            if let Sizes::Exponential(mean) = sizes { Some(mean.count() as f64) } else { None };
-        Self {
+    /// Frames of which those of more than `longest` octets are dropped. Only exponential sizes have
+    /// such: a network file refuses the others.
+    pub(super) fn new(flow: usize, reply: bool, sizes: &Sizes, longest: f64) -> Self {
+        let mut new = Self {
             flow,
             reply,
-            points: points(sizes),
-            exponential,
+            points: points(sizes, longest),
+            exponential: None,
             mean_bits: sizes.mean() * 8.0,
+            fitting: 1.0,
             known: Vec::new(),
+        };
+        if let Sizes::Exponential(mean) = sizes {
+            let mean = mean.count() as f64;
+            new.fitting = -(-longest / mean).exp_m1();
+            new.exponential = (new.fitting >= 1.0).then_some(mean);
+            new.mean_bits = new.moments(Occupation::OWN).mean;
         }
+        new
     }
 
     /// Moments of the bits that frames occupy.
@@ -164,7 +174,7 @@ impl Class {
     }
 }
 
-fn points(sizes: &Sizes) -> Vec<(f64, f64)> {
+fn points(sizes: &Sizes, longest: f64) -> Vec<(f64, f64)> {
     match sizes {
         Sizes::Fixed(size) => vec![(1.0, size.count() as f64)],
         Sizes::Mix(parts) => {
@@ -172,7 +182,7 @@ fn points(sizes: &Sizes) -> Vec<(f64, f64)> {
             parts.iter().map(|(size, weight)| (weight / weights, size.count() as f64)).collect()
         }
         Sizes::Uniform(least, most) => evenly(least.count(), most.count()),
-        Sizes::Exponential(mean) => exponentially(mean.count() as f64),
+        Sizes::Exponential(mean) => exponentially(mean.count() as f64, longest),
     }
 }
 
@@ -186,26 +196,47 @@ fn evenly(least: u64, most: u64) -> Vec<(f64, f64)> {
     (0..count).map(point).collect()
 }
 
-/// Twentieths of the mean, each with the mean of the values in it: the mean is exact, the second
-/// moment to 1e-4.
-fn exponentially(mean: f64) -> Vec<(f64, f64)> {
-    const WIDTH: f64 = 0.05;
+/// Twentieths of the mean up to the longest, or to 25 means; each with the mean of the values in it:
+/// the mean is exact, the second moment to 1e-4.
+fn exponentially(mean: f64, longest: f64) -> Vec<(f64, f64)> {
+    let end = (longest / mean).min(25.0);
+    let count = (end * 20.0).ceil();
+    let (width, all) = (end / count, -(-end).exp_m1());
     let bin = |number: i32| {
-        let (from, to) = (f64::from(number) * WIDTH, f64::from(number + 1) * WIDTH);
+        let (from, to) = (f64::from(number) * width, f64::from(number + 1) * width);
         let share = (-from).exp() - (-to).exp();
         // The integral of x exp(-x) from here to there, over the share.
         let inside = (1.0 + from) * (-from).exp() - (1.0 + to) * (-to).exp();
-        (share, mean * inside / share)
+        (share / all, mean * inside / share)
     };
-    (0..500).map(bin).collect()
+    (0..count as i32).map(bin).collect()
+}
+
+// The overhead of ATM on a packet. Sources: ITU-T I.363.5 (AAL5: a trailer of 8 octets, padded to whole cells of 48), I.361 (cells
+// of 53 octets), RFC 2684 section 5 (LLC and SNAP: 8 octets before the packet). Exact, no
+// assumptions.
+
+const CELL_PAYLOAD: u64 = 48;
+const TRAILER: u64 = 8;
+const LLC_SNAP: u64 = 8;
+
+/// Cells for a PDU of `octets`, headers included.
+const fn cells(octets: Bytes) -> u64 {
+    octets.count().saturating_add(TRAILER).div_ceil(CELL_PAYLOAD)
+}
+
+/// Cells for an IP packet behind LLC and SNAP.
+const fn cells_of_packet(packet: Bytes) -> u64 {
+    cells(Bytes::new(packet.count().saturating_add(LLC_SNAP)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn mean(sizes: &Sizes, occupation: Occupation) -> f64 {
-        Class::new(0, false, sizes).moments(occupation).mean
+        Class::new(0, false, sizes, f64::INFINITY).moments(occupation).mean
     }
 
     #[test]
@@ -236,7 +267,7 @@ mod tests {
 
     #[test]
     fn continuous_sizes_keep_their_moments() {
-        let mut class = Class::new(0, false, &Sizes::Exponential(Bytes::new(1000)));
+        let mut class = Class::new(0, false, &Sizes::Exponential(Bytes::new(1000)), f64::INFINITY);
         let moments = class.moments(Occupation::OWN);
         assert!((moments.mean / 8000.0 - 1.0).abs() < 1e-3, "{moments:?}");
         assert!((moments.second / (2.0 * 8000.0 * 8000.0) - 1.0).abs() < 1e-3, "{moments:?}");
@@ -244,5 +275,20 @@ mod tests {
         assert!((mean(&uniform, Occupation::OWN) - 6328.0).abs() < 1e-6);
         let wide = Sizes::Uniform(Bytes::new(64), Bytes::new(60_000));
         assert!((mean(&wide, Occupation::OWN) / 8.0 - 30_032.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn packets_in_cells() {
+        for (packet, cells) in [(40, 2), (576, 13), (1500, 32), (9180, 192)] {
+            assert_eq!(cells_of_packet(Bytes::new(packet)), cells);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn padding_is_less_than_a_cell(octets in 0u64..100_000) {
+            let padded = cells(Bytes::new(octets)) * 48;
+            prop_assert!(padded >= octets + 8 && padded < octets + 8 + 48);
+        }
     }
 }

@@ -37,9 +37,16 @@ impl<'a> QueueingNetwork<'a> {
         for (number, flow) in drawing.traffic.iter().enumerate() {
             let route = finder.route(flow);
             let there = classes.len();
-            classes.push(Class::new(number, false, &flow.sizes));
+            let longest =
+                route.way.iter().map(|(server, _)| tree.servers[*server as usize].longest_frame);
+            classes.push(Class::new(
+                number,
+                false,
+                &flow.sizes,
+                longest.fold(f64::INFINITY, f64::min),
+            ));
             let reply = reply(flow).map(|sizes| {
-                classes.push(Class::new(number, true, &sizes));
+                classes.push(Class::new(number, true, &sizes, f64::INFINITY));
                 there + 1
             });
             let back = reply.map(|_| backwards(&route, &tree));
@@ -56,7 +63,10 @@ impl<'a> QueueingNetwork<'a> {
             }
         }
         for (class, route) in routes.iter().enumerate() {
-            for (server, unit) in &route.load {
+            let arriving: Vec<f64> =
+                route.load.iter().map(|(server, _)| arriving(&servers, route, *server)).collect();
+            for ((server, unit), arriving) in route.load.iter().zip(arriving) {
+                let unit = &(unit * arriving * classes[class].fitting);
                 visit(&mut servers[*server as usize], class, *unit, &mut classes[class], &seats);
             }
         }
@@ -117,6 +127,15 @@ fn reply(flow: &Flow) -> Option<Sizes> {
     } else {
         None
     }
+}
+
+/// The share of a class's frames that lines before this one have not lost.
+fn arriving(servers: &[FrameServer], route: &Route, server: u32) -> f64 {
+    let Some(here) = servers[server as usize].order else { return 1.0 };
+    let before = route.way.iter().map(|(passed, visits)| (&servers[*passed as usize], visits));
+    let lossy =
+        before.filter(|(line, _)| line.loss > 0.0 && line.order.is_some_and(|at| at < here));
+    lossy.map(|(line, visits)| (1.0 - line.loss).powf(*visits)).product()
 }
 
 fn visit(server: &mut FrameServer, class: usize, unit: f64, frames: &mut Class, seats: &Seats<'_>) {

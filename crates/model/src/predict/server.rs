@@ -2,8 +2,8 @@
 //! direction of each line.
 
 use btu_network::{
-    Atm, Contention, Direction, Discipline, Drawing, Fddi, Medium, Rate, Service, SharedEthernet,
-    Star, TokenRing,
+    Atm, Contention, Direction, Discipline, Drawing, FairCodel, Fddi, Jitter, Medium, Rate,
+    Service, SharedEthernet, Star, TokenRing,
 };
 use btu_units::{BitRate, Bytes, Span};
 
@@ -11,6 +11,9 @@ use super::answers::PacketSizes;
 use super::frames::Occupation;
 use crate::polling::Turn;
 use crate::tcp;
+
+/// Octets of a frame around its packet, from destination address to check sequence.
+const AROUND_PACKET: u64 = 18;
 
 /// The place of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,10 +63,18 @@ pub(super) struct FrameServer {
     pub(super) active: f64,
     /// How its formula treats frame sizes.
     pub(super) sizes: PacketSizes,
-    /// Share of frames that vanish on it.
+    /// Share of frames that vanish on it, or are damaged and dropped at its end.
     pub(super) loss: f64,
     /// Of these, the losses that make TCP slow down, for each frame.
     pub(super) loss_events: f64,
+    /// Whether frames are held back on it until others have overtaken them.
+    pub(super) reorders: bool,
+    /// A line's random delay.
+    pub(super) jitter: Option<Jitter>,
+    /// The longest frame that it takes, in octets; longer ones are dropped.
+    pub(super) longest_frame: f64,
+    /// Its place on a way through the tree, of a line: frames pass lower ones before.
+    pub(super) order: Option<i64>,
     /// A line's queue.
     pub(super) queue: Option<Discipline>,
     /// The server of the opposite direction.
@@ -105,10 +116,15 @@ impl FrameServer {
             Rate::Fixed(rate) => rate.bits_per_second(),
             Rate::Trace(trace) => trace.mean_rate().bits_per_second(),
         };
+        // The next bridge, or the receiver, drops a damaged frame: to TCP it is lost.
+        let or_damaged = |lost: f64| 1.0 - (1.0 - lost) * (1.0 - line.corrupt.share());
         Self {
             latency: latency.seconds(),
-            loss: line.loss.share(),
-            loss_events: tcp::loss_events(line.loss),
+            loss: or_damaged(line.loss.share()),
+            loss_events: or_damaged(tcp::loss_events(line.loss)),
+            reorders: line.reorder.share.share() > 0.0,
+            jitter: line.jitter,
+            longest_frame: (line.mtu.count() + AROUND_PACKET) as f64,
             queue: Some(line.queue),
             ..blank(place, Nature::Line, Occupation::of_line(line), rate.max(1), line.delay)
         }
@@ -149,6 +165,17 @@ impl FrameServer {
         Some(frames.min(bytes.count() / frame.count().max(1)) as f64)
     }
 
+    /// Seconds of wait from which on a queue drops frames before it is full.
+    pub(super) fn drops_from(&self) -> Option<f64> {
+        match self.queue? {
+            Discipline::Codel(codel) | Discipline::FqCodel(FairCodel { codel, .. }) => {
+                Some(codel.target.seconds())
+            }
+            Discipline::Red(red) => Some(red.minimum.bits() / self.rate),
+            Discipline::TailDrop { .. } => None,
+        }
+    }
+
     /// Whether a token goes round on it.
     pub(super) fn is_ring(&self) -> bool {
         matches!(self.nature, Nature::TokenRing { .. } | Nature::TimedToken { .. })
@@ -183,6 +210,10 @@ fn blank(
         },
         loss: 0.0,
         loss_events: 0.0,
+        reorders: false,
+        jitter: None,
+        longest_frame: f64::INFINITY,
+        order: None,
         queue: None,
         back: 0,
         visits: Vec::new(),

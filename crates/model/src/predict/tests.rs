@@ -126,7 +126,7 @@ fn a_token_ring_by_each_service() {
 /// One frame a second of half a second: .25 s of wait if all are alike, .5 s if exponential.
 #[test]
 fn a_line_is_a_single_queue() {
-    let text = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"16 kb/s\"\nframing = \"bare\"\n\
+    let text = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"16 kb/s\"\nframing = \"bare\"\nmtu = \"65000 B\"\n\
                 delay = \"10 ms\"\n[traffic.t]\nfrom = \"a\"\nto = \"b\"\nsize = \"1004 B\"\npackets_per_s = 1\n";
     let link = |size: &str| {
         let drawing = Drawing::read_with(text, "test", &[("traffic.t.size", size)]).unwrap();
@@ -135,6 +135,98 @@ fn a_line_is_a_single_queue() {
     is(link("\"1004 B\"").waiting_seconds, 0.25, 1e-9);
     is(link("\"1004 B\"").delay_seconds, 0.25 + 0.5 + 0.01, 1e-9);
     is(link("{ exponential = \"1004 B\" }").waiting_seconds, 0.5, 2e-3);
+}
+
+/// A mean of 1400 octets on Ethernet, which takes 1518: the third beyond is dropped. `btu sim`: 2.36
+/// Mb/s and 0.63 ms; 22 % of the time in frames of 508 octets in the mean.
+#[test]
+fn frames_that_are_too_long_are_dropped() {
+    let prediction =
+        predict(&read(&line("size = { exponential = \"1400 B\" }\nrate = \"8 Mb/s\"", "")));
+    let flow = &prediction.flows[0];
+    is(flow.carried_bits_per_second, 2.36e6, 0.05e6);
+    is(flow.delay_seconds, 0.63e-3, 0.02e-3);
+}
+
+/// A line of 10 Mb/s with more in the file, and traffic.
+fn line(traffic: &str, more: &str) -> String {
+    format!(
+        "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"10 Mb/s\"\n{more}\n\
+         [traffic.t]\nfrom = \"a\"\nto = \"b\"\n{traffic}\n"
+    )
+}
+
+/// The same with 5 Mb/s of frames of 1000 octets.
+fn half_used(more: &str) -> Prediction {
+    predict(&read(&line("size = \"1000 B\"\nrate = \"5 Mb/s\"", more)))
+}
+
+#[test]
+fn a_damaged_frame_is_lost() {
+    let flow = half_used("corrupt = \"20 %\"").flows[0].clone();
+    is(flow.carried_bits_per_second, 4e6, 1.0);
+    let flow = half_used("corrupt = \"20 %\"\nloss = \"50 %\"").flows[0].clone();
+    is(flow.carried_bits_per_second, 2e6, 1.0);
+}
+
+/// Whether a warning has these words.
+fn warns(prediction: &Prediction, words: &str) -> bool {
+    prediction.warnings.iter().any(|one| one.message.contains(words))
+}
+
+/// Jitter that may be longer than the delay, or that waits for frames before, and reordering.
+#[test]
+fn a_delay_without_a_form_is_warned_of() {
+    for (more, expected) in [
+        ("delay = \"20 ms\"\njitter = { spread = \"5 ms\", keep_order = false }", false),
+        ("delay = \"20 ms\"\njitter = { spread = \"0.1 ms\", keep_order = true }", false),
+        ("delay = \"1 ms\"\njitter = { spread = \"5 ms\", keep_order = false }", true),
+        ("delay = \"20 ms\"\njitter = { spread = \"5 ms\", keep_order = true }", true),
+        ("delay = \"1 ms\"\nreorder = { share = \"20 %\", depth = 50 }", true),
+    ] {
+        assert_eq!(warns(&half_used(more), "jitter or reordering"), expected, "{more}");
+    }
+}
+
+/// Lines from a over x to b, of 100 and of 10 Mb/s.
+fn two_lines(first: &str, traffic: &str) -> Prediction {
+    predict(&read(&format!(
+        "[stations.a]\n[stations.b]\n[bridges.x]\n[links.l1]\nbetween = [\"a\", \"x\"]\n{first}\n\
+         [links.l2]\nbetween = [\"x\", \"b\"]\nrate = \"10 Mb/s\"\n\
+         [traffic.t]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\n{traffic}\n"
+    )))
+}
+
+/// 60 % of 12 Mb/s in frames of 1020 octets with preamble and gap are 73.4 % of 10 Mb/s.
+#[test]
+fn what_is_lost_does_not_load_the_next_line() {
+    let prediction = two_lines("rate = \"100 Mb/s\"\nloss = \"40 %\"", "rate = \"12 Mb/s\"");
+    is(prediction.links[2].utilisation, 0.7344, 1e-4);
+    is(prediction.flows[0].carried_bits_per_second, 7.2e6, 1.0);
+    assert!(prediction.warnings.is_empty(), "{:?}", prediction.warnings);
+}
+
+#[test]
+fn equal_lines_one_after_the_other_are_warned_of() {
+    let words = "lines of equal rate";
+    assert!(warns(&two_lines("rate = \"10 Mb/s\"", "rate = \"8 Mb/s\""), words));
+    assert!(!warns(&two_lines("rate = \"10 Mb/s\"", "rate = \"0.1 Mb/s\""), words));
+    assert!(!warns(&two_lines("rate = \"100 Mb/s\"", "rate = \"8 Mb/s\""), words));
+}
+
+/// Five frames wait at most, of 816 us each; without a limit it would be a wait of 4.6 ms in the
+/// mean, at this port alone.
+#[test]
+fn a_bridge_s_buffer_is_its_queue() {
+    let text = "[segments.s1]\nmedium = \"switched-ethernet\"\nrate = \"100 Mb/s\"\n\
+                [segments.s2]\nmedium = \"switched-ethernet\"\nrate = \"10 Mb/s\"\n\
+                [bridges.x]\nsegments = [\"s1\", \"s2\"]\nbuffer = \"5 frames\"\n\
+                [stations.a]\nsegment = \"s1\"\ncount = 5\n[stations.b]\nsegment = \"s2\"\n\
+                [traffic.t]\nfrom = \"a\"\nto = \"b\"\nsize = \"1000 B\"\nrate = \"1.8 Mb/s\"\n";
+    let prediction = predict(&read(text));
+    let port = prediction.segments[1].lines.iter().find(|line| line.name == "x up").unwrap();
+    assert!(port.waiting_seconds.value.unwrap() < 5.0 * 816e-6, "{port:?}");
+    assert!((0.02..0.10).contains(&port.overflow), "{port:?}");
 }
 
 /// A full frame over two empty Ethernet segments of 10 Mb/s: 2 x 1214.4 us, and preambles and
@@ -235,6 +327,51 @@ fn a_transfer_on_a_recording_depends_on_when_it_begins() {
     close(least, 4.8, 0.2);
     close(most, 9.5, 0.2);
     assert!((least..most).contains(&bulk.seconds.value.unwrap()));
+}
+
+/// What the formula does not know is said; nothing of a line that it knows.
+#[test]
+fn what_may_make_a_transfer_slower_is_said() {
+    let line = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"20 Mb/s\"\ndelay = \"20 ms\"\n";
+    for (more, warning) in [
+        ("", None),
+        ("loss = \"0.1 %\"", None),
+        ("queue = \"10 frames\"", Some(TransferWarning::ShortQueue)),
+        ("queue = \"codel\"", Some(TransferWarning::ShortQueue)),
+        ("loss = { p = \"0.1 %\", r = \"1 %\" }", Some(TransferWarning::LossBursts)),
+        ("reorder = { share = \"2 %\", depth = 20 }", Some(TransferWarning::Reordering)),
+        (
+            "[[links.l.changes]]\nat = \"2 s\"\ndelay = \"30 ms\"",
+            Some(TransferWarning::GrowingDelay),
+        ),
+        ("[[links.l.changes]]\nat = \"99 s\"\ndelay = \"30 ms\"", None),
+        ("[[links.l.changes]]\nat = \"2 s\"\ndelay = \"5 ms\"", None),
+    ] {
+        let bulk = bulk(&format!("{line}{more}\n"), 10);
+        assert_eq!(bulk.warnings, Vec::from_iter(warning), "{more}");
+    }
+    let shared = "[segments.s]\nmedium = \"switched-ethernet\"\n[stations.a]\nsegment = \"s\"\n\
+                  [stations.b]\nsegment = \"s\"\n[stations.c]\nsegment = \"s\"\n\
+                  [traffic.t]\nfrom = \"c\"\nto = \"b\"\nsaturated = true\n";
+    let asked = Transfer { from: Some("a".to_owned()), to: Some("b".to_owned()), ..megabytes(5) };
+    let bulk = predict_transfer(&read(shared), &asked).unwrap().transfer.unwrap().bulk;
+    assert_eq!(bulk.warnings, [TransferWarning::SaturatedOthers]);
+    assert_eq!(bulk.seconds.warning, Some(crate::answer::Warning::Optimistic));
+}
+
+/// BBR sends again what is lost, and waits while nothing passes: 10 MB are 4.25 s on an idle line.
+#[test]
+fn bbr_sends_again_what_is_lost() {
+    let line = "[stations.a]\n[stations.b]\n[links.l]\nbetween = [\"a\", \"b\"]\nrate = \"20 Mb/s\"\ndelay = \"20 ms\"\n";
+    let bbr = |more: &str| bulk(&format!("{line}{more}\n"), 10).despite_loss_seconds.unwrap();
+    let (few, many) = (bbr("loss = \"1 %\""), bbr("corrupt = \"20 %\""));
+    is(few, 4.29 + 0.1, 0.05);
+    is(many, 5.32 + 0.1, 0.05);
+    let at_least = Some(crate::answer::Warning::Optimistic);
+    assert_eq!([few.warning, many.warning], [None, at_least]);
+    let outage = "[[links.l.changes]]\nat = \"2 s\"\nloss = \"100 %\"\n[[links.l.changes]]\nat = \"22 s\"\nloss = \"0 %\"";
+    is(bbr(outage), 24.39, 0.2);
+    assert_eq!(bbr(outage).warning, at_least);
 }
 
 /// Four frames wait at most, and 8.1 % of them find the queue full: with the one in transmission

@@ -1,10 +1,10 @@
 //! The network as a tree: segments, bridges, and stations at the ends of links; and the servers on
 //! its branches.
 
-use btu_network::{Attachment, Drawing, End, StationId};
+use btu_network::{Attachment, Discipline, Drawing, End, StationId};
 use btu_units::Span;
 
-use super::server::{FrameServer, ServerLocation, star};
+use super::server::{FrameServer, Nature, ServerLocation, star};
 
 /// No node, no server.
 pub(super) const NONE: u32 = u32::MAX;
@@ -144,7 +144,13 @@ impl<'a> Plan<'a> {
         let [onto, from] = match star(self.drawing, segment) {
             None => [self.medium[segment as usize], NONE],
             Some(star) => {
-                let up = FrameServer::of_line(place(true), &star.up, Span::ZERO);
+                // What a bridge sends waits in its own buffer.
+                let buffer =
+                    Discipline::TailDrop { limit: self.drawing.bridges[bridge as usize].buffer };
+                let up = FrameServer {
+                    queue: Some(buffer),
+                    ..FrameServer::of_line(place(true), &star.up, Span::ZERO)
+                };
                 let pair =
                     self.add_pair(up, FrameServer::of_line(place(false), &star.down, star.latency));
                 [pair, pair + 1]
@@ -221,6 +227,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
+        tree.number_lines();
         tree
     }
 
@@ -243,6 +250,25 @@ impl<'a> Plan<'a> {
 }
 
 impl Tree {
+    /// Numbers the lines on every way: from the sender's own up to a root, and down to the
+    /// receiver's.
+    fn number_lines(&mut self) {
+        let depth = |node: usize| i64::from(self.depth[node]);
+        let branches = self
+            .branch
+            .iter()
+            .enumerate()
+            .flat_map(|(node, branch)| [(branch.up, -depth(node)), (branch.down, depth(node))]);
+        let own = self.line.iter().filter(|line| **line != NONE);
+        let own = own.flat_map(|line| [([*line, NONE], i64::MIN), ([*line + 1, NONE], i64::MAX)]);
+        for (servers, order) in branches.chain(own) {
+            for server in servers.into_iter().filter(|server| *server != NONE) {
+                let server = &mut self.servers[server as usize];
+                server.order = matches!(server.nature, Nature::Line).then_some(order);
+            }
+        }
+    }
+
     /// Attaches the other end of `edge` below `node`, unless it has a parent already.
     fn attach(&mut self, node: u32, edge: Edge) {
         let first = edge.ends[0] == node;

@@ -1,13 +1,11 @@
 //! Warnings about a prediction. Members of a group share one.
 
-use btu_network::{
-    Arrivals, Attachment, Bridge, Discipline, FairCodel, Flow, Rate, StationId, Target,
-};
+use btu_network::{Arrivals, Attachment, Bridge, Flow, Jitter, Rate, StationId, Target};
 
 use super::answers::{PredictionWarning, SegmentPrediction};
 use super::assemble::Solved;
 use super::formula::Formula;
-use super::server::{FrameServer, ServerLocation};
+use super::server::{FrameServer, Nature, ServerLocation};
 use crate::answer::Warning;
 
 /// All warnings, most severe first.
@@ -17,6 +15,8 @@ pub(super) fn of(solved: &Solved<'_>, segments: &[SegmentPrediction]) -> Vec<Pre
     optimistic(segments, &mut warnings);
     uneven(solved, &mut warnings);
     lines(solved, &mut warnings);
+    delayed(solved, &mut warnings);
+    tandem(solved, &mut warnings);
     managed(solved, &mut warnings);
     traffic(solved, &mut warnings);
     warnings.sort_by_key(|warning| match warning.warning {
@@ -215,18 +215,66 @@ fn lines(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     warnings.extend(changes.into_iter().map(|named| warning(named, Warning::OutOfRange, begins)));
 }
 
+/// Lines on which frames are later than their fixed delay in the mean, which has no closed form.
+fn delayed(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
+    let mut named = Vec::new();
+    for (server, wait) in solved.network.servers.iter().zip(&solved.waits) {
+        // Normal deviations are within three spreads. Frames that keep their order are held up
+        // where the next one comes within a spread.
+        let raises = |jitter: Jitter| {
+            let spread = jitter.spread.seconds();
+            3.0 * spread > server.propagation || jitter.keep_order && spread * wait.frames > 0.1
+        };
+        if wait.frames > 0.0 && (server.reorders || server.jitter.is_some_and(raises)) {
+            note(&mut named, place(solved, server), solved.network.called(server), 0.0);
+        }
+    }
+    warnings.extend(named.into_iter().map(|named| PredictionWarning {
+        message: format!(
+            "{}: its jitter or reordering makes frames later in the mean, which the formula leaves out: delays are \
+             longer, perhaps many times. Simulate it",
+            named.called()
+        ),
+        place: named.place,
+        warning: Warning::Optimistic,
+    }));
+}
+
+/// Share of a flow's delay from which on the waits at lines of equal rate matter.
+const MATTERS: f64 = 0.02;
+
+/// Flows whose frames all pass several lines of equal rate, and wait at them.
+fn tandem(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
+    for (flow, (class, _)) in solved.network.drawing.traffic.iter().zip(&solved.network.of_flow) {
+        let Some(delay) = solved.delay(*class).value else { continue };
+        let way = solved.network.routes[*class].way.iter().filter(|(_, visits)| *visits > 0.99);
+        let waits = |number: usize| {
+            let server = &solved.network.servers[number];
+            let wait = solved.waits[number].waiting.value.unwrap_or(0.0);
+            let counts = matches!(server.nature, Nature::Line) && wait > MATTERS * delay;
+            counts.then_some(server.rate)
+        };
+        let mut rates: Vec<f64> = way.filter_map(|(number, _)| waits(*number as usize)).collect();
+        rates.sort_unstable_by(f64::total_cmp);
+        if rates.windows(2).any(|pair| pair[0] >= pair[1]) {
+            warnings.push(PredictionWarning {
+                place: format!("traffic.{}", flow.name),
+                warning: Warning::OutOfRange,
+                message: "its frames wait at lines of equal rate one after the other, each counted as if they came at \
+                          random: the mean delay is too long where sizes are alike, and may be too short where they \
+                          differ. Simulate it"
+                    .to_owned(),
+            });
+        }
+    }
+}
+
 /// Lines whose queue drops before it is full, where the formula's mean wait is above that at which
 /// it begins to.
 fn managed(solved: &Solved<'_>, warnings: &mut Vec<PredictionWarning>) {
     let mut named = Vec::new();
     for (server, wait) in solved.network.servers.iter().zip(&solved.waits) {
-        let begins = match server.queue {
-            Some(Discipline::Codel(codel) | Discipline::FqCodel(FairCodel { codel, .. })) => {
-                codel.target.seconds()
-            }
-            Some(Discipline::Red(red)) => red.minimum.bits() / server.rate,
-            Some(Discipline::TailDrop { .. }) | None => continue,
-        };
+        let Some(begins) = server.drops_from() else { continue };
         if wait.waiting.value.is_some_and(|seconds| seconds > begins) {
             note(&mut named, place(solved, server), solved.network.called(server), 0.0);
         }

@@ -6,8 +6,8 @@ use super::links::BridgeGroup;
 use super::names::Members;
 use super::stations::StationGroup;
 use super::work::DrawingBuilder;
+use crate::drawing::Attachment;
 use crate::segment::Medium;
-use crate::station::Attachment;
 
 /// The place of a bridge's port before it has one.
 pub(super) const UNPLACED: Length = Length::from_millimetres(u64::MAX);

@@ -9,10 +9,9 @@ use super::topology::ConnectedParts;
 use super::traffic::{FlowGroup, LEAST_SIZE, SendingRate, single};
 use super::work::DrawingBuilder;
 use crate::direction::{Direction, Framing, Rate};
-use crate::drawing::{Drawing, StationId};
+use crate::drawing::{Attachment, Drawing, StationId};
 use crate::link::End;
 use crate::segment::{Medium, Star};
-use crate::station::Attachment;
 use crate::traffic::{Arrivals, Flow, Sizes, Target};
 
 /// Writes out all flows. `parts` says which stations can reach each other; without it, the function

@@ -30,7 +30,9 @@ fn of_text(text: &str, problems: &Problems) -> Inventory {
     let fields = Fields::of(&table, document::start(), problems);
     let hosts = fields.get("hosts").and_then(|item| item.fields());
     if hosts.is_none() && problems.none() {
-        fields.problem("there are no hosts: write for example `[hosts.alpha]` and `control = \"192.0.2.10:7417\"`");
+        fields.problem(
+            "there are no hosts: write for example `[hosts.alpha]` and `ssh = \"user@host\"`",
+        );
     }
     fields.finish();
     Inventory { hosts: hosts.map(|hosts| read_all(&hosts, problems)).unwrap_or_default() }
@@ -66,16 +68,13 @@ fn read(
     let ssh = fields.get("ssh");
     let control = match (&agent, &ssh) {
         (Some(_), Some(ssh)) => {
-            ssh.problem("`control` says where the agent listens and `ssh` that there is none yet: write one of them");
+            ssh.problem("`control` says where a job's agent listens and `ssh` that there is none yet: write one of them");
             None
         }
         (Some(agent), None) => parsed(agent).map(Control::Agent),
         (None, Some(ssh)) => parsed(ssh).map(Control::Ssh),
         (None, None) => {
-            problems.note(
-                spot,
-                "nothing says how to reach it: write `control = \"192.0.2.10:7417\"`, or `ssh = \"user@host\"`",
-            );
+            problems.note(spot, "nothing says how to reach it: write `ssh = \"user@host\"`");
             None
         }
     };

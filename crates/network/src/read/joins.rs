@@ -7,9 +7,8 @@ use super::limits;
 use super::links::{BridgeGroup, LinkGroup};
 use super::names::{ElementKind, Members};
 use super::work::DrawingBuilder;
-use crate::drawing::{BridgeId, LinkId, SegmentId, StationId};
+use crate::drawing::{Attachment, BridgeId, LinkId, SegmentId, StationId};
 use crate::link::{Bridge, End, Link};
-use crate::station::Attachment;
 
 impl DrawingBuilder<'_> {
     pub(super) fn bridges(&mut self) {

@@ -1,9 +1,8 @@
 //! The connections: they must form no loop, and they decide which stations can reach each other.
 
 use super::work::DrawingBuilder;
-use crate::drawing::StationId;
+use crate::drawing::{Attachment, StationId};
 use crate::link::End;
-use crate::station::Attachment;
 
 /// Segments, bridges and stations at links as one list of nodes, in parts that are connected.
 #[derive(Debug)]

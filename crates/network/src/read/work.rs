@@ -3,8 +3,7 @@
 use super::names::Names;
 use super::problem::Problems;
 use super::written::Written;
-use crate::drawing::Drawing;
-use crate::station::Attachment;
+use crate::drawing::{Attachment, Drawing};
 
 /// A station during expansion: some of its values are not known yet.
 #[derive(Debug)]

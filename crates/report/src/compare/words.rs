@@ -1,4 +1,4 @@
-//! The words that both forms of a comparison use.
+//! The words of a comparison.
 
 use btu_stats::{Estimate, Interval};
 use btu_studies::compare::{
@@ -7,7 +7,7 @@ use btu_studies::compare::{
 use btu_studies::rate::Title;
 use btu_suite::reading::Unit;
 
-use crate::number::{NOTHING, count, percent, three_digits};
+use crate::number::{NOTHING, count, percent, percent_at_most, three_digits};
 use crate::sheet::columns;
 use crate::unit;
 use crate::versus::{
@@ -106,15 +106,6 @@ pub(super) fn of_rating<R>(compared: &ComparedSide<R>) -> Option<Finding> {
     rated.map(|overall| overall.finding)
 }
 
-/// Whether the answer is one that more runs would hardly change.
-pub(super) fn is_certain<R: ComparedRow>(compared: &ComparedSide<R>) -> bool {
-    let most_changed = || by_change(&compared.cells).first().map(|cell| cell.finding);
-    matches!(
-        of_rating(compared).or_else(most_changed),
-        Some(Finding::Faster | Finding::Slower | Finding::NoDifferenceSeen)
-    )
-}
-
 /// The cell that changed most, certain or not; or that none did, and how much at most.
 fn lead<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
     let Some(cell) = by_change(&compared.cells).first().copied() else {
@@ -125,7 +116,7 @@ fn lead<R: ComparedRow>(compared: &ComparedSide<R>) -> String {
         let count = compared.cells.len();
         let of = if count == 1 { cell.row.to_string() } else { format!("any of {count} cells") };
         let said = undecided(compared.cells.iter().map(|cell| cell.finding));
-        return format!("{said} in {of}, at most {} %", percent(most));
+        return format!("{said} in {of}, at most {} %", percent_at_most(most));
     }
     let [base, other] = quantities(cell);
     let change = in_a_sentence(&of_cell(cell));
@@ -150,19 +141,6 @@ pub(super) fn by_change<R>(cells: &[ComparedCell<R>]) -> Vec<&ComparedCell<R>> {
 /// The finding, for a narrow column.
 pub(super) fn short(finding: Finding) -> &'static str {
     if finding == Finding::NoDifferenceSeen { "no difference" } else { finding.name() }
-}
-
-/// The units that occur among the cells.
-pub(super) fn units<R: ComparedRow>(cells: &[ComparedCell<R>]) -> String {
-    let occurs = |unit| cells.iter().any(|cell| cell.unit == unit);
-    let all = [
-        (Unit::Bits, "Mb/s"),
-        (Unit::Requests, "INTERACTIVE in requests/s"),
-        (Unit::Work, "host activities in work/s"),
-        (Unit::Times, "times in ms, shorter is faster"),
-    ];
-    let found = all.into_iter().filter(|(unit, _)| occurs(*unit)).map(|(_, name)| name);
-    found.collect::<Vec<_>>().join(", ")
 }
 
 /// `BTU rating 123 Mb/s -> 117 Mb/s, geometric mean of 90 rows`.
@@ -212,23 +190,13 @@ pub(super) fn advice(overall: &Overall) -> Option<String> {
     let Interval { low, high } = overall.ratio.interval?;
     let most = (1.0 / low).max(high);
     let most = if most < 2.0 {
-        format!("{} %", percent(most - 1.0))
+        format!("{} %", percent_at_most(most - 1.0))
     } else {
         format!("{} times", factor(most))
     };
     Some(format!(
         "differences of up to {most} either way cannot be excluded; more pairs narrow that down"
     ))
-}
-
-/// The name of a speed of the cell's kind.
-pub(super) fn unit_of<R: ComparedRow>(cell: &ComparedCell<R>) -> &'static str {
-    match cell.unit {
-        Unit::Bits => "Mb/s",
-        Unit::Requests => "requests/s",
-        Unit::Work => "work/s",
-        Unit::Times => "ms",
-    }
 }
 
 /// Both speeds in the cell's unit; of a time, the times themselves.
@@ -238,11 +206,6 @@ pub(super) fn numbers<R: ComparedRow>(cell: &ComparedCell<R>) -> [f64; 2] {
         Unit::Requests | Unit::Work => speed,
         Unit::Times => MILLI / speed,
     })
-}
-
-/// Like `numbers`, as text.
-pub(super) fn speeds<R: ComparedRow>(cell: &ComparedCell<R>) -> [String; 2] {
-    numbers(cell).map(three_digits)
 }
 
 /// Both values of a cell with their units.

@@ -15,7 +15,7 @@ use crate::summary::KeyFigure;
 const MICROSECOND: f64 = 1e-6;
 
 /// The report of a run of HINT; `transport` carried the exchange.
-pub fn hint_page(stored: &StoredRun, result: &HintResult, transport: &str) -> Page {
+pub(crate) fn hint_page(stored: &StoredRun, result: &HintResult, transport: &str) -> Page {
     let net = result
         .two
         .as_ref()
@@ -55,7 +55,7 @@ fn warnings(result: &HintResult) -> Vec<PageWarning> {
         (!verdict.is_valid()).then(|| {
             let HintVerdict { outside, off_law, .. } = verdict;
             let seen =
-                format!("{name}: {outside} pairs of bounds do not hold the area, {off_law} qualities are not P n - 1");
+                format!("{name}: {outside} pairs of bounds do not hold the exact area, {off_law} qualities are not P n - 1");
             page_warning("wrong answers", &seen, "measure again; if it stays, the processor or this program is broken")
         })
     };

@@ -9,6 +9,7 @@ use btu_units::Span;
 use super::*;
 use crate::head::{RunHead, TextOptions};
 use crate::html::Page;
+use crate::page_text::page_text;
 use crate::stored_page::{Origin, StoredRun};
 
 /// A run in which an exchange takes `exchange` seconds and every interval `each`; the bounds follow
@@ -62,10 +63,16 @@ fn report(result: &HintResult) -> Page {
         label: None,
         version: "0.1.0".to_owned(),
         plan_hash: "0123456789abcdef".to_owned(),
-        plan_is_known: true,
     };
     let (run, settings) = (head(), BTreeMap::new());
-    let stored = StoredRun { run: &run, origin: &origin, settings: &settings, changes: &[] };
+    let stored = StoredRun {
+        run: &run,
+        origin: &origin,
+        settings: &settings,
+        changes: &[],
+        earlier: None,
+        studies: &[],
+    };
     hint_page(&stored, result, "TCP")
 }
 
@@ -82,23 +89,27 @@ fn the_report() {
     assert!(report(&wrong).warnings.iter().any(|warning| warning.title == "wrong answers"));
 }
 
-const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
+fn text(result: &HintResult) -> String {
+    let text = page_text(&report(result), &TextOptions { colour: false, width: 80 });
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    text
+}
 
 #[test]
 fn the_whole_text_in_80_columns() {
-    let text = hint_text(&result(), "TCP", &head(), false, &NARROW);
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    insta::assert_snapshot!(text);
+    insta::assert_snapshot!(text(&result()));
 }
 
 #[test]
 fn wrong_bounds_are_said_aloud_and_nothing_measured_is_no_trouble() {
     let mut wrong = result();
     wrong.two.as_mut().unwrap().outside = 3;
-    let text = hint_text(&wrong, "TCP", &head(), true, &NARROW);
-    assert!(text.contains("WRONG: 3 of 80 pairs of bounds"), "{text}");
-    let nothing = HintResult { two: None, one: None, message_seconds: Vec::new(), ..result() };
-    assert!(hint_text(&nothing, "TCP", &head(), false, &NARROW).contains("Nothing was measured."));
+    let said = text(&wrong);
+    assert!(
+        said.contains("wrong answers") && said.contains("3 pairs of bounds do not hold"),
+        "{said}"
+    );
+    text(&HintResult { two: None, one: None, message_seconds: Vec::new(), ..result() });
 }
 
 /// A last step that other work disturbed leaves no number from which on two are faster: that does not say that
@@ -106,7 +117,7 @@ fn wrong_bounds_are_said_aloud_and_nothing_measured_is_no_trouble() {
 #[test]
 fn where_two_processes_are_not_faster_at_last_neither_never_nor_a_cause_is_said() {
     let slower = HintResult { pays_from_intervals: None, ..result() };
-    let text = hint_text(&slower, "TCP", &head(), false, &NARROW);
+    let text = text(&slower);
     let page = crate::markdown(&report(&slower));
     for said in [&text, &page] {
         assert!(!said.contains("never"), "{said}");

@@ -65,9 +65,12 @@ pub(super) fn transfer(page: &PredictionText) -> Vec<String> {
     rows.extend(bulk.by_start.map(|ends| row("By when it starts", ends.map(time).join(" .. "))));
     rows.extend(bulk.despite_loss_seconds.map(|at| row("Time by BBR", answer(at, time))));
     rows.extend(bulk.simulated.map(|at| {
-        let ends = at.range.map(time).join(" .. ");
-        row("Time, simulated", format!("{} ({ends})", time(at.seconds)))
+        let ends =
+            at.range.map(time).join(if at.unfinished > 0 { " .. more than " } else { " .. " });
+        row("Time, simulated", format!("{} ({ends})", answer(transfer::best(bulk), time)))
     }));
+    let warnings = transfer::warnings(bulk).into_iter();
+    rows.extend(warnings.map(|one| row(&format!("! {}", one.title), one.observed)));
     let place = &bulk.bottleneck;
     rows.extend([
         row("Goodput", answer(bulk.goodput_bits_per_second, unit::rate)),

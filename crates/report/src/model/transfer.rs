@@ -1,6 +1,8 @@
 //! The first screen of a transfer: how long it takes, what limits it, what would help.
 
-use btu_model::predict::{BulkLimit, BulkTransfer, PacedTransfer, TransferPrediction};
+use btu_model::predict::{
+    BulkLimit, BulkTransfer, PacedTransfer, SimulatedTransfer, TransferPrediction, TransferWarning,
+};
 use btu_model::{Answer, Warning};
 use btu_units::Bytes;
 
@@ -32,22 +34,30 @@ pub(super) fn headline(transfer: &TransferPrediction) -> String {
         return format!("{what} {}", starved(bulk));
     }
     let range = range(bulk);
-    let takes = match best(bulk) {
+    let takes = least(best(bulk));
+    match bulk.despite_loss_seconds {
+        Some(bbr) => format!("{what} takes {takes}{range} by Reno, {} by BBR", least(bbr)),
+        None => format!("{what} takes {takes}{range}"),
+    }
+}
+
+/// A time, or the least time.
+fn least(answer: Answer) -> String {
+    match answer {
         Answer { value: Some(seconds), warning: Some(Warning::Optimistic) } => {
             format!("at least {}", short(seconds))
         }
         Answer { value: Some(seconds), .. } => short(seconds),
         _ => "-".to_owned(),
-    };
-    match bulk.despite_loss_seconds.and_then(|answer| answer.value) {
-        Some(seconds) => format!("{what} takes {takes}{range} by Reno, {} by BBR", short(seconds)),
-        None => format!("{what} takes {takes}{range}"),
     }
 }
 
 /// Senders at fixed rates leave nothing; what a transfer gets if they are connections of TCP.
 fn starved(bulk: &BulkTransfer) -> String {
     let place = &bulk.bottleneck;
+    if bulk.loss >= 1.0 {
+        return "has no time: all packets are lost".to_owned();
+    }
     let others = bit_rate(place.others * place.rate_bits_per_second);
     let never = format!("never arrives next to {others} that do not give way");
     match bulk.shared_seconds.and_then(|answer| answer.value) {
@@ -58,16 +68,20 @@ fn starved(bulk: &BulkTransfer) -> String {
     }
 }
 
-/// The simulated time, else the formula's.
+/// The simulated time, else the formula's; a least time where half of the transfers did not end.
 pub(super) fn best(bulk: &BulkTransfer) -> Answer {
-    bulk.simulated.map_or(bulk.seconds, |simulated| Answer::of(simulated.seconds))
+    let Some(SimulatedTransfer { seconds, transfers, unfinished, .. }) = bulk.simulated else {
+        return bulk.seconds;
+    };
+    let answer = Answer::of(seconds);
+    if 2 * unfinished >= transfers { answer.but(Warning::Optimistic) } else { answer }
 }
 
 /// Within what a single transfer lies, and why it varies.
 fn range(bulk: &BulkTransfer) -> String {
-    let simulated = bulk.simulated.map(|simulated| simulated.range);
+    let simulated = bulk.simulated.map(simulated_interval);
     let why = if bulk.by_start.is_some() { "by when you start" } else { "by chance" };
-    let ends = simulated.or(bulk.by_start).map(interval).filter(|ends| !ends.is_empty());
+    let ends = simulated.or(bulk.by_start.map(interval)).filter(|ends| !ends.is_empty());
     ends.map_or_else(String::new, |ends| format!(" ({ends}, {why})"))
 }
 
@@ -88,7 +102,7 @@ pub(super) fn figures(transfer: &TransferPrediction) -> Vec<KeyFigure> {
     let simulated = bulk.simulated.map(|simulated| KeyFigure {
         name: "TCP, simulated".to_owned(),
         value: short(simulated.seconds),
-        interval: interval(simulated.range),
+        interval: simulated_interval(simulated),
         note: reason(bulk).unwrap_or_default(),
     });
     let alone = others_matter(bulk).then(|| KeyFigure {
@@ -108,15 +122,16 @@ fn reason(bulk: &BulkTransfer) -> Option<String> {
     if low <= most * (1.0 + TOLERANCE) && high >= least * (1.0 - TOLERANCE) {
         return None;
     }
-    let why = if bulk.seconds.warning == Some(Warning::Optimistic) {
+    let warned = |warning| bulk.warnings.contains(&warning);
+    let why = if warned(TransferWarning::Collisions) {
         Some("the formula leaves out collisions of data and acknowledgements")
     } else if bulk.by_start.is_some() {
         Some("the formula keeps the recording full, without losses in its queue")
-    } else if bulk.loss > MOST_LOSS {
+    } else if bulk.loss > MOST_LOSS || warned(TransferWarning::LossBursts) {
         Some("the formula leaves out timers")
     } else if bulk.limit == BulkLimit::Loss {
         Some("the formula has losses at equal distances")
-    } else if bulk.is_queue_short {
+    } else if warned(TransferWarning::ShortQueue) {
         Some("the formula leaves out losses in a queue shorter than a round trip")
     } else {
         None
@@ -131,6 +146,12 @@ fn interval(ends: [f64; 2]) -> String {
     }
     let [low, high] = if ends[1] >= 100.0 { ends.map(short) } else { ends.map(three_digits) };
     format!("{low} .. {high}")
+}
+
+/// The quickest and the slowest simulated transfer.
+fn simulated_interval(simulated: SimulatedTransfer) -> String {
+    let ends = interval(simulated.range);
+    if simulated.unfinished > 0 { ends.replace(" .. ", " .. more than ") } else { ends }
 }
 
 /// The rule of the study of 1989.
@@ -174,6 +195,12 @@ pub(super) fn limit(bulk: &BulkTransfer) -> String {
         BulkLimit::Path if bulk.limited_from_seconds > 0.0 => {
             format!("{}, {line} from {} on", place.name, short(bulk.limited_from_seconds))
         }
+        BulkLimit::Path if bulk.loss > 0.0 => {
+            format!("{}, {line}, and loss of {} % of the packets", place.name, percent(bulk.loss))
+        }
+        BulkLimit::Path if bulk.warnings.contains(&TransferWarning::ShortQueue) => {
+            format!("{}, {line}, and its queue, shorter than a round trip", place.name)
+        }
         BulkLimit::Path => format!("{}, {line}; only a faster line would help", place.name),
     }
 }
@@ -187,6 +214,9 @@ pub(super) fn setting(bulk: &BulkTransfer) -> Vec<String> {
             "holds for Reno and, on short paths, CUBIC; BBR by the path's rate".to_owned()
         }
         BulkLimit::Window => "one connection with this window".to_owned(),
+        BulkLimit::Path if bulk.warnings.iter().any(|one| *one != TransferWarning::Collisions) => {
+            "one connection of Reno on Linux, with the warnings below".to_owned()
+        }
         BulkLimit::Path if bulk.filling_window_bytes <= FIRST_WINDOW * bulk.segment_bytes => {
             "holds for one connection of Reno, CUBIC or BBR".to_owned()
         }
@@ -200,12 +230,14 @@ pub(super) fn setting(bulk: &BulkTransfer) -> Vec<String> {
 
 /// What makes the answer less reliable.
 pub(super) fn warnings(bulk: &BulkTransfer) -> Vec<PageWarning> {
-    let mut warnings = Vec::new();
-    if bulk.seconds.warning == Some(Warning::Optimistic) {
-        let seen = "data and acknowledgements collide, which the formula leaves out";
-        let advice = if bulk.simulated.is_some() { "The simulator's answer counts" } else { "" };
-        warnings.push(page_warning("lower bound", seen, advice));
-    }
+    let warning = |warning: &TransferWarning| {
+        let (kind, seen) = meaning(*warning);
+        let known = bulk.simulated.is_some() && matches!(warning, TransferWarning::Collisions);
+        let advice =
+            if known { "The simulator's answer counts" } else { "measure it: `btu speed`" };
+        page_warning(kind, seen, advice)
+    };
+    let mut warnings: Vec<PageWarning> = bulk.warnings.iter().map(warning).collect();
     if bulk.limit == BulkLimit::Loss && bulk.loss > MOST_LOSS && bulk.simulated.is_none() {
         let seen = format!(
             "at a loss of {} % Reno waits for timers, too, which the formula leaves out",
@@ -214,6 +246,30 @@ pub(super) fn warnings(bulk: &BulkTransfer) -> Vec<PageWarning> {
         warnings.push(page_warning("out of range", &seen, "measure it: `btu speed`"));
     }
     warnings
+}
+
+/// The title of a warning, and what it does to a transfer.
+fn meaning(warning: TransferWarning) -> (&'static str, &'static str) {
+    match warning {
+        TransferWarning::Collisions => {
+            ("lower bound", "data and acknowledgements collide, which the formula leaves out")
+        }
+        TransferWarning::LossBursts => {
+            ("bursts of losses", "one as long as a window stops Reno until its timers run out")
+        }
+        TransferWarning::ShortQueue => {
+            ("short queue", "a real sender's bursts overflow it: measured three times slower")
+        }
+        TransferWarning::Reordering => {
+            ("reordering", "counts as no loss, as on Linux; other systems may be slower")
+        }
+        TransferWarning::SaturatedOthers => {
+            ("lower bound", "in a full queue a connection gets its even share late, if at all")
+        }
+        TransferWarning::GrowingDelay => {
+            ("growing delay", "timers run out too early: measured slower by a third")
+        }
+    }
 }
 
 pub(super) fn window(bulk: &BulkTransfer) -> String {

@@ -2,16 +2,10 @@
 
 use btu_studies::pipe::{PipeVerdict, SignatureCost, cost_over};
 
-use super::cost::{NamedCost, by_size, intervals, summary};
 use super::first::compared;
-use super::page::Named;
-use super::picture::{Graph, NamedSignature};
-use super::plot;
-use crate::head::TextOptions;
+use super::page::{Named, sections_with_cost};
 use crate::html::Page;
 use crate::number::{ends, three_digits};
-use crate::paint::Paint;
-use crate::sheet::{page, section, wrap};
 use crate::stored_page::page_warning;
 use crate::summary::{Next, Summary};
 
@@ -26,47 +20,8 @@ pub struct StoredSignature {
     pub verdict: PipeVerdict,
 }
 
-/// All compared with the first, with the notes about their runs; every figure with its interval if
-/// `all`, or if there is room. Lines end with `\n`.
-pub fn signatures_text(
-    runs: &[StoredSignature],
-    warnings: &[String],
-    all: bool,
-    options: &TextOptions,
-) -> String {
-    let Some((base, others)) = runs.split_first() else { return String::new() };
-    let costs: Vec<SignatureCost> =
-        others.iter().map(|other| cost_over(&other.verdict, &base.verdict)).collect();
-    let lines: Vec<NamedCost> = others
-        .iter()
-        .zip(&costs)
-        .map(|(other, cost)| NamedCost { name: other.name.clone(), cost })
-        .collect();
-    let table = summary("run", (&base.name, &base.verdict), &lines);
-    let head = runs
-        .iter()
-        .flat_map(|run| wrap(&format!("{}: {}", run.name, run.about), options.columns(), 2));
-    let named: Vec<NamedSignature> =
-        runs.iter().map(|run| NamedSignature { name: &run.name, verdict: &run.verdict }).collect();
-    let plotted = plot::pipe_plot(Graph::Throughput, &named, false, plot::ROWS, options);
-    let with_intervals = all || options.is_wide();
-    page(vec![
-        head.collect(),
-        warned(warnings, options),
-        section(
-            &format!("Compared with {}", base.name),
-            "one way; * beyond what varies within each run, at 95 %",
-            table,
-            options,
-        ),
-        if with_intervals { intervals("run", &lines, options) } else { Vec::new() },
-        by_size(&base.name, &lines, options),
-        section("Throughput", "against the size of a message", plotted, options),
-        wrap(CAUTION, options.columns(), 0),
-    ])
-}
-
-/// The first screen of the comparison; `again` is the command that compares.
+/// All compared with the first, with the notes about their runs; `again` is the command that
+/// compares.
 pub fn signatures_page(runs: &[StoredSignature], warnings: &[String], again: &str) -> Page {
     let named: Vec<Named> = runs.iter().map(|run| (run.name.clone(), &run.verdict)).collect();
     let Some((base, others)) = runs.split_first() else { return Page::default() };
@@ -97,15 +52,13 @@ pub fn signatures_page(runs: &[StoredSignature], warnings: &[String], again: &st
             base.name,
             said.unwrap_or_default()
         ),
+        remarks: runs.iter().map(|run| format!("{}: {}", run.name, run.about)).collect(),
         warnings: warnings.iter().map(|warning| page_warning("differs", warning, "")).collect(),
+        sections: sections_with_cost(&named, &costs).into_iter().flatten().collect(),
+        footer: vec![CAUTION.to_owned()],
         summary,
         ..Page::default()
     }
-}
-
-fn warned(warnings: &[String], options: &TextOptions) -> Vec<String> {
-    let lines = warnings.iter().flat_map(|warning| wrap(warning, options.columns(), 2));
-    lines.map(|line| Paint(options.colour).warning(&line)).collect()
 }
 
 /// The limits of intervals of two runs.

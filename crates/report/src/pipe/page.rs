@@ -5,7 +5,7 @@ use btu_stats::Estimate;
 use btu_studies::pipe::{PipeVerdict, SetVerdict, SignatureCost, SizeVerdict, cost_over};
 
 use super::first;
-use super::set::{names, set_title};
+use super::set::{explained, names, set_title};
 use super::warnings::together;
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section,
@@ -24,7 +24,7 @@ const MICROSECOND: f64 = 1e-6;
 pub(super) type Named<'a> = (String, &'a PipeVerdict);
 
 /// The report of a signature.
-pub fn pipe_page(stored: &StoredRun, verdict: &PipeVerdict) -> Page {
+pub(super) fn pipe_page(stored: &StoredRun, verdict: &PipeVerdict) -> Page {
     let named = [(verdict.kind.label().to_owned(), verdict)];
     let alone = [(String::new(), verdict)];
     let headline = format!(
@@ -95,7 +95,7 @@ fn quickest(named: &[Named]) -> String {
 }
 
 /// The report of several signatures of one run.
-pub fn set_page(stored: &StoredRun, verdict: &SetVerdict) -> Page {
+pub(super) fn set_page(stored: &StoredRun, verdict: &SetVerdict) -> Page {
     let verdicts = verdict.signatures.iter().map(|one| &one.verdict);
     let named: Vec<Named> = names(verdict).into_iter().zip(verdicts).collect();
     let layers = verdict.layers.iter().map(|layer| &layer.cost);
@@ -106,10 +106,16 @@ pub fn set_page(stored: &StoredRun, verdict: &SetVerdict) -> Page {
         warnings(&named),
         sections_with_cost(&named, &costs),
     );
-    Page { summary: stored.summary(first::compared(&named, &costs), String::new()), ..page }
+    let summary = stored.summary(first::compared(&named, &costs), String::new());
+    let footer = std::iter::once(explained(verdict)).chain(page.footer).collect();
+    Page { summary, footer, ..page }
 }
 
-fn sections_with_cost(named: &[Named], costs: &[&SignatureCost]) -> Vec<Option<Section>> {
+/// The sections of several signatures, with the cost of all over the first.
+pub(super) fn sections_with_cost(
+    named: &[Named],
+    costs: &[&SignatureCost],
+) -> Vec<Option<Section>> {
     let mut all = sections(named);
     all.insert(1, cost(named, costs));
     all

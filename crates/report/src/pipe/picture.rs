@@ -3,7 +3,7 @@
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
 use btu_stats::{Estimate, Interval};
-use btu_studies::papers::netpipe96;
+use btu_studies::papers::Study;
 use btu_studies::pipe::{PipeVerdict, SizeVerdict};
 
 use crate::unit::{Unit, rate_unit, time_unit};
@@ -54,7 +54,7 @@ pub fn pipe_picture(
 pub(super) fn panel(graph: Graph, runs: &[NamedSignature], references: bool) -> Panel {
     let mut series: Vec<SeriesSamples> = runs.iter().map(measured).collect();
     if references {
-        series.extend(netpipe96::history().curves.iter().filter_map(reference));
+        series.extend(curves_of_1996());
     }
     let units = Units::of(&series);
     let (x, y) = axes(graph, &series, &units);
@@ -93,23 +93,22 @@ fn measured(run: &NamedSignature) -> SeriesSamples {
     }
 }
 
-/// A curve of 1996: the points with a known size and time.
-fn reference(curve: &netpipe96::Curve) -> Option<SeriesSamples> {
+/// The curves of 1996 by their points with a known size and time.
+fn curves_of_1996() -> Vec<SeriesSamples> {
     let only = |value| Estimate { value, interval: None };
-    let sample = |point: &netpipe96::FigurePoint| {
-        let (bytes, seconds) = point.bytes.zip(point.seconds)?;
-        Some(SizeSample {
-            bytes,
-            seconds: only(seconds),
-            bits_per_second: only(bytes * 8.0 / seconds),
-        })
-    };
-    let samples: Vec<SizeSample> = curve.points.iter().filter_map(sample).collect();
-    (samples.len() > 1).then(|| SeriesSamples {
-        name: format!("1996: {}", curve.name),
-        mark: Mark::Points,
-        samples,
-    })
+    let mut curves: Vec<SeriesSamples> = Vec::new();
+    for point in Study::Netpipe96.reference_points() {
+        let Some(bytes) = point.x.filter(|_| point.unit == "seconds") else { continue };
+        let (name, seconds) = (format!("1996: {}", point.label), point.y);
+        if curves.last().is_none_or(|curve| curve.name != name) {
+            curves.push(SeriesSamples { name, mark: Mark::Points, samples: Vec::new() });
+        }
+        let bits_per_second = only(bytes * 8.0 / seconds);
+        let last = curves.len() - 1;
+        curves[last].samples.push(SizeSample { bytes, seconds: only(seconds), bits_per_second });
+    }
+    curves.retain(|curve| curve.samples.len() > 1);
+    curves
 }
 
 /// The units of both axes.

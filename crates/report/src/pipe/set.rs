@@ -5,14 +5,8 @@ use std::fmt::Write;
 use btu_studies::pipe::{LoadedVerdict, SetVerdict};
 use btu_suite::pipe::Purpose;
 
-use super::cost::{NamedCost, by_size, intervals, summary};
 use super::csv::{HEAD, ends_of, size_line};
-use super::picture::{Graph, NamedSignature};
-use super::{plot, warnings};
-use crate::head::{RunHead, TextOptions};
-use crate::number::count;
-use crate::paint::Paint;
-use crate::sheet::{page, section, wrap};
+use super::picture::NamedSignature;
 
 /// The name of a signature in its set: its layer, or its load.
 pub(super) fn name_in_set(purpose: Purpose, one: &LoadedVerdict) -> String {
@@ -20,43 +14,6 @@ pub(super) fn name_in_set(purpose: Purpose, one: &LoadedVerdict) -> String {
         Purpose::Layers => one.verdict.kind.label().to_owned(),
         Purpose::Load => one.load.name().to_owned(),
     }
-}
-
-/// The whole result; every figure with its interval if `all`, or where there is room. Lines end
-/// with `\n`.
-pub fn set_text(verdict: &SetVerdict, run: &RunHead, all: bool, options: &TextOptions) -> String {
-    let Some(base) = verdict.signatures.first() else { return String::new() };
-    let first = if verdict.purpose == Purpose::Layers { "layer" } else { "load" };
-    let name = name_in_set(verdict.purpose, base);
-    let lines = lines(verdict);
-    let table = summary(first, (&name, &base.verdict), &lines);
-    let note = "one way over the same path; * significant at 95 %";
-    let title = match verdict.purpose {
-        Purpose::Layers => format!("The cost of each layer above {name}"),
-        Purpose::Load => "What the load costs".to_owned(),
-    };
-    let with_intervals = all || options.is_wide();
-    page(vec![
-        head(verdict, run, options),
-        section(&title, note, table, options),
-        if with_intervals { intervals(first, &lines, options) } else { Vec::new() },
-        by_size(&name, &lines, options),
-        signatures(verdict, options),
-        wrap(&explained(verdict), options.columns(), 0),
-        warnings(verdict, run, options),
-    ])
-}
-
-fn lines(verdict: &SetVerdict) -> Vec<NamedCost<'_>> {
-    let layers = verdict
-        .layers
-        .iter()
-        .map(|layer| NamedCost { name: layer.kind.label().to_owned(), cost: &layer.cost });
-    let loads = verdict
-        .loads
-        .iter()
-        .map(|load| NamedCost { name: load.load.name().to_owned(), cost: &load.cost });
-    layers.chain(loads).collect()
 }
 
 /// The title of such a set above its text and its picture.
@@ -67,35 +24,8 @@ pub const fn set_title(purpose: Purpose) -> &'static str {
     }
 }
 
-/// The subject, the place and the time of the measurement.
-fn head(verdict: &SetVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
-    let paint = Paint(options.colour);
-    let pattern = verdict.signatures.first().map_or("", |one| one.verdict.pattern.name());
-    let title = format!(
-        "{} {}",
-        paint.title(&format!("{},", set_title(verdict.purpose))),
-        paint.strong(pattern)
-    );
-    let most = verdict.signatures.iter().map(|one| one.verdict.sizes.len()).max().unwrap_or(0);
-    let what = format!(
-        "{} in turns, {}",
-        count(verdict.signatures.len(), "signature"),
-        count(most, "size")
-    );
-    run.below(title, &what, options)
-}
-
-fn signatures(verdict: &SetVerdict, options: &TextOptions) -> Vec<String> {
-    if verdict.signatures.iter().all(|one| one.verdict.sizes.len() < 3) {
-        return Vec::new();
-    }
-    let names = names(verdict);
-    let lines =
-        plot::pipe_plot(Graph::Throughput, &named(verdict, &names), false, plot::ROWS, options);
-    section("Throughput", "against the size of a message", lines, options)
-}
-
-fn explained(verdict: &SetVerdict) -> String {
+/// What the figures of the costs are.
+pub(super) fn explained(verdict: &SetVerdict) -> String {
     let loads = match verdict.purpose {
         Purpose::Layers => "",
         Purpose::Load => " The load works on the side that sends first.",
@@ -105,11 +35,6 @@ fn explained(verdict: &SetVerdict) -> String {
          are what large messages cost more: every message, and every byte of it. All were measured size by size in turns, \
          so that what else went on met all of them.{loads}"
     )
-}
-
-fn warnings(verdict: &SetVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
-    let named = names(verdict).into_iter().zip(verdict.signatures.iter().map(|one| &one.verdict));
-    warnings::of_several(&named.collect::<Vec<_>>(), run, options)
 }
 
 /// Names for the legend, in the order of the signatures.

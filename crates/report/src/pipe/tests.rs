@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use btu_studies::pipe::{PipeVerdict, SetVerdict, judge, judge_set};
 use btu_suite::cell::Load;
 use btu_suite::pipe::{
-    Accounts, End, Kind, Pattern, PipePlan, Place, Point, Purpose, SetPlan, SetPoint, Trial,
+    Accounts, End, JobRecord, Kind, Pattern, PipePlan, Place, Point, Purpose, SetPlan, Trial,
 };
 use btu_units::{Bytes, Span};
 
+use super::page::{pipe_page, set_page};
 use super::*;
 use crate::head::{RunHead, TextOptions};
+use crate::html::Page;
+use crate::page_text::page_text;
 use crate::stored_page::{Origin, StoredRun};
 
 const NARROW: TextOptions = TextOptions { colour: false, width: 80 };
@@ -60,23 +63,36 @@ fn head() -> RunHead {
     }
 }
 
-/// The text of `draw` for a made-up stored run, in Markdown.
-fn reported(draw: impl FnOnce(&StoredRun) -> crate::html::Page) -> String {
+/// The page of `draw` for a made-up stored run.
+fn drawn(run: &RunHead, draw: impl FnOnce(&StoredRun) -> Page) -> Page {
     let origin = Origin {
         uuid: "5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11".to_owned(),
         label: Some("before | after".to_owned()),
         version: "0.1.0".to_owned(),
         plan_hash: "0123456789abcdef".to_owned(),
-        plan_is_known: true,
     };
     let settings = BTreeMap::from([("governor".to_owned(), "performance".to_owned())]);
     let changes = ["frequency governor: performance before, powersave after".to_owned()];
-    crate::markdown(&draw(&StoredRun {
-        run: &head(),
+    draw(&StoredRun {
+        run,
         origin: &origin,
         settings: &settings,
         changes: &changes,
-    }))
+        earlier: None,
+        studies: &[],
+    })
+}
+
+/// That page in Markdown.
+fn reported(draw: impl FnOnce(&StoredRun) -> Page) -> String {
+    crate::markdown(&drawn(&head(), draw))
+}
+
+/// That page as text, which fits.
+fn text(run: &RunHead, width: usize, draw: impl FnOnce(&StoredRun) -> Page) -> String {
+    let text = page_text(&drawn(run, draw), &TextOptions { colour: false, width });
+    assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+    text
 }
 
 #[test]
@@ -105,13 +121,15 @@ fn the_report_of_a_busy_machine() {
 }
 
 /// The first screen of `draw` for that run, checked for its limits.
-fn screens(draw: impl Fn(&StoredRun) -> crate::html::Page) -> String {
-    let origin = Origin { plan_is_known: true, ..Origin::default() };
+fn screens(draw: impl Fn(&StoredRun) -> Page) -> String {
+    let origin = Origin::default();
     let page = draw(&StoredRun {
         run: &head(),
         origin: &origin,
         settings: &BTreeMap::new(),
         changes: &[],
+        earlier: None,
+        studies: &[],
     });
     let screens = [80, 120].map(|width| {
         let text = crate::first_screen(&page, &TextOptions { colour: false, width });
@@ -137,25 +155,15 @@ fn tcp() -> PipeVerdict {
 
 #[test]
 fn the_whole_text_in_80_columns() {
-    let text = pipe_text(&tcp(), &head(), false, &NARROW);
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    insta::assert_snapshot!(text);
-}
-
-#[test]
-fn the_whole_text_in_100_columns_with_warnings() {
-    let mut run = head();
-    run.notes.push("the governor changed".to_owned());
-    let verdict = verdict(Kind::UnixStream, "1,100,4KiB,1MB,4MB", 4e-6, 40e9);
-    let text = pipe_text(&verdict, &run, true, &TextOptions { colour: false, width: 100 });
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    insta::assert_snapshot!(text);
+    let verdict = verdict(Kind::Tcp, "1,1KB,64KB,256KB,1MB", 11.2e-6, 32e9);
+    insta::assert_snapshot!(text(&head(), 80, |stored| pipe_page(stored, &verdict)));
 }
 
 #[test]
 fn a_run_that_has_just_begun_has_a_text_too() {
     let plan = PipePlan { pattern: Pattern::Streaming, ..PipePlan::new(1, Kind::Udp, Place::Here) };
-    insta::assert_snapshot!(pipe_text(&judge(&plan, &[]), &head(), false, &NARROW));
+    let nothing = judge(&plan, &[]);
+    insta::assert_snapshot!(text(&head(), 80, |stored| pipe_page(stored, &nothing)));
 }
 
 #[test]
@@ -214,10 +222,12 @@ fn stored_runs_side_by_side() {
         verdict,
     };
     let runs = [stored("r4", tcp()), stored("r9", verdict(Kind::Tcp, "1..10MB", 22.4e-6, 24e9))];
-    let text = signatures_text(&runs, &[], true, &NARROW);
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    insta::assert_snapshot!(text);
-    assert_eq!(signatures_text(&[], &[], false, &NARROW), "");
+    let page = signatures_page(&runs, &[], "btu compare r4 r9");
+    let all = page_text(&page, &NARROW);
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+    for words in ["r9 compared with r4", "r4: TCP, veth", "Intervals come from the trials"] {
+        assert!(all.contains(words), "{all}");
+    }
 }
 
 /// A set on paths with these message times; the times of the tests above.
@@ -227,8 +237,10 @@ fn set(purpose: Purpose, series: &[(Kind, Load, f64, f64)]) -> SetVerdict {
         sizes: "1..10MB".parse().unwrap(),
         ..PipePlan::new(1, kind, Place::Here)
     };
-    let plan =
-        SetPlan::new(purpose, series.iter().map(|(kind, load, ..)| plan(*kind, *load)).collect());
+    let plan = SetPlan {
+        purpose,
+        series: series.iter().map(|(kind, load, ..)| plan(*kind, *load)).collect(),
+    };
     let points = |(series, (.., fixed, rate)): (usize, &(Kind, Load, f64, f64))| {
         let sizes = plan.series[series].sizes.list().into_iter();
         let most = btu_units::Bytes::new(if plan.series[series].kind == Kind::Udp {
@@ -237,7 +249,7 @@ fn set(purpose: Purpose, series: &[(Kind, Load, f64, f64)]) -> SetVerdict {
             u64::MAX
         });
         let point =
-            |size: Bytes| SetPoint { series, point: timed(size, fixed + size.bits() / rate) };
+            |size: Bytes| JobRecord::of_point(series, timed(size, fixed + size.bits() / rate));
         sizes.filter(|size| *size <= most).map(point).collect::<Vec<_>>()
     };
     judge_set(&plan, &series.iter().enumerate().flat_map(points).collect::<Vec<_>>())
@@ -253,11 +265,11 @@ fn what_a_layer_costs() {
         (Kind::Udp, Load::Idle, 11.2e-6, 32e9),
     ];
     let verdict = set(Purpose::Layers, &stack);
-    let text = set_text(&verdict, &head(), false, &NARROW);
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    insta::assert_snapshot!(text);
+    let all = text(&head(), 80, |stored| set_page(stored, &verdict));
+    let costs: Vec<&str> = all.lines().filter(|line| line.contains("over TCP")).collect();
+    insta::assert_snapshot!(costs.join("\n"));
     let empty = SetVerdict { signatures: Vec::new(), ..verdict };
-    assert_eq!(set_text(&empty, &head(), false, &NARROW), "");
+    text(&head(), 80, |stored| set_page(stored, &empty));
 }
 
 #[test]
@@ -266,9 +278,8 @@ fn what_a_busy_machine_keeps() {
     let verdict = set(Purpose::Load, &loads);
     let mut run = head();
     run.notes.push("the governor changed".to_owned());
-    let text = set_text(&verdict, &run, true, &TextOptions { colour: false, width: 100 });
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    insta::assert_snapshot!(text);
+    let all = text(&run, 100, |stored| set_page(stored, &verdict));
+    assert!(all.contains("the governor changed"), "{all}");
     let names = signature_names(&verdict);
     assert_eq!(names, ["idle", "cpu"]);
     let svg = btu_chart::svg(&pipe_picture(

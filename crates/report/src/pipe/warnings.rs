@@ -2,41 +2,6 @@
 
 use btu_studies::pipe::{PipeVerdict, PipeWarning};
 
-use crate::head::{RunHead, TextOptions};
-use crate::paint::Paint;
-use crate::sheet::wrap;
-
-/// Each warning with its observation and its advice; first those from during the run.
-pub(super) fn lines(verdict: &PipeVerdict, run: &RunHead, options: &TextOptions) -> Vec<String> {
-    of_several(&[(String::new(), verdict)], run, options)
-}
-
-/// Like `lines`, for several signatures with their names: a warning about several of them is shown
-/// once.
-pub(super) fn of_several(
-    verdicts: &[(String, &PipeVerdict)],
-    run: &RunHead,
-    options: &TextOptions,
-) -> Vec<String> {
-    let (paint, width) = (Paint(options.colour), options.columns() - 4);
-    let inside = |text: &str, indent| {
-        wrap(text, width, indent).into_iter().map(|line| format!("    {line}"))
-    };
-    let mut all = Vec::new();
-    for note in &run.notes {
-        all.push(format!("  {}", paint.warning("seen during the run")));
-        all.extend(inside(note, 0));
-    }
-    for reason in together(verdicts) {
-        all.push(format!("  {}", paint.warning(reason.title)));
-        for seen in &reason.seen {
-            all.extend(inside(seen, 0));
-        }
-        all.extend(inside(&format!("try: {}", reason.advice), 5));
-    }
-    if all.is_empty() { all } else { std::iter::once(paint.title("Warnings")).chain(all).collect() }
-}
-
 /// A warning about one or several signatures.
 pub(super) struct Reason<'a> {
     pub(super) title: &'static str,

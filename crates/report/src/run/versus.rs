@@ -4,7 +4,7 @@ use btu_stats::Estimate;
 use btu_studies::compare::Finding;
 use btu_studies::run::{Better, Factor, RowVerdict, RunPlan, ValueVerdict};
 
-use crate::number::percent;
+use crate::number::percent_at_most;
 use crate::versus::{
     Directions, FASTER, HIGHER, Sides, largest_possible, times, undecided, verdict,
 };
@@ -87,7 +87,7 @@ pub(super) fn of_many(value: &ValueVerdict) -> String {
         _ if row.finding.is_some_and(Finding::is_difference) => difference,
         Some(most) => {
             let said = undecided(all().map(|(_, finding)| finding));
-            format!("{said} with the others, at most {} %", percent(most))
+            format!("{said} with the others, at most {} %", percent_at_most(most))
         }
         None => format!("{difference}: cannot tell yet"),
     }

@@ -5,11 +5,10 @@ use btu_studies::rate::{ComponentPenalty, RateRow, Times};
 use btu_suite::cell::{Component, Load};
 use btu_units::Bytes;
 
-use super::{MEGABIT, RunReport, components, loads, role, row, size_heads};
+use super::{MEGABIT, RunReport, called, components, loads, role, row, size_heads};
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Scale, Section, Series, Table,
 };
-use crate::text::called;
 
 /// Goodput of every row, as a picture for the smallest and the largest message, and as a table.
 pub(super) fn goodput(report: &RunReport) -> Option<Section> {

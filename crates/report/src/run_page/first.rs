@@ -5,10 +5,9 @@ use btu_stats::{Estimate, arithmetic_mean};
 use btu_studies::rate::{Cause, ExpectedRow, LoadSlowdown};
 use btu_suite::cell::Load;
 
-use super::{RunReport, added_time, verified};
+use super::{RunReport, added_time, called, verified};
 use crate::number::{count, ends, percent, three_digits};
 use crate::summary::{KeyFigure, Next, Summary};
-use crate::text::called;
 use crate::unit::{rate_with_ends, time, time_unit};
 use crate::versus::first_of;
 
@@ -28,8 +27,8 @@ pub(super) fn summary(report: &RunReport) -> Summary {
         None => unrated(report).collect(),
     };
     let mut summary =
-        Summary { addition: alone(report), ..report.stored().summary(figures, limit(report)) };
-    let id = &report.run.id;
+        Summary { addition: alone(report), ..report.stored.summary(figures, limit(report)) };
+    let id = &report.stored.run.id;
     let is_unfinished = report
         .verdict
         .warnings
@@ -71,7 +70,7 @@ fn of_loads(report: &RunReport) -> Vec<KeyFigure> {
 
 /// The spread of this machine from run to run, if earlier runs of the plan are stored.
 fn of_machine(report: &RunReport) -> Option<KeyFigure> {
-    let earlier = report.earlier.as_ref()?;
+    let earlier = report.stored.earlier.as_ref()?;
     let note = format!("this machine's mean over {} of this plan", count(earlier.runs, "run"));
     Some(figure("all runs", &earlier.btu_bits_per_second, note))
 }

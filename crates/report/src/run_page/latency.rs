@@ -5,9 +5,8 @@ use btu_studies::rate::{InteractiveRow, UdpRow};
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::record::Outcome;
 
-use super::{MEGABIT, RunReport, loads, role, row};
+use super::{MEGABIT, RunReport, called, loads, role, row};
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Section, Series, Table};
-use crate::text::called;
 
 /// Steps of a curve for each factor of ten: finer than the eye, and the file stays small.
 const STEPS_PER_DECADE: f64 = 60.0;

@@ -2,11 +2,10 @@
 
 use btu_studies::rate::CpuRow;
 
-use super::{RunReport, row};
+use super::{RunReport, called, row};
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Scale, Section, Series, Table,
 };
-use crate::text::called;
 
 /// CPU seconds by load and message size.
 pub(super) fn cpu(report: &RunReport) -> Option<Section> {

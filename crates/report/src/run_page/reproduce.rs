@@ -10,27 +10,20 @@ use super::{RunReport, row};
 use crate::html::{Block, Section, Table};
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
-    let again = if report.origin.plan_is_known {
-        Block::Command(command(report.plan))
-    } else {
-        Block::Text(
-            "The stored plan cannot be read by this version, so the command cannot be given."
-                .to_owned(),
-        )
-    };
+    let again = Block::Command(command(report.plan));
     let inventory = inventory(&report.plan.network).map(|text| {
         [
             Block::Text(format!("with {INVENTORY}, which is an inventory of the hosts:")),
             Block::Command(text),
         ]
     });
-    let show = Block::Command(format!("btu show {0}\nbtu report {0}", report.run.id));
+    let show = Block::Command(format!("btu show {0}\nbtu report {0}", report.stored.run.id));
     let measure =
         Block::Text("Measure the same in the same order, with the same payload:".to_owned());
     let mut blocks = vec![measure, again];
     blocks.extend(inventory.into_iter().flatten());
     blocks.extend([
-        Block::Text(format!("Make this report again, from {}:", report.run.database)),
+        Block::Text(format!("Make this report again, from {}:", report.stored.run.database)),
         show,
         Block::Table(facts(report)),
     ]);
@@ -67,7 +60,7 @@ fn command(plan: &Plan) -> String {
         );
     }
     if let Network::Machines(machines) = &plan.network {
-        words.extend(hosts(machines));
+        words.push(hosts(machines));
     }
     if !matches!(plan.network, Network::Machines(_)) {
         let divided =
@@ -97,49 +90,28 @@ fn command(plan: &Plan) -> String {
     words.join(" ")
 }
 
-/// The hosts by their addresses. The options know no host by ssh that is measured elsewhere, so
-/// such have an inventory.
-fn hosts(machines: &Machines) -> Vec<String> {
-    let mut words = if machines.hosts.iter().any(is_by_ssh) {
-        vec![format!("--hosts {INVENTORY}")]
+/// The agents of a launcher are started again; other hosts are in an inventory.
+fn hosts(machines: &Machines) -> String {
+    if machines.hosts.iter().all(|host| host.reached == Reached::Launched) {
+        "--launcher COMMAND".to_owned()
     } else {
-        machines.hosts.iter().filter_map(option).collect()
-    };
-    let paired =
-        machines.hosts.iter().filter(|host| matches!(host.reached, Reached::Pairing { .. }));
-    words.extend(paired.map(|host| format!("--pair {}", shell_word(&host.name))));
-    words
-}
-
-fn is_by_ssh(host: &Machine) -> bool {
-    matches!(host.reached, Reached::Ssh { .. })
-}
-
-fn option(host: &Machine) -> Option<String> {
-    let Machine { station, name, reached, measured } = host;
-    match reached {
-        Reached::Tls { address } | Reached::Pairing { address } => {
-            Some(format!("--{station} {}", shell_word(&format!("{name}={address}@{measured}"))))
-        }
-        Reached::Ssh { .. } | Reached::Launched | Reached::Here => None,
+        format!("--hosts {INVENTORY}")
     }
 }
 
 /// The inventory that [`command`] names, if it does.
 fn inventory(network: &Network) -> Option<String> {
     let Network::Machines(machines) = network else { return None };
-    machines
-        .hosts
-        .iter()
-        .any(is_by_ssh)
-        .then(|| machines.hosts.iter().map(entry).collect::<Vec<_>>().join("\n\n"))
+    let is_launched = machines.hosts.iter().all(|host| host.reached == Reached::Launched);
+    (!is_launched).then(|| machines.hosts.iter().map(entry).collect::<Vec<_>>().join("\n\n"))
 }
 
 fn entry(host: &Machine) -> String {
     let Machine { station, name, reached, measured } = host;
     let way = match reached {
-        Reached::Tls { address } | Reached::Pairing { address } => {
-            format!("control = \"{address}\"")
+        Reached::Tls { address } => format!("control = \"{address}\""),
+        Reached::Pairing { .. } => {
+            "# reached with a pairing code then; now write ssh = \"user@host\"".to_owned()
         }
         Reached::Ssh { destination } => format!("ssh = \"{destination}\""),
         Reached::Launched => "# started by a launcher: --launcher".to_owned(),
@@ -156,16 +128,17 @@ fn listed<T: ToString + PartialEq>(option: &str, chosen: &[T], all: &[T]) -> Opt
 }
 
 fn facts(report: &RunReport) -> Table {
-    let cost = report.run.own_cost.map_or_else(|| "unknown".to_owned(), crate::number::duration);
+    let cost =
+        report.stored.run.own_cost.map_or_else(|| "unknown".to_owned(), crate::number::duration);
     let facts = [
-        ("run", report.run.id.clone()),
-        ("name everywhere", report.origin.uuid.clone()),
-        ("label", report.origin.label.clone().unwrap_or_default()),
-        ("started", report.run.started.clone()),
-        ("took", crate::number::duration(report.run.duration)),
-        ("btu", report.origin.version.clone()),
-        ("plan", report.origin.plan_hash.clone()),
-        ("seed", report.run.seed.to_string()),
+        ("run", report.stored.run.id.clone()),
+        ("name everywhere", report.stored.origin.uuid.clone()),
+        ("label", report.stored.origin.label.clone().unwrap_or_default()),
+        ("started", report.stored.run.started.clone()),
+        ("took", crate::number::duration(report.stored.run.duration)),
+        ("btu", report.stored.origin.version.clone()),
+        ("plan", report.stored.origin.plan_hash.clone()),
+        ("seed", report.stored.run.seed.to_string()),
         ("valid cells", report.verdict.valid_cells.to_string()),
         ("void cells", report.verdict.invalid_cells.to_string()),
         ("overhead for each cell", cost),
@@ -179,7 +152,7 @@ fn facts(report: &RunReport) -> Table {
 mod tests {
     use std::net::IpAddr;
 
-    use btu_network::{Control, Host, Inventory};
+    use btu_network::{Control, Inventory};
     use btu_suite::network::{Drawn, HostRole, Stations};
     use btu_suite::plan::Profile;
 
@@ -199,22 +172,6 @@ mod tests {
 
     fn tls(last: u8) -> Reached {
         Reached::Tls { address: format!("192.0.2.{last}:7417") }
-    }
-
-    #[test]
-    fn hosts_with_agents_are_named_as_options_take_them() {
-        let pairing = Reached::Pairing { address: "192.0.2.12:99".to_owned() };
-        let network = machines([tls(10), tls(11), pairing]);
-        assert_eq!(inventory(&network), None);
-        let said = command(&Plan::whole(7, Profile::quick(), network));
-        assert_eq!(
-            said,
-            "btu rate --profile quick --seed 7 --test alpha=192.0.2.10:7417@198.51.100.10 --active \
-             beta=192.0.2.11:7417@198.51.100.11 --passive gamma=192.0.2.12:99@198.51.100.12 --pair gamma"
-        );
-        for word in said.split(' ').filter(|word| word.contains('@')) {
-            assert!(word.parse::<Host>().is_ok(), "{word}");
-        }
     }
 
     /// A plan of a stranger's file that was not read from JSON, where such names are refused.

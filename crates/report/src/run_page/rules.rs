@@ -85,7 +85,7 @@ pub(super) fn marks(report: &RunReport) -> Vec<RunMark> {
     run_marks(&RuleFacts {
         verdict: report.verdict,
         plan: report.plan,
-        changed: !report.changes.is_empty(),
+        changed: !report.stored.changes.is_empty(),
     })
 }
 
@@ -116,16 +116,16 @@ fn quotation(report: &RunReport, marks: &[RunMark]) -> String {
         "{}{value}{words}; {} profile, network {}, {}; btu {}, plan {}, seed {}, {}",
         report.verdict.title.words(),
         report.verdict.profile,
-        report.run.network,
-        [&report.run.machine]
+        report.stored.run.network,
+        [&report.stored.run.machine]
             .into_iter()
-            .chain(&report.run.conditions)
+            .chain(&report.stored.run.conditions)
             .map(String::as_str)
             .collect::<Vec<_>>()
             .join(", "),
-        report.origin.version,
-        report.origin.plan_hash,
-        report.run.seed,
-        report.run.started,
+        report.stored.origin.version,
+        report.stored.origin.plan_hash,
+        report.stored.run.seed,
+        report.stored.run.started,
     )
 }

@@ -62,7 +62,7 @@ fn point(size: &SizeRating, rating: &Rating) -> Option<Point> {
 /// Curves of other studies that count bits per second over bytes.
 fn others(report: &RunReport) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
-    let points = report.studies.iter().flat_map(|study| study.reference_points());
+    let points = report.stored.studies.iter().flat_map(|study| study.reference_points());
     for point in points.filter(|point| (point.x_unit, point.unit) == ("bytes", "bits/s")) {
         let Some(x) = point.x else { continue };
         if series.last().is_none_or(|last| last.name != point.label) {

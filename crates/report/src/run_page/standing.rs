@@ -46,7 +46,7 @@ struct RatedSystem {
 
 pub(super) fn section(report: &RunReport) -> Option<Section> {
     let rating = report.verdict.rating.as_ref()?;
-    let mut places = references(report.studies);
+    let mut places = references(report.stored.studies);
     if places.is_empty() {
         return None;
     }
@@ -60,7 +60,7 @@ pub(super) fn section(report: &RunReport) -> Option<Section> {
     );
     places.push(here("this run", rating.btu_bits_per_second));
     let figure = figure(&places, rating.btu_bits_per_second.value / MEGABIT);
-    Section::of("Where it stands", &note(report.studies), vec![Block::Figure(figure)])
+    Section::of("Where it stands", &note(report.stored.studies), vec![Block::Figure(figure)])
 }
 
 fn note(studies: &[Study]) -> String {

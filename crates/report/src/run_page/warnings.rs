@@ -10,8 +10,8 @@ pub(super) fn of(report: &RunReport) -> Vec<PageWarning> {
         page_warning(
             warning.cause.title(),
             &warning.observed,
-            &warning.advice.replace("RUN", &report.run.id),
+            &warning.advice.replace("RUN", &report.stored.run.id),
         )
     });
-    report.stored().warnings().chain(judged).collect()
+    report.stored.noted().chain(judged).collect()
 }

@@ -1,6 +1,6 @@
 //! What limits each direction: each has an answer of its own, whatever the other one's is.
 
-use btu_studies::breakdown::LimitedBy;
+use btu_studies::breakdown::{LEAST_OF_LINE, LimitedBy};
 use btu_studies::speed::{FlowSpeed, Phase, SpeedRow, SpeedVerdict, Wait};
 
 use super::{PERCENT, name, way};
@@ -21,7 +21,7 @@ struct Cause {
 pub(super) fn limit(verdict: &SpeedVerdict) -> String {
     let flows = verdict.rows.iter().flat_map(|row| row.flows.iter().map(move |flow| (row, flow)));
     let mut causes: Vec<Cause> =
-        flows.clone().filter_map(|(row, flow)| cause(verdict, row, flow)).collect();
+        flows.clone().flat_map(|(row, flow)| of_flow(verdict, row, flow)).collect();
     // One wait of both directions at once.
     causes.dedup_by(|later, one| later.name == one.name && later.words == one.words);
     let mut said: Vec<String> = Vec::new();
@@ -34,7 +34,8 @@ pub(super) fn limit(verdict: &SpeedVerdict) -> String {
     }
     // Where the line is not the limit, how much of it is used.
     let small = flows.filter_map(|(row, flow)| {
-        let share = of_line(row, flow).filter(|share| *share < MOST_OF_LINE)?;
+        let is_full = queue(verdict, row, flow).is_some();
+        let share = of_line(row, flow).filter(|share| *share < MOST_OF_LINE && !is_full)?;
         Some((way(row, flow), share))
     });
     let small: Vec<String> = small
@@ -56,30 +57,48 @@ fn of_line(row: &SpeedRow, flow: &FlowSpeed) -> Option<f64> {
     Some(flow.goodput?.value / flow.expected_bits_per_second.filter(|_| is_alone)?)
 }
 
-/// The queue where requests certainly wait in one for too long, the line where it is known and most of it is used, else what the
-/// time of the flow says.
-fn cause(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Option<Cause> {
-    let limit = flow.breakdown.map(|breakdown| breakdown.limit());
-    let share = of_line(row, flow);
-    let is_line = share.is_some_and(|share| share >= MOST_OF_LINE);
-    let fills_line = limit.is_none_or(|limit| {
-        let may_be = |by: LimitedBy| {
-            matches!(by, LimitedBy::Path | LimitedBy::FullLine | LimitedBy::NotToldApart)
-        };
-        may_be(limit.by) || limit.or.is_some_and(may_be)
-    });
-    if let Some(wait) = long_wait(verdict, row).filter(|_| is_line || fills_line) {
-        let (name, share) =
-            (name(row.cell.phase).to_owned(), wait.seconds / row.round_trip?.median.value);
-        let words = "the queue of a full line".to_owned();
-        return Some(Cause { words, share, of: "of a request during", name });
-    }
+/// The queue where requests certainly wait in one for too long, and an end that is small next to it; the line where it is known
+/// and most of it is used, else what the time of the flow says.
+fn of_flow(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Vec<Cause> {
     let name = way(row, flow);
-    if let Some(share) = share.filter(|_| is_line) {
-        return Some(Cause { words: "the line".to_owned(), share, of: "of it by", name });
+    let limit = flow.breakdown.map(|breakdown| breakdown.limit());
+    let of_time = limit.map(|limit| Cause {
+        words: limit.words(),
+        share: limit.share,
+        of: "of the time of",
+        name: name.clone(),
+    });
+    if let Some(queue) = queue(verdict, row, flow) {
+        let is_small = |by| matches!(by, LimitedBy::ReceiverWindow | LimitedBy::SendBuffer);
+        let end = of_time.filter(|_| limit.is_some_and(|limit| is_small(limit.by)));
+        return [queue].into_iter().chain(end).collect();
     }
-    let limit = limit?;
-    Some(Cause { words: limit.words(), share: limit.share, of: "of the time of", name })
+    let share = of_line(row, flow).filter(|share| *share >= MOST_OF_LINE);
+    let line =
+        share.map(|share| Cause { words: "the line".to_owned(), share, of: "of it by", name });
+    line.or(of_time).into_iter().collect()
+}
+
+fn queue(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Option<Cause> {
+    let share = of_line(row, flow);
+    let is_other = |by| {
+        use LimitedBy::{FullLine, NotToldApart, Path, ReceiverWindow, SendBuffer};
+        !matches!(by, Path | FullLine | NotToldApart | ReceiverWindow | SendBuffer)
+    };
+    let limit = flow.breakdown.map(|breakdown| breakdown.limit());
+    let excludes = limit.is_some_and(|limit| is_other(limit.by) && limit.or.is_none_or(is_other));
+    let is_small = share.is_some_and(|share| share < LEAST_OF_LINE);
+    let is_line = share.is_some_and(|share| share >= MOST_OF_LINE);
+    if is_small || (excludes && !is_line) {
+        return None;
+    }
+    let wait = long_wait(verdict, row)?;
+    Some(Cause {
+        words: "the queue of a full line".to_owned(),
+        share: wait.seconds / row.round_trip?.median.value,
+        of: "of a request during",
+        name: name(row.cell.phase).to_owned(),
+    })
 }
 
 /// A wait that is certainly longer than calls stand, and that no busy end makes.

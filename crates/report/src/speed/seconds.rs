@@ -48,13 +48,7 @@ pub(super) fn section(verdict: &SpeedVerdict, hosts: &[String; 2]) -> Option<Sec
         layout: Layout::Below,
         table: table(&rows, hosts),
     };
-    let has_times =
-        rows.iter().flat_map(|row| &row.course).any(|interval| interval.requests.is_some());
-    let of_requests = if has_times {
-        "the median of those whose answers came in that second"
-    } else {
-        "as their kernel smoothed it, which follows a long queue late (measured by an older version)"
-    };
+    let of_requests = "the median of those whose answers came in that second";
     let note = format!(
         "rate by the receiver's count; resent segments and congestion window of the sender's kernel (TCP_INFO), of all \
          connections together; round trip of requests: {of_requests}; of several blocks the first"

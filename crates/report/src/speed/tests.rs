@@ -1,10 +1,9 @@
 use std::collections::BTreeMap;
 
 use btu_stats::{Interval, Level, wilson};
-use btu_studies::rate::LoadBefore;
 use btu_studies::speed::{Bloat, BloatWord, PhaseLoss, RoundTrip, SpeedCell, Wait};
 use btu_suite::activity::Receiving;
-use btu_suite::experiment::{Experiment, Field, Frame, Raised, Warning};
+use btu_suite::experiment::{Field, Frame, LoadBefore, Named, Raised, Warning};
 use btu_suite::network::HostName;
 use btu_suite::sample::{FlowInterval, Interval as Second};
 use btu_units::Span;
@@ -56,7 +55,6 @@ fn row(phase: Phase, median: f64, flows: Vec<FlowSpeed>) -> SpeedRow {
     let round_trip = RoundTrip {
         count: 150,
         lost: wilson(0, 150, Level::P95).expect("requests"),
-        is_weighted: false,
         least_seconds: median * 0.9,
         median: estimate(median),
         median_uncertainty_seconds: median * 0.01,
@@ -111,7 +109,7 @@ fn verdict() -> SpeedVerdict {
     let waits = [(Phase::Up, 1.833), (Phase::Both, 1.863)];
     let waits = waits.map(|(phase, seconds)| Wait { phase, seconds, uncertainty_seconds: 0.02 });
     SpeedVerdict {
-        bloat: Bloat::of(waits.to_vec(), Vec::new(), Vec::new()),
+        bloat: Bloat::of(waits.to_vec(), Vec::new(), Vec::new(), Vec::new()),
         rows: vec![
             row(Phase::Idle, 0.037, Vec::new()),
             row(Phase::Up, 1.87, vec![flow(Direction::Up, 0.938e6)]),
@@ -138,7 +136,6 @@ fn paged_on(busy: Option<Warning>, verdict: &SpeedVerdict) -> Page {
         label: None,
         version: "0".to_owned(),
         plan_hash: "h".to_owned(),
-        plan_is_known: true,
     };
     let head = RunHead {
         id: "r7".to_owned(),
@@ -150,8 +147,15 @@ fn paged_on(busy: Option<Warning>, verdict: &SpeedVerdict) -> Page {
         ..RunHead::default()
     };
     let settings = BTreeMap::new();
-    let stored = StoredRun { run: &head, origin: &origin, settings: &settings, changes: &[] };
-    plan().page(verdict, &stored)
+    let stored = StoredRun {
+        run: &head,
+        origin: &origin,
+        settings: &settings,
+        changes: &[],
+        earlier: None,
+        studies: &[],
+    };
+    plan().page(verdict, &[], &stored)
 }
 
 /// Each flow on a line with the times of requests meanwhile: with five of them at most thirteen lines.
@@ -300,6 +304,16 @@ fn each_direction_has_its_own_limit() {
         "the receiver's window: 60 % of the time of TCP up; the queue of a full line: 75 % of a request during TCP \
          down; TCP up gets 9 % of the line"
     );
+    // A small end next to a queue; and no queue of a line that is known to carry far more.
+    assert_eq!(
+        limits([(window_limited(0.1), 0.11), window], None, BloatWord::Bloated),
+        "the queue of a full line: 6 % of a request during TCP up; the receiver's window: 60 % of the time of TCP up, \
+         60 % of TCP down"
+    );
+    assert_eq!(
+        limits([(window_limited(0.1), 0.11), window], Some(1e7), BloatWord::Bloated),
+        "the receiver's window: 60 % of the time of TCP up, 60 % of TCP down; TCP up gets 9 % of the line"
+    );
     let mut throttled = full_line();
     throttled.receiver = ThreadShares { throttled: Some(0.6), blocked: 0.3, ..threads(0.1) };
     assert_eq!(
@@ -423,7 +437,7 @@ fn a_network_without_a_queue_is_fine() {
     let mut verdict = verdict();
     let wait = |phase, seconds| Wait { phase, seconds, uncertainty_seconds: 0.001 };
     let waits = vec![wait(Phase::Up, 0.000_5), wait(Phase::Down, 0.0031)];
-    verdict.bloat = Bloat::of(waits, Vec::new(), Vec::new());
+    verdict.bloat = Bloat::of(waits, Vec::new(), Vec::new(), Vec::new());
     assert_eq!(
         paged(&verdict).headline,
         "Fine: requests wait as long as before while you upload, 3.10 ms longer while you download; calls suffer above 20 ms"
@@ -442,8 +456,9 @@ fn the_sentence_says_why() {
         phase: Phase::Up,
         lost: wilson(events, trials, Level::P95).expect("requests"),
     };
-    let said =
-        |waits, tails, losses| bloat_sentence(&Bloat::of(waits, tails, losses).expect("a verdict"));
+    let said = |waits, tails, losses| {
+        bloat_sentence(&Bloat::of(waits, tails, losses, Vec::new()).expect("a verdict"))
+    };
     let before = "requests wait as long as before while you upload and while you download";
     let suffer = "calls suffer above 20 ms";
     for (losses, expected) in [
@@ -479,6 +494,29 @@ fn the_sentence_says_why() {
             "Slightly bloated: requests wait 38.0 ms longer while you upload and while you download; {suffer}; fq_codel or cake cures it"
         )
     );
+}
+
+#[test]
+fn a_phase_without_answers_is_told_and_a_managed_queue_needs_no_cure() {
+    let wait = |seconds| Wait { phase: Phase::Down, seconds, uncertainty_seconds: 0.002 };
+    let said = |waits, has_cure| {
+        let bloat = Bloat::of(waits, Vec::new(), Vec::new(), vec![Phase::Up]).expect("a verdict");
+        bloat_sentence(&Bloat { has_cure, ..bloat })
+    };
+    let silent = "too few requests were answered while you upload";
+    assert_eq!(
+        said(vec![wait(0.0105)], true),
+        format!(
+            "Cannot tell: {silent}; requests wait 10.5 ms longer while you download; calls suffer above 20 ms"
+        )
+    );
+    assert_eq!(
+        said(vec![wait(0.21)], false),
+        format!(
+            "Bloated: {silent}; requests wait 210 ms longer while you download; calls suffer above 20 ms"
+        )
+    );
+    assert!(said(Vec::new(), true).starts_with(&format!("Cannot tell: {silent}; how long")));
 }
 
 /// A name has one colour in all charts of the page.

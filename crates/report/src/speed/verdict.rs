@@ -14,7 +14,7 @@ const SLIGHT: f64 = 0.1;
 /// The verdict of `btu speed` in a sentence, without a full stop.
 pub fn bloat_sentence(bloat: &Bloat) -> String {
     let bound = format!("calls suffer above {:.0} ms", bloat.bound_seconds * MILLI);
-    let waits = format!("requests wait {}", waits(bloat));
+    let waits = format!("{}{}", silent(bloat), waits(bloat));
     match bloat.word {
         BloatWord::Fine => format!("Fine: {waits}; {bound}"),
         BloatWord::Borderline => {
@@ -29,8 +29,10 @@ pub fn bloat_sentence(bloat: &Bloat) -> String {
             let is_slight =
                 bloat.waits.iter().all(|wait| wait.seconds <= SLIGHT) && lost(bloat).is_empty();
             let word = if is_slight { "Slightly bloated" } else { "Bloated" };
-            format!("{word}: {waits}; {bound}; fq_codel or cake cures it")
+            let cure = if bloat.has_cure { "; fq_codel or cake cures it" } else { "" };
+            format!("{word}: {waits}; {bound}{cure}")
         }
+        BloatWord::Unknown => format!("Cannot tell: {waits}; {bound}"),
         BloatWord::BusyEnd => {
             let why = "a host was kept from running, so this may be no queue";
             format!("Busy end: {waits}; {bound}; {why}")
@@ -38,9 +40,21 @@ pub fn bloat_sentence(bloat: &Bloat) -> String {
     }
 }
 
-/// `1.83 s longer while you upload, 86.1 ms longer while you download`. What neighbours have in common is
+/// The phases in which too few requests were answered.
+fn silent(bloat: &Bloat) -> String {
+    let phases: Vec<&str> = bloat.silent.iter().map(|phase| meanwhile(*phase)).collect();
+    match phases[..] {
+        [] => String::new(),
+        _ => format!("too few requests were answered {}; ", phases.join(" and ")),
+    }
+}
+
+/// `requests wait 1.83 s longer while you upload, 86.1 ms longer while you download`. What neighbours have in common is
 /// said once.
 fn waits(bloat: &Bloat) -> String {
+    if bloat.waits.is_empty() {
+        return "how long the others wait is not known".to_owned();
+    }
     let mut each: Vec<(String, String)> = Vec::new();
     for wait in &bloat.waits {
         let (longer, meanwhile) = (longer(wait, bloat.bound_seconds), meanwhile(wait.phase));
@@ -53,7 +67,7 @@ fn waits(bloat: &Bloat) -> String {
         }
     }
     let each = each.into_iter().map(|(longer, phases)| format!("{longer} {phases}"));
-    each.collect::<Vec<_>>().join(", ")
+    format!("requests wait {}", each.collect::<Vec<_>>().join(", "))
 }
 
 /// An uncertainty that includes the bound is said, since the word follows from it.

@@ -1,13 +1,11 @@
 //! The output of a comparison, word for word.
 
 use btu_report::html::{Block, Figure, html};
-use btu_report::{
-    TextOptions, comparison_markdown, comparison_page, comparison_text, first_screen,
-};
+use btu_report::{TextOptions, comparison_page, first_screen, markdown, page_text};
 use btu_stats::Level;
 use btu_studies::compare::{
-    Aspect, Comparison, Group, Matter, PlanDifference, Question, RunReadings, RunWarning, StudyRow,
-    compare,
+    Aspect, ComparedRow, Comparison, Group, Matter, PlanDifference, Question, RunReadings,
+    RunWarning, StudyRow, compare,
 };
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::reading::{Quantity, Reading};
@@ -73,6 +71,11 @@ fn comparison(base: &Group, others: &[Group]) -> Comparison {
     compare(&Question { base, others, level: Level::P95, matter: Matter::DEFAULT })
 }
 
+/// The whole comparison as text.
+fn all<R: ComparedRow>(found: &Comparison<R>, options: &TextOptions) -> String {
+    page_text(&comparison_page(found, "btu compare"), options)
+}
+
 #[test]
 fn single_runs_and_three() {
     let mut found = comparison(&single("r1", 1.0), &[single("r2", 0.93), three("r3", 0.93)]);
@@ -90,8 +93,8 @@ fn single_runs_and_three() {
     found.others[0].plan_differences.push(difference);
     found.others[0].environment_differences =
         (1..=12).map(|n| format!("kernel.setting_{n}: `on` in r1, absent in r2")).collect();
-    insta::assert_snapshot!(comparison_text(&found, false, &WIDE));
-    insta::assert_snapshot!("markdown", comparison_markdown(&found));
+    insta::assert_snapshot!(all(&found, &WIDE));
+    insta::assert_snapshot!("markdown", markdown(&comparison_page(&found, "btu compare")));
 }
 
 #[test]
@@ -107,11 +110,7 @@ fn groups() {
     let mut few = group("r9", vec![run("r9", 1.001, &rows()[1..])]);
     few.runs[0].place = 99;
     let found = comparison(&base, &[new, few]);
-    insta::assert_snapshot!(comparison_text(
-        &found,
-        false,
-        &TextOptions { colour: false, width: 80 }
-    ));
+    insta::assert_snapshot!(all(&found, &TextOptions { colour: false, width: 80 }));
 }
 
 #[test]
@@ -122,7 +121,7 @@ fn nothing_in_common_and_nothing_repeated() {
         group(name, vec![run])
     };
     let found = comparison(&lone("r1", 0..2), &[lone("r2", 2..5), lone("r3", 0..1)]);
-    insta::assert_snapshot!(comparison_text(&found, true, &WIDE));
+    insta::assert_snapshot!(all(&found, &WIDE));
 }
 
 /// Runs of `btu speed` by seconds of requests idle and while uploading, and b/s up.
@@ -188,7 +187,7 @@ fn the_largest_change_leads_certain_or_not() {
         [80, 50]
             .map(|width| {
                 let options = TextOptions { colour: false, width };
-                first_screen(&page, &options) + &comparison_text(&found, true, &options)
+                first_screen(&page, &options) + &all(&found, &options)
             })
             .join("\n")
     );
@@ -247,7 +246,7 @@ fn no_line_is_wider_than_the_terminal() {
         group(&names.iter().map(|run| run.name.clone()).collect::<Vec<_>>().join(","), names);
     let found = comparison(&long, &[single("r2", 0.5)]);
     for width in [80, 100, 200] {
-        for line in comparison_text(&found, true, &TextOptions { colour: false, width }).lines() {
+        for line in all(&found, &TextOptions { colour: false, width }).lines() {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
     }
@@ -257,11 +256,8 @@ fn no_line_is_wider_than_the_terminal() {
 fn names_cannot_break_the_page() {
     let mut base = single("r1", 1.0);
     base.name = "a|b <script> *x*\n".to_owned();
-    let text = comparison_markdown(&comparison(&base, &[single("r2", 1.0)]));
-    assert!(
-        text.contains(r"a\|b \<script\> \*x\*") && !text.replace(r"\<", "").contains('<'),
-        "{text}"
-    );
+    let text = markdown(&comparison_page(&comparison(&base, &[single("r2", 1.0)]), "btu compare"));
+    assert!(text.contains(r"a\|b &lt;script&gt; \*x") && !text.contains('<'), "{text}");
 }
 
 /// Both sides are on one axis, changes have their intervals, and every cell is in a table; names

@@ -230,3 +230,19 @@ proptest! {
         crate::fuzz::reflector_packet(&octets);
     }
 }
+
+/// Packets that overtake each other arrive before or after a step whatever the order in which they were sent.
+#[test]
+fn packets_next_to_a_step_are_no_delay_variation() {
+    const LONGEST: f64 = 0.02;
+    let packet = |number: u32| {
+        let (at, jitter) = (f64::from(number) * 0.01, f64::from(number * 7 % 11) * LONGEST / 10.0);
+        let set = if at + jitter >= 1.5 { -30.0 } else { 0.0 };
+        Ways { at, there: jitter + set, back: -set }
+    };
+    let ways: Vec<Ways> = (0..300).map(packet).collect();
+    let starts: Vec<usize> = steps(&ways).into_iter().map(|(start, _)| start).collect();
+    let there = variation(&ways, &starts, |one| one.there);
+    assert!(!starts.is_empty() && there.len() > 280, "{starts:?}, {}", there.len());
+    assert!(there.iter().all(|above| *above <= LONGEST + 1e-9), "{there:?}");
+}

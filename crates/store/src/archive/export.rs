@@ -14,7 +14,6 @@ use super::import::run_fault;
 use super::line::{ArchiveLine, CellLine, EndLine, EnvironmentLine, EventLine, HeadLine, RunLine};
 use super::readable::Readable;
 use super::reader::LONGEST_LINE;
-use super::rewrite::{AsStored, Rewrite};
 use super::{ARCHIVE_VERSION, ArchiveError};
 use crate::packed::Packed;
 use crate::plain::{cleaned_lines, hides_controls, shown};
@@ -28,7 +27,7 @@ const ENVIRONMENTS: &str = "SELECT moment, document FROM environments WHERE run 
 const EVENTS: &str = "SELECT at, level, text FROM events WHERE run = ?1 ORDER BY id";
 const CELLS: &str =
     "SELECT block, position, component, message_bytes, load, valid, goodput_bits_per_second,
-    duration_ns, host_duration_ns, coalesce(packed, record) FROM cells WHERE run = ?1 ORDER BY id";
+    duration_ns, host_duration_ns, record FROM cells WHERE run = ?1 ORDER BY id";
 
 const OPERATION: &str = "export runs";
 
@@ -165,13 +164,13 @@ fn cell_line(row: &Row<'_>) -> rusqlite::Result<CellLine> {
     })
 }
 
-/// A cell's record, in either stored form.
+/// A cell's record.
 fn record(row: &Row<'_>, column: usize) -> rusqlite::Result<Box<RawValue>> {
     let packed: Packed = row.get(column)?;
     let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| {
         rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Blob, error)
     };
-    let text = packed.text().map_err(|error| unreadable(error.into()))?.into_owned();
+    let text = packed.text().map_err(|error| unreadable(error.into()))?;
     RawValue::from_string(text).map_err(|error| unreadable(error.into()))
 }
 
@@ -237,3 +236,45 @@ fn resealed(line: &str, study: FindStudy) -> Option<String> {
     run.plan_hash = Readable::name_of(&run.suite, run.plan.get(), study)?;
     serde_json::to_string(&ArchiveLine::Run(run)).ok()
 }
+
+/// A form of runs in an archive: what becomes of each line. Without a word about it, a line is
+/// written as it is stored. An error is what a user reads after `run r12`: why that run has no such
+/// form.
+pub trait Rewrite {
+    /// The line of the run itself.
+    ///
+    /// # Errors
+    /// The run has no such form.
+    fn run(&self, line: RunLine) -> Result<RunLine, String> {
+        Ok(line)
+    }
+
+    /// The machine at one moment.
+    ///
+    /// # Errors
+    /// The run has no such form.
+    fn environment(&self, line: EnvironmentLine) -> Result<EnvironmentLine, String> {
+        Ok(line)
+    }
+
+    /// An event; `None` leaves it out.
+    ///
+    /// # Errors
+    /// The run has no such form.
+    fn event(&self, line: EventLine) -> Result<Option<EventLine>, String> {
+        Ok(Some(line))
+    }
+
+    /// A cell.
+    ///
+    /// # Errors
+    /// The run has no such form.
+    fn cell(&self, line: CellLine) -> Result<CellLine, String> {
+        Ok(line)
+    }
+}
+
+/// Every line as it is stored.
+pub struct AsStored;
+
+impl Rewrite for AsStored {}

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::line::{ArchiveLine, CellLine, EnvironmentLine, EventLine, RunLine};
 use super::readable::Readable;
 use super::reader::{parse, read};
-use super::{ArchiveError, document};
+use super::{ArchiveError, check_document};
 use crate::keep::check_tag;
 use crate::packed::pack;
 use crate::plain::{hides_controls, is_plain};
@@ -95,17 +95,16 @@ impl Check {
         self.measure(&line, text)?;
         match line {
             ArchiveLine::Run(run) => {
+                self.run_ends()?;
                 // The check of the single line has read it already.
-                self.run = Some(
-                    Readable::of(&run.suite, run.plan.get(), &run.plan_hash, self.study)
-                        .map_err(|what| damaged(number, &what))?,
-                );
+                let run_of = Readable::of(&run, self.study);
+                self.run = Some(run_of.map_err(|what| damaged(number, &what))?);
                 self.cells.clear();
                 if !self.uuids.insert(run.uuid) {
                     return Err(damaged(number, "the run is in it twice"));
                 }
             }
-            ArchiveLine::Cell(cell) => match &self.run {
+            ArchiveLine::Cell(cell) => match &mut self.run {
                 Some(run) => {
                     run.check(&cell).map_err(|what| damaged(number, &what))?;
                     let CellLine { block, component, message_bytes, load, .. } = *cell;
@@ -134,7 +133,14 @@ impl Check {
         })
     }
 
-    fn all_there(&self, runs: usize) -> Result<(), ArchiveError> {
+    /// What can only be told of a run when all its lines have been read.
+    fn run_ends(&mut self) -> Result<(), ArchiveError> {
+        let Some(mut run) = self.run.take() else { return Ok(()) };
+        run.check_whole().map_err(|what| damaged(self.line, &what))
+    }
+
+    fn all_there(&mut self, runs: usize) -> Result<(), ArchiveError> {
+        self.run_ends()?;
         let found = self.uuids.len();
         if found == runs {
             return Ok(());
@@ -154,7 +160,7 @@ fn check_line(number: u64, text: &str, study: FindStudy) -> Result<ArchiveLine, 
         ArchiveLine::Archive(_) | ArchiveLine::End(_) => Some("it does not belong here".to_owned()),
         ArchiveLine::Run(run) => run_problem(run, study),
         ArchiveLine::Environment(environment) => match Moment::from_name(&environment.moment) {
-            Some(_) => document::check("environment", environment.document.get()).err(),
+            Some(_) => check_document("environment", environment.document.get()).err(),
             None => Some(format!("`{}` is no moment", environment.moment)),
         },
         ArchiveLine::Event(event) => {
@@ -169,8 +175,7 @@ fn check_line(number: u64, text: &str, study: FindStudy) -> Result<ArchiveLine, 
 
 fn run_problem(run: &RunLine, study: FindStudy) -> Option<String> {
     run_fault(run).or_else(|| {
-        let read = Readable::of(&run.suite, run.plan.get(), &run.plan_hash, study);
-        read.and_then(|readable| contradiction(run, &readable)).unwrap_or_else(Some)
+        Readable::of(run, study).map_or_else(Some, |readable| contradiction(run, &readable))
     })
 }
 
@@ -231,17 +236,16 @@ pub(super) fn run_fault(run: &RunLine) -> Option<String> {
         return Some(format!("the seed is {:?} ({error})", run.seed));
     }
     let documents = [("plan", Some(&run.plan)), ("calibration", run.calibration.as_ref())];
-    documents.into_iter().find_map(|(what, one)| document::check(what, one?.get()).err())
+    documents.into_iter().find_map(|(what, one)| check_document(what, one?.get()).err())
 }
 
 /// What lists would show of a run that its plan does not say.
-fn contradiction(run: &RunLine, readable: &Readable) -> Result<Option<String>, String> {
-    let Some(head) = readable.head(run.plan.get())? else { return Ok(None) };
-    let Head { profile, network, seed } = head;
+fn contradiction(run: &RunLine, readable: &Readable) -> Option<String> {
+    let Head { profile, network, seed } = readable.head()?;
     let said = [&run.profile, &run.network, &run.seed].into_iter();
     let planned = [profile, network, seed.to_string()];
     let odd = said.zip(&planned).find(|(said, planned)| said != planned);
-    Ok(odd.map(|(said, planned)| format!("it says {said:?}, and its plan says {planned:?}")))
+    odd.map(|(said, planned)| format!("it says {said:?}, and its plan says {planned:?}"))
 }
 
 /// The name of a suite.

@@ -56,8 +56,7 @@ pub struct RunLine {
     pub plan_hash: String,
     /// The calibrated amounts of work, as JSON.
     pub calibration: Option<Box<RawValue>>,
-    /// Its measuring time, in nanoseconds. A field that exists since version 2.
-    #[serde(default)]
+    /// Its measuring time, in nanoseconds; null if that is not known.
     pub spent_ns: Option<i64>,
 }
 

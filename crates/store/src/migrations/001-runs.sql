@@ -1,4 +1,4 @@
--- Schema 1. Released files in this directory are never edited: a change is a new file.
+-- Schema 1. Files in this directory are never edited once they are released: a change is a new file.
 
 -- "BTUr": tells this database from any other SQLite file.
 PRAGMA application_id = 0x42545572;
@@ -19,7 +19,11 @@ CREATE TABLE runs (
     planned_cells INTEGER NOT NULL,
     plan          TEXT    NOT NULL,                   -- JSON
     plan_hash     TEXT    NOT NULL,
-    calibration   TEXT                                -- JSON; null until it is done
+    calibration   TEXT,                               -- JSON; null until it is done
+    imported      INTEGER NOT NULL DEFAULT 0 CHECK (imported IN (0, 1)),  -- what its plan names was then named by whoever made the file
+    spent_ns      INTEGER,                            -- how long it was measured, by a clock that nobody sets; null if that is not known
+    answer        TEXT,                               -- the result in a few words, kept for lists; null until somebody asked
+    answer_of     TEXT                                -- the version of the program that gave it
 ) STRICT;
 
 CREATE TABLE tags (
@@ -37,7 +41,9 @@ CREATE TABLE environments (
 ) STRICT;
 CREATE INDEX environments_of_run ON environments (run);
 
--- What was measured. `record` is the whole cell with its raw samples; the columns beside it only help to search.
+-- What was measured. `record` is the whole cell with its raw samples: JSON in which lists of pairs are differences, compressed by
+-- RFC 1951. The other columns only help to search. The last two are what the record says of the processors around the cell, a round
+-- trip of a cache line between two of them and a piece of arithmetic; 0 where nothing was read.
 CREATE TABLE cells (
     id                      INTEGER PRIMARY KEY,
     run                     INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -50,7 +56,9 @@ CREATE TABLE cells (
     goodput_bits_per_second REAL,
     duration_ns             INTEGER,
     host_duration_ns        INTEGER,
-    record                  TEXT    NOT NULL,         -- JSON
+    record                  BLOB    NOT NULL,
+    core_to_core_ns         INTEGER NOT NULL,
+    arithmetic_ns           INTEGER NOT NULL,
     UNIQUE (run, block, component, message_bytes, load)
 ) STRICT;
 
@@ -63,3 +71,12 @@ CREATE TABLE events (
     text  TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX events_of_run ON events (run);
+
+-- What the user says of machines; what they are is in the runs' environments.
+CREATE TABLE machines (
+    key              TEXT PRIMARY KEY,                -- from a run's environment: m and eight hexadecimal digits
+    name             TEXT UNIQUE,                     -- the user's own word
+    price_hundredths INTEGER CHECK (price_hundredths > 0),
+    currency         TEXT,                            -- ISO 4217; null exactly where the price is
+    CHECK ((price_hundredths IS NULL) = (currency IS NULL))
+) STRICT, WITHOUT ROWID;

@@ -7,8 +7,12 @@ use std::time::Duration;
 use btu_store::{
     ARCHIVE_VERSION, ArchiveError, Level, Moment, NewRun, RunId, State, Store, StoreError,
 };
+use btu_suite::cell::{Component, Load, Row};
+use btu_suite::experiment::{self, AnyExperiment, Experiment};
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
+use btu_suite::record::{CellRecord, Failure, Outcome, Report};
+use btu_units::Bytes;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -16,11 +20,31 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::drills::{DATABASE, other_part, skip, this_program};
-use crate::sample::{CREATED, cell, create, open, row, temporary};
+use crate::sample::{CREATED, StoreCells, cell, create, open, temporary};
 
-/// A complete run with so many cells, an environment, an event and tags.
-fn real_run(store: &mut Store, label: &str, cells: u32) -> RunId {
-    let plan = Plan::whole(u64::MAX, Profile::quick(), Network::Veth);
+#[path = "../../../suite/tests/made/mod.rs"]
+mod made;
+
+/// The study of these archives' runs.
+fn ratings(suite: &str) -> Option<&'static dyn AnyExperiment> {
+    (suite == "btu").then(experiment::any::<Plan>)
+}
+
+/// A plan with two rows, and as many blocks.
+fn plan(blocks: u32) -> Plan {
+    let profile = Profile { most_blocks: blocks, ..Profile::quick() };
+    Plan {
+        components: vec![Component::SendRecv],
+        messages: vec![Bytes::new(1250)],
+        loads: vec![Load::Disk],
+        ..Plan::whole(u64::MAX, profile, Network::Veth)
+    }
+}
+
+/// A complete run of so many blocks, with an environment, an event and tags. Every third block has cells that do not
+/// count.
+fn real_run(store: &mut Store, label: &str, blocks: u32) -> RunId {
+    let plan = plan(blocks);
     let tags = ["lab".to_owned(), "night".to_owned()];
     let lock = store
         .create_run(&NewRun {
@@ -37,18 +61,32 @@ fn real_run(store: &mut Store, label: &str, cells: u32) -> RunId {
             planned_cells: 240,
         })
         .unwrap();
-    store.save_calibration(&lock, &json!({"amounts": {"null_cell_ns": 12}})).unwrap();
+    store.save_calibration(&lock, &made::calibration(&plan)).unwrap();
     store.save_environment(&lock, Moment::Before, &json!({"kernel": {"release": "6.18"}})).unwrap();
     store.save_event(&lock, CREATED, Level::Warning, "first line\nsecond \"line\" \\ äöü").unwrap();
-    for block in 0..cells {
-        let mut cell = cell(block, 0, row());
-        if block % 3 == 2 {
-            cell.faults.push("hung".to_owned());
+    for block in 0..blocks {
+        for row in plan.shuffled(block, plan.rows()) {
+            store.save_cell(&lock, &real_cell(&plan, row, block)).unwrap();
         }
-        store.save_cell(&lock, &cell).unwrap();
     }
     store.finish(&lock, State::Complete, CREATED).unwrap();
     lock.run()
+}
+
+/// A cell as large as they come, whose accounts agree; in every third block its last activity was killed.
+fn real_cell(plan: &Plan, row: Row, block: u32) -> CellRecord {
+    let mut real = made::cell(plan, row, block, 941_482_753.1);
+    if block % 3 == 2 {
+        let failure = Failure::Deadline { deadline_ns: 9_000_000_000 };
+        real.reports.last_mut().unwrap().result = Err(failure);
+    }
+    for placed in &mut real.reports {
+        if let Ok(Report { outcome: Outcome::Received(received), .. }) = &mut placed.result {
+            received.progress = (1..=1000).map(|step| (step * 1_049_017, step * 10_000)).collect();
+        }
+    }
+    let CellRecord { stations, machine, wire, .. } = cell(block, real.position, row);
+    made::derived(plan, CellRecord { stations, machine, wire, ..real })
 }
 
 fn archive(store: &Store, runs: &[RunId]) -> Vec<u8> {
@@ -100,7 +138,7 @@ fn what_was_exported_is_imported_whole() {
     let (_directory, path) = temporary();
     let mut store = open(&path);
     create(&mut store);
-    let imported = store.import(Cursor::new(&file), |_| None).unwrap();
+    let imported = store.import(Cursor::new(&file), ratings).unwrap();
     assert_eq!(imported.iter().map(|run| run.new).collect::<Vec<_>>(), [true, true]);
     assert_eq!(
         store.runs().unwrap().iter().map(|run| run.imported).collect::<Vec<_>>(),
@@ -123,7 +161,7 @@ fn a_run_that_is_here_already_is_not_doubled() {
     let lock = store.lock(gone).unwrap();
     store.delete(lock).unwrap();
     for new in [true, false] {
-        let imported = store.import(Cursor::new(&file), |_| None).unwrap();
+        let imported = store.import(Cursor::new(&file), ratings).unwrap();
         assert_eq!((imported[0].run, imported[0].new, imported[1].new), (kept, false, new));
         assert_eq!(everything(&store, imported[1].run), before);
     }
@@ -149,7 +187,7 @@ fn a_run_that_is_being_written_is_not_exported() {
 fn refusal(file: &[u8]) -> ArchiveError {
     let (_directory, path) = temporary();
     let mut store = open(&path);
-    let refused = store.import(Cursor::new(file), |_| None).unwrap_err();
+    let refused = store.import(Cursor::new(file), ratings).unwrap_err();
     assert!(store.runs().unwrap().is_empty());
     refused
 }
@@ -186,10 +224,10 @@ fn what_contradicts_itself_is_refused_with_its_line() {
         refusal(&sealed(&lines)).to_string()
     };
     let run = 1;
-    let cell = body.iter().position(|line| line.starts_with(r#"{"cell""#)).unwrap();
-    let environment = body.iter().position(|line| line.starts_with(r#"{"environment""#)).unwrap();
+    let line_of = |words: &str| body.iter().position(|line| line.contains(words)).unwrap();
+    let cell = line_of(r#""SEND_RECV","message_bytes":1250,"load""#);
+    let [environment, event] = [r#"{"environment""#, r#"{"event""#].map(line_of);
     let deep = "[".repeat(1000) + &"]".repeat(1000);
-    let event = body.iter().position(|line| line.starts_with(r#"{"event""#)).unwrap();
     for (found, word) in [
         (changed(0, r#""runs":2"#, r#""runs":3"#), "2 runs and says that it has 3"),
         (changed(run, r#""state":"complete""#, r#""state":"running""#), "no state"),
@@ -279,7 +317,7 @@ proptest! {
         }
         let (_directory, path) = temporary();
         let mut store = open(&path);
-        match store.import(Cursor::new(&damaged), |_| None) {
+        match store.import(Cursor::new(&damaged), ratings) {
             Err(_) => prop_assert!(store.runs().unwrap().is_empty()),
             // The time in gzip's head, for example, has no meaning.
             Ok(imported) => {
@@ -302,7 +340,7 @@ proptest! {
         lines[line] = characters.into_iter().collect();
         let (_directory, path) = temporary();
         let mut store = open(&path);
-        let imported = store.import(Cursor::new(sealed(&lines)), |_| None);
+        let imported = store.import(Cursor::new(sealed(&lines)), ratings);
         let runs = store.runs().unwrap().len();
         prop_assert_eq!(runs, imported.map_or(0, |imported| imported.len()));
     }
@@ -312,8 +350,8 @@ thread_local! {
     static ARCHIVE: (Vec<u8>, Vec<String>) = two_runs();
 }
 
-/// Enough cells for a kill between two of them.
-const MANY: u32 = 40;
+/// Enough blocks for a kill between two cells.
+const MANY: u32 = 20;
 
 #[test]
 #[ignore = "the importer's part of other tests"]
@@ -321,7 +359,7 @@ fn importer() {
     let Some(database) = std::env::var_os(DATABASE) else { return };
     let database = Path::new(&database);
     let file = std::fs::File::open(database.with_file_name("archive")).unwrap();
-    open(database).import(file, |_| None).unwrap();
+    open(database).import(file, ratings).unwrap();
 }
 
 #[test]
@@ -341,9 +379,9 @@ fn a_killed_import_leaves_nothing_or_all() {
         let mut store = open(&path);
         let runs = store.runs().unwrap();
         outcomes[runs.len()] += 1;
-        assert!(runs.iter().all(|run| run.cells == MANY), "{runs:?}");
+        assert!(runs.iter().all(|run| run.cells == 2 * MANY), "{runs:?}");
         // A second time works as well.
-        store.import(Cursor::new(&file), |_| None).unwrap();
+        store.import(Cursor::new(&file), ratings).unwrap();
         assert_eq!(store.runs().unwrap().len(), 1);
     }
     println!("{} killed before the commit, {} after", outcomes[0], outcomes[1]);
@@ -365,7 +403,7 @@ fn import_on_a_small_disk() {
     )
     .unwrap();
     let mut store = open(&mount_point.join("runs.sqlite"));
-    let refused = store.import(Cursor::new(&file), |_| None).unwrap_err();
+    let refused = store.import(Cursor::new(&file), ratings).unwrap_err();
     assert!(matches!(refused, ArchiveError::Store(StoreError::Full { .. })), "{refused}");
     assert!(store.runs().unwrap().is_empty());
     drop(store);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use btu_store::{State, Store, StoreError};
 use rusqlite::Connection;
 
-use crate::sample::{cell, create, open, row, temporary};
+use crate::sample::{StoreCells, cell, create, open, row, temporary};
 
 /// Names the database for the other process.
 pub(crate) const DATABASE: &str = "BTU_STORE_DRILL";

@@ -4,27 +4,12 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use btu_store::{Moment, State, Store, StoreError};
-use btu_units::Span;
+use btu_store::{Store, StoreError};
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use rusqlite::Connection;
 
-use crate::sample::{self, cell, create, open, row, temporary};
-
-/// A database as version 0.1.0 wrote it. It never changes: later schemas must be able to read it.
-const SCHEMA_1: &str = include_str!("fixtures/schema-1.sql");
-
-/// Like `SCHEMA_1`, for schema 2, with machines described.
-const SCHEMA_2: &str = include_str!("fixtures/schema-2.sql");
-
-/// Like `SCHEMA_2`, for schema 3, with an imported run of known time.
-const SCHEMA_3: &str = include_str!("fixtures/schema-3.sql");
-
-/// Like `SCHEMA_3`, for schema 4, with packed cells.
-const SCHEMA_4: &str = include_str!("fixtures/schema-4.sql");
-
-fn old_at(path: &Path, schema: &str) {
-    Connection::open(path).unwrap().execute_batch(schema).unwrap();
-}
+use crate::sample::{self, StoreCells, cell, create, open, row, temporary};
 
 /// Every table and index as the database defines it.
 fn definitions(path: &Path) -> Vec<String> {
@@ -33,92 +18,6 @@ fn definitions(path: &Path) -> Vec<String> {
         .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
         .unwrap();
     select.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
-}
-
-#[test]
-fn a_database_of_schema_1_is_read() {
-    let (_directory, path) = temporary();
-    old_at(&path, SCHEMA_1);
-    let store = open(&path);
-    let run = store.run("r1").unwrap();
-    assert_eq!(run.summary.uuid, "5f0a6a3e-9c1d-4e57-8b1e-2f7f0d0c9a11");
-    assert_eq!((run.summary.state, run.summary.cells), (State::Complete, 1));
-    assert_eq!(run.seed, u64::MAX);
-    assert_eq!(run.environments[0].0, Moment::Before);
-    assert_eq!(run.events[0].text, "no frequency governor to read");
-    let cells = store.cells(run.summary.id).unwrap();
-    assert_eq!(cells[0].row, row());
-    assert_eq!(
-        cells[0].network.as_ref().unwrap().goodput_bits_per_second.to_string(),
-        "941482753.1"
-    );
-    assert_eq!(store.run("r2").unwrap().summary.state, State::Interrupted);
-}
-
-#[test]
-fn a_database_of_schema_2_is_read() {
-    let (_directory, path) = temporary();
-    old_at(&path, SCHEMA_2);
-    let store = open(&path);
-    let run = store.run("r1").unwrap();
-    assert_eq!(
-        (run.summary.tags.as_slice(), run.seed),
-        (["fixture".to_owned()].as_slice(), u64::MAX)
-    );
-    assert_eq!(store.cells(run.summary.id).unwrap().len(), 1);
-    let notes = store.machine_notes().unwrap();
-    let said: Vec<_> = notes
-        .iter()
-        .map(|note| {
-            (note.key.as_str(), note.name.as_deref(), note.price.as_ref().map(ToString::to_string))
-        })
-        .collect();
-    assert_eq!((run.summary.imported, run.summary.spent), (false, None));
-    assert_eq!(
-        said,
-        [("m00000001", None, None), ("mf0ae38c7", Some("attic"), Some("1200.50 EUR".to_owned()))]
-    );
-}
-
-#[test]
-fn a_database_of_schema_3_is_read() {
-    let (_directory, path) = temporary();
-    old_at(&path, SCHEMA_3);
-    let found = open(&path).runs().unwrap();
-    let own: Vec<_> = found.iter().map(|run| (run.imported, run.spent)).collect();
-    assert_eq!(own, [(true, Some(Span::from_milliseconds(2500)))]);
-}
-
-#[test]
-fn a_database_of_schema_4_is_read() {
-    let (_directory, path) = temporary();
-    let older = path.with_file_name("older.sqlite");
-    old_at(&path, SCHEMA_4);
-    old_at(&older, SCHEMA_3);
-    let cells = |path: &Path| {
-        let store = open(path);
-        let run = store.run("r1").unwrap().summary.id;
-        serde_json::to_string(&store.cells(run).unwrap()).unwrap()
-    };
-    assert!(cells(&path).len() > 1000);
-    assert_eq!(cells(&path), cells(&older));
-}
-
-#[test]
-fn a_new_database_has_the_schema_of_an_upgraded_one() {
-    let (_directory, path) = temporary();
-    open(&path);
-    for (name, schema) in [
-        ("first.sqlite", SCHEMA_1),
-        ("second.sqlite", SCHEMA_2),
-        ("third.sqlite", SCHEMA_3),
-        ("fourth.sqlite", SCHEMA_4),
-    ] {
-        let old = path.with_file_name(name);
-        old_at(&old, schema);
-        open(&old);
-        assert_eq!(definitions(&path), definitions(&old), "{name}");
-    }
 }
 
 #[test]
@@ -243,6 +142,23 @@ fn a_link_of_another_makes_no_file_elsewhere() {
     fs::remove_file(&path).unwrap();
     symlink(&real, &path).unwrap();
     open(&path);
+}
+
+/// A program that waited for the other end would not return.
+#[test]
+fn pipes_in_the_files_places_are_not_waited_for() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let lock = create(&mut store);
+    let lock_file = path.with_file_name("runs.sqlite.lock");
+    fs::remove_file(&lock_file).unwrap();
+    mkfifo(&lock_file, Mode::S_IRWXU).unwrap();
+    assert!(store.runs().unwrap_err().to_string().contains("it is no regular file"));
+    drop((store, lock));
+    fs::remove_file(&path).unwrap();
+    mkfifo(&path, Mode::S_IRWXU).unwrap();
+    assert!(refusal(&path).contains("it is no regular file"));
+    assert!(Store::open_to_read(&path).is_err());
 }
 
 #[test]

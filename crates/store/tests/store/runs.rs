@@ -3,7 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::sample::{self, cell, create, create_labelled, open, plan, row, temporary};
+use crate::sample::{
+    self, StoreCells, cell, create, create_labelled, create_served, open, plan, row, temporary,
+};
 use btu_store::{Level, Moment, State, Store, StoreError};
 use btu_suite::cell::{Component, Load, Row};
 use btu_units::Bytes;
@@ -141,6 +143,18 @@ fn runs_are_found_by_number_uuid_and_latest() {
 }
 
 #[test]
+fn the_latest_run_is_none_that_others_made_of_a_server() {
+    let (_directory, path) = temporary();
+    let mut store = open(&path);
+    let served = create_served(&mut store).run();
+    assert!(matches!(store.find("latest"), Err(StoreError::UnknownRun { .. })));
+    let own = create(&mut store).run();
+    create_served(&mut store);
+    assert_eq!(store.find("latest").unwrap(), own);
+    assert_eq!(store.find("r1").unwrap(), served);
+}
+
+#[test]
 fn a_prefix_that_fits_two_runs_is_refused_with_both() {
     let (_directory, path) = temporary();
     let mut store = open(&path);
@@ -244,10 +258,7 @@ fn an_unreadable_cell_is_named() {
     let mut store = open(&path);
     let lock = create(&mut store);
     store.save_cell(&lock, &cell(0, 0, row())).unwrap();
-    Connection::open(&path)
-        .unwrap()
-        .execute("UPDATE cells SET packed = NULL, record = '{\"row\": 3}'", [])
-        .unwrap();
+    Connection::open(&path).unwrap().execute("UPDATE cells SET record = x'00'", []).unwrap();
     let refused = store.cells(lock.run()).unwrap_err();
     assert!(
         matches!(&refused, StoreError::DamagedRun { run, .. } if *run == lock.run()),

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use btu_stats::Histogram;
-use btu_store::{NewRun, RunLock, Store};
+use btu_store::{NewRun, RunId, RunLock, SERVED, Store, StoreError};
 use btu_suite::cell::{Component, Load, Row};
-use btu_suite::network::HostRole;
+use btu_suite::network::{HostRole, Network};
+use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
     CellRecord, CpuTime, Failure, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport,
     Received, Report, StationCpu, TcpInfo, WireAccount,
@@ -33,11 +34,19 @@ pub(crate) fn create(store: &mut Store) -> RunLock {
     create_labelled(store, None, &[])
 }
 
+pub(crate) fn create_served(store: &mut Store) -> RunLock {
+    create_with(store, SERVED, None, &[])
+}
+
 pub(crate) fn create_labelled(store: &mut Store, label: Option<&str>, tags: &[String]) -> RunLock {
+    create_with(store, "quick", label, tags)
+}
+
+fn create_with(store: &mut Store, profile: &str, label: Option<&str>, tags: &[String]) -> RunLock {
     store
         .create_run(&NewRun {
             suite: "btu",
-            profile: "quick",
+            profile,
             network: "veth",
             label,
             tags,
@@ -49,6 +58,22 @@ pub(crate) fn create_labelled(store: &mut Store, label: Option<&str>, tags: &[St
             planned_cells: 240,
         })
         .unwrap()
+}
+
+/// Cells of a rating: whatever plan it is, their columns are the same.
+pub(crate) trait StoreCells {
+    fn save_cell(&self, lock: &RunLock, cell: &CellRecord) -> Result<(), StoreError>;
+    fn cells(&self, run: RunId) -> Result<Vec<CellRecord>, StoreError>;
+}
+
+impl StoreCells for Store {
+    fn save_cell(&self, lock: &RunLock, cell: &CellRecord) -> Result<(), StoreError> {
+        self.save(lock, &Plan::whole(7, Profile::quick(), Network::Veth), cell)
+    }
+
+    fn cells(&self, run: RunId) -> Result<Vec<CellRecord>, StoreError> {
+        self.records(run)
+    }
 }
 
 pub(crate) fn row() -> Row {

@@ -4,7 +4,7 @@ use btu_stats::Estimate;
 use serde::Serialize;
 
 use super::{AppCell, AppPlan, AppRow, Carrier, Protocol, Speed, Speeds, Workload};
-use crate::papers::lantz85::{self, PrintedTable};
+use crate::papers::{PrintedCell, PrintedRow, PrintedTable, lantz85};
 use btu_suite::network::HostName;
 
 /// A row of the study's tables that can be repeated, by table and name.
@@ -110,10 +110,7 @@ fn cell(&(_, line, workload, protocol): &RepeatableRow, column: &str) -> Option<
 }
 
 /// The printed values of a row, by column.
-fn printed<'a>(
-    tables: &'a [PrintedTable],
-    line: &RepeatableRow,
-) -> Option<&'a lantz85::PrintedRow> {
+fn printed<'a>(tables: &'a [PrintedTable], line: &RepeatableRow) -> Option<&'a PrintedRow> {
     let table = tables.iter().find(|table| table.number == line.0)?;
     table.lines.iter().find(|one| one.name == line.1)
 }
@@ -158,8 +155,8 @@ pub(super) fn tables(rows: &[AppRow]) -> Vec<PaperTable> {
     tables
 }
 
-fn paper_line(line: &RepeatableRow, printed: &lantz85::PrintedRow, rows: &[AppRow]) -> PaperLine {
-    let one = |value: &lantz85::PrintedCell| {
+fn paper_line(line: &RepeatableRow, printed: &PrintedRow, rows: &[AppRow]) -> PaperLine {
+    let one = |value: &PrintedCell| {
         let cell = cell(line, value.column)?;
         let row = rows.iter().find(|row| row.cell == cell)?;
         let measured = row.items_per_second.map(|rate| rate.scaled(line.2.units_of_an_item()));

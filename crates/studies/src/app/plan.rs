@@ -12,9 +12,12 @@ use super::{
     AppCell, Broadcasts, Carrier, Displayed, Drawing, Drawn, Factor, Factors, Mix, Niceness,
     Protocol, Questions, REPLY_BYTES, Slowing, Speeds, Workload, paper, x11perf_test,
 };
+use crate::judged::Judged;
 use btu_suite::activity::{Activity, Broadcast, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
 use btu_suite::border;
-use btu_suite::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
+use btu_suite::experiment::{
+    CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
+};
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::pipe::{End, PipePlan, Place, SocketOptions};
 use btu_suite::record::Outcome;
@@ -293,13 +296,14 @@ fn socket(carrier: Carrier) -> SocketOptions {
     }
 }
 
-impl Experiment for AppPlan {
+impl Named for AppPlan {
     const SUITE: &'static str = "app";
     const COMMAND: &'static str = "btu app";
     const VERSION: u32 = 1;
+}
 
+impl Scripts for AppPlan {
     type Cell = AppCell;
-    type Verdict = AppVerdict;
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -424,8 +428,12 @@ impl Experiment for AppPlan {
         let goodput = (all > Span::ZERO).then(|| bytes.bits() / all.seconds());
         Facts { goodput_bits_per_second: goodput, duration: Some(all), ..Facts::default() }
     }
+}
 
-    fn judge(&self, cells: &[Measured<AppCell>]) -> AppVerdict {
+impl Judged for AppPlan {
+    type Verdict = AppVerdict;
+
+    fn judge(&self, cells: &[Measured<AppCell>], _: &RunFacts) -> AppVerdict {
         judge(self, cells)
     }
 }
@@ -436,6 +444,7 @@ mod tests {
 
     use super::*;
     use crate::app::Discarded;
+    use btu_suite::experiment::Experiment;
     use btu_suite::experiment::{CellSetting, Field, Raised};
     use btu_suite::record::{CpuTime, DatagramsSent, PlacedReport, Report};
 
@@ -706,7 +715,7 @@ mod tests {
                 plan.record(slot, observed(|_, _| {}))
             })
             .collect();
-        let tables = plan.judge(&records).paper;
+        let tables = plan.judge(&records, &RunFacts::default()).paper;
         let numbers: Vec<&str> = tables.iter().map(|table| table.number).collect();
         assert_eq!(numbers, ["3-1", "3-2", "4-1", "4-2", "4-3", "5-1", "8-1", "8-2"]);
         let text = &tables[1].lines[0];
@@ -759,7 +768,7 @@ mod tests {
             plan.record(slot, observed(|_, _| {}))
         };
         let records = [record(0), record(1)];
-        let verdict = plan.judge(&records);
+        let verdict = plan.judge(&records, &RunFacts::default());
         let row = verdict.rows.iter().find(|row| row.cell == cell()).unwrap();
         assert!((row.items_per_second.unwrap().value / 126_000.0 - 1.0).abs() < 1e-9);
         assert_eq!((row.pictures, row.requests, row.invalid), (6, 630, 0));

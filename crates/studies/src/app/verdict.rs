@@ -18,7 +18,7 @@ use super::{
     PICTURE_BYTES, PaperTable, Protocol, TimeShares, Trips, Ways, Work, Workload, backwards,
     effects, paper,
 };
-use btu_suite::experiment::{Experiment, Field, Measured, Warning, warnings};
+use btu_suite::experiment::{Field, Measured, Scripts, Warning, warnings};
 use btu_suite::network::HostName;
 
 /// The verdict over a run.

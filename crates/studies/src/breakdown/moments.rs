@@ -7,13 +7,13 @@
 
 use btu_suite::record::{Moment, Sent};
 
-/// Fewer moments divide nothing: one of 20 is 5 %.
-const LEAST_MOMENTS: usize = 20;
+/// Fewer moments divide nothing: one of 32 is 3 %.
+const LEAST_MOMENTS: usize = 32;
 
-/// Fewer moments in which the path limits say nothing of how they go together: a third of them has four.
-const LEAST_CARRYING: usize = 12;
+/// Fewer moments in which the path limits say nothing of how they go together: a third of them has six.
+const LEAST_CARRYING: usize = 18;
 
-/// The shortest time over which a rate is taken, in seconds: three moments.
+/// The shortest time over which a rate is taken, in seconds: five moments.
 const RATE_OVER: f64 = 0.3;
 
 /// A rate is steady that stays within this of its median in so many of its moments, and varies if it does in fewer than the
@@ -22,8 +22,8 @@ const STEADY_WITHIN: f64 = 1.25;
 const STEADY: f64 = 0.85;
 const VARIES: f64 = 0.75;
 
-/// Of a full line a moment with less than this share of its rate is one after losses, if there were any: the line is full at
-/// the start of many flows that losses keep small later on.
+/// Of a full line the moments after losses with less than this share of its rate are looked at by themselves: the line is full
+/// at the start of many flows that losses keep small later on, and others have a line whose rate changes.
 const NEAR_LINE: f64 = 0.75;
 
 /// A send buffer that is empty in so many of its moments is too small in those between them, too.
@@ -97,19 +97,23 @@ impl Counted {
         set_rates(&mut points);
         let segment = points.first()?.segment;
         let runs_dry = runs_dry(flows, segment);
-        let (on_path, line) = (on_path(&points, requests_wait), line(&points));
+        let line = line(&points);
+        let fills = |point: &Point| point.rate.is_none_or(|rate| rate >= NEAR_LINE * line);
+        let below: Vec<Point> = points.iter().filter(|point| !fills(point)).copied().collect();
+        let [on_path, below] = [&points, &below].map(|points| on_path(points, requests_wait));
         let mut counted = Self::default();
         for (place, point) in points.iter().enumerate() {
-            let fills = point.rate.is_none_or(|rate| rate >= NEAR_LINE * line);
             for moment in flows.iter().map(|flow| &flow.moments[place]) {
                 let after_losses = moment.sent_again > 0;
+                let looks_full = on_path == OnPath::Full && after_losses && !fills(point);
+                let on_path = if looks_full { below } else { on_path };
                 let part = match (state(moment, segment, runs_dry), on_path) {
                     (None, _) => continue,
                     (Some(State::Unfilled), _) => &mut counted.unfilled,
                     (Some(State::Shut), _) => &mut counted.shut,
-                    (_, OnPath::Full) if fills || !after_losses => &mut counted.full,
-                    (_, OnPath::Full | OnPath::Window) if after_losses => &mut counted.losses,
-                    (_, OnPath::Full | OnPath::Window) => &mut counted.growing,
+                    (_, OnPath::Full) => &mut counted.full,
+                    (_, OnPath::Window) if after_losses => &mut counted.losses,
+                    (_, OnPath::Window) => &mut counted.growing,
                     (_, OnPath::Undecided) => &mut counted.undecided,
                 };
                 *part += 1.0;
@@ -189,7 +193,9 @@ fn state(moment: &Moment, segment: u64, runs_dry: bool) -> Option<State> {
     let is_small = runs_dry && in_flight * segment + waiting <= window * segment;
     // A sender with BBR spreads what the receiver's window lets through: it is seldom full, and nearly so always. One that the
     // receiver's kernel sizes by itself has room for twice what is on its way (`tcp_rcv_space_adjust`).
-    let is_filled = 4 * (unacknowledged + 1) * segment >= 3 * room;
+    // In recovery its window holds what was lost and what came after it, and the congestion window is what limits.
+    let recovers = unacknowledged > in_flight && in_flight >= window;
+    let is_filled = 4 * (unacknowledged + 1) * segment >= 3 * room && !recovers;
     match waits {
         false if unacknowledged == 0 => None,
         false if in_flight < window => Some(State::Unfilled),
@@ -345,6 +351,22 @@ mod tests {
         assert!(share(|one| one.full, &full_radio, true) > 0.8);
     }
 
+    /// First the line is full; then it carries half, or losses keep the window small.
+    #[test]
+    fn what_carries_less_later_is_a_slower_line_or_losses() {
+        let window = sawtooth(140.0);
+        let line = |place: usize| if place < 20 { LINE } else { LINE / 2.0 };
+        let slower = |place: usize| (window(place), EMPTY.max(window(place) / line(place)));
+        assert!(share(|one| one.full, &sent(slower, |_| {}), true) > 0.9);
+        let few = sawtooth(24.0);
+        let lossy = |place: usize| {
+            if place < 20 { (window(place), queued(window(place))) } else { (few(place), EMPTY) }
+        };
+        let [full, losses] = [|one: &Counted| one.full, |one: &Counted| one.losses]
+            .map(|part| share(part, &sent(lossy, |_| {}), false));
+        assert!((0.4..0.6).contains(&full) && losses > 0.4, "{full}, {losses}");
+    }
+
     /// BBR has twice as much window as it uses, and a steady rate.
     #[test]
     fn a_paced_rate_is_a_full_line_unless_an_end_sets_it() {
@@ -357,6 +379,13 @@ mod tests {
         };
         let window = sent(|place| (40.0 + (place % 3) as f64, 21.0), shut);
         near(share(|one| one.shut, &window, false), 1.0);
+        // What was lost, and what came after it, is in the receiver's window, and no more is sent for the congestion window.
+        let recovering = |moment: &mut Moment| {
+            moment.unacknowledged = 2 * moment.in_flight;
+            moment.receivers_window_bytes = 1448 * 80;
+        };
+        let recovery = sent(|place| (40.0 + (place % 3) as f64, 21.0), recovering);
+        near(share(|one| one.shut, &recovery, false), 0.0);
         let dry = |moment: &mut Moment| {
             paced(moment);
             moment.waiting_bytes = if moment.at_us.is_multiple_of(300_000) { 30_000 } else { 0 };

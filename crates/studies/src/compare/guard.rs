@@ -163,7 +163,7 @@ fn exactly(plan: &Plan, aspect: Aspect) -> Value {
         Aspect::Volume => json!(plan.volume),
         Aspect::Window => json!(plan.window),
         Aspect::Profile => json!(plan.profile),
-        Aspect::Files => json!({"disk_file": plan.disk_file, "ftp_server": plan.ftp_server}),
+        Aspect::Files => json!(plan.disk_file),
         Aspect::Options => {
             json!({"receiving": plan.receiving, "protocol_work": plan.protocol_work})
         }
@@ -182,13 +182,7 @@ fn in_words(plan: &Plan, aspect: Aspect) -> String {
         Aspect::Volume => size(plan.volume, "calibrated"),
         Aspect::Window => size(plan.window, "the system's choice"),
         Aspect::Profile => plan.profile.name.clone(),
-        Aspect::Files => {
-            format!(
-                "{} on disk, {}",
-                plan.disk_file,
-                plan.ftp_server.as_deref().unwrap_or("embedded FTP server")
-            )
-        }
+        Aspect::Files => format!("{} on disk", plan.disk_file),
     }
 }
 

@@ -65,13 +65,40 @@ pub(super) struct Difference {
     pub(super) p: Option<f64>,
 }
 
+/// Mean logarithms of base and other in each pair; `None` unless every run has every row.
+fn means<R: ComparedRow>(pairs: &[Pair<'_, R>], rows: &[R]) -> Option<Vec<[f64; 2]>> {
+    let of_pair = |pair: &Pair<'_, R>| {
+        Some([mean(pair.base.iter().copied(), rows)?, mean(pair.other.iter().copied(), rows)?])
+    };
+    pairs.iter().map(of_pair).collect()
+}
+
+/// The differences of the pairs.
+fn steps(means: &[[f64; 2]]) -> Vec<f64> {
+    means.iter().map(|[base, other]| other - base).collect()
+}
+
+/// Half of the median over `cells` of the deviation of their differences: what no cell's deviation is taken for less
+/// than. Three differences that are equal by chance have a deviation near zero, and so a p value that no correction
+/// for the number of cells can help; and of many cells, some have such differences where values come in steps, or
+/// near one of two. The whole median would hide differences of quiet cells among noisy ones.
+pub(super) fn least_deviation<R: ComparedRow>(pairs: &[Pair<'_, R>], cells: &[R]) -> f64 {
+    let deviation = |cell| sample_deviation(&steps(&means(pairs, std::slice::from_ref(cell))?));
+    let mut deviations: Vec<f64> = cells.iter().filter_map(deviation).collect();
+    deviations.sort_by(f64::total_cmp);
+    // Of two cells the larger one: the smaller one may be the one that is too small.
+    deviations.get(deviations.len() / 2).map_or(0.0, |median| median / 2.0)
+}
+
 /// The difference of both sides over `rows`, with its interval where there are enough pairs: then the means are over
-/// pairs, else over all runs. `None` unless every run has every row.
+/// pairs, else over all runs. For its p value, the differences of the pairs deviate by `least` or more. `None` unless
+/// every run has every row.
 pub(super) fn difference<R: ComparedRow>(
     sides: [&[Logs<R>]; 2],
     pairs: &[Pair<'_, R>],
     rows: &[R],
     level: Level,
+    least: f64,
 ) -> Option<Difference> {
     let [base, other] = sides.map(|side| mean(side.iter(), rows));
     let (base, other) = (base?, other?);
@@ -79,29 +106,27 @@ pub(super) fn difference<R: ComparedRow>(
         let ratio = Estimate { value: (other - base).exp(), interval: None };
         return ratio.value.is_finite().then_some(Difference { base, other, ratio, p: None });
     }
-    let of_pair = |pair: &Pair<'_, R>| {
-        Some([mean(pair.base.iter().copied(), rows)?, mean(pair.other.iter().copied(), rows)?])
-    };
-    let means: Vec<[f64; 2]> = pairs.iter().map(of_pair).collect::<Option<_>>()?;
+    let means = means(pairs, rows)?;
     let side =
         |side: usize| arithmetic_mean(&means.iter().map(|two| two[side]).collect::<Vec<_>>());
     let (base, other) = (side(0)?, side(1)?);
-    let steps: Vec<f64> = means.iter().map(|[base, other]| other - base).collect();
     let back = means.windows(2).map(|two| {
         if pairs[0].base_is_first { two[0][1] - two[1][0] } else { two[1][1] - two[0][0] }
     });
     let with_trend = other - base;
     let without = f64::midpoint(with_trend, arithmetic_mean(&back.collect::<Vec<_>>())?);
-    let error = sample_deviation(&steps)? / (steps.len() as f64).sqrt();
-    let degrees = (steps.len() - 1) as f64;
-    let half = student_quantile(level, degrees)? * error;
+    let deviation = sample_deviation(&steps(&means))?;
+    let error = |deviation: f64| deviation / (pairs.len() as f64).sqrt();
+    let degrees = (pairs.len() - 1) as f64;
+    let half = student_quantile(level, degrees)? * error(deviation);
     let ends =
         Interval { low: with_trend.min(without) - half, high: with_trend.max(without) + half };
     // An interval from zero to infinity is useless, and JSON cannot represent it.
     let interval = Some(ends.map(f64::exp)).filter(|ends| ends.low > 0.0 && ends.high.is_finite());
     // The nearer one to zero; if zero lies between them, or at one of them, there is no difference.
     let surely = if with_trend * without > 0.0 { with_trend.abs().min(without.abs()) } else { 0.0 };
-    let p = if surely == 0.0 { Some(1.0) } else { student_p(surely / error, degrees) };
+    let t = surely / error(deviation.max(least));
+    let p = if surely == 0.0 { Some(1.0) } else { student_p(t, degrees) };
     let ratio = Estimate { value: with_trend.exp(), interval };
     ratio.value.is_finite().then_some(Difference { base, other, ratio, p })
 }

@@ -6,14 +6,14 @@ use btu_units::Span;
 use serde_json::Value;
 
 use super::{Aspect, PlanDifference, StudyRow};
-use btu_suite::experiment::{Experiment, Measured};
+use btu_suite::experiment::{Measured, Scripts};
 use btu_suite::reading::{Quantity, Reading};
 
 /// The plans' keys of repetitions and times.
 const PROFILE: [&str; 5] = ["profile", "blocks", "budget_ns", "deadline_ns", "left_out"];
 
 /// The speeds of a cell: its goodput, and one over the time that it took. Empty for a void cell.
-pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<Reading<StudyRow>> {
+pub fn study_readings<E: Scripts>(plan: &E, cell: &Measured<E::Cell>) -> Vec<Reading<StudyRow>> {
     let facts = plan.facts(&cell.cell, &cell.seen);
     let speed = |time: Option<Span>| time.map(|time| 1.0 / time.seconds());
     let [up, down] = [0, 1].map(|way| facts.both_ways.map(|both| both[way]));
@@ -35,7 +35,7 @@ pub fn study_readings<E: Experiment>(plan: &E, cell: &Measured<E::Cell>) -> Vec<
 
 /// All differences between two plans of a study, except the seed, and what follows from networks that
 /// differ.
-pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifference> {
+pub fn study_differences<E: Scripts>(base: &E, other: &E) -> Vec<PlanDifference> {
     let is_elsewhere = base.frame().network != other.frame().network;
     let [ours, theirs] = [base, other].map(|plan| fields(plan, is_elsewhere));
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
@@ -59,7 +59,7 @@ pub fn study_differences<E: Experiment>(base: &E, other: &E) -> Vec<PlanDifferen
 
 /// The plan by its keys, without the seed, and without what follows from the network if that is
 /// another.
-fn fields<E: Experiment>(plan: &E, is_elsewhere: bool) -> BTreeMap<String, Value> {
+fn fields<E: Scripts>(plan: &E, is_elsewhere: bool) -> BTreeMap<String, Value> {
     let mut plan = plan.clone();
     plan.frame_mut().seed = 0;
     if is_elsewhere {

@@ -12,13 +12,16 @@ use super::*;
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
 use btu_suite::reading::Reading;
 
-/// Rated rows under cpu load, so many.
+/// So many rated rows, those under cpu load first.
 fn rows(count: usize) -> Vec<Row> {
-    let all = Component::RATED.iter().flat_map(|&component| {
-        MESSAGE_SIZES.iter().map(move |&message| Row::Network {
+    let activities = Component::RATED
+        .iter()
+        .flat_map(|&component| MESSAGE_SIZES.map(|message| (component, message)));
+    let all = Load::HOST.into_iter().flat_map(|load| {
+        activities.clone().map(move |(component, message)| Row::Network {
             component,
             message,
-            load: Load::Cpu,
+            load,
         })
     });
     all.take(count).collect()

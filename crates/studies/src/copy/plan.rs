@@ -12,12 +12,15 @@ use super::{
     Background, BackgroundUse, Cache, CopyCell, DATAGRAM, Direction, FileEnd, FilePlace, Hold,
     MOST_OFFERED, Marks, Mode, Program, Servo, Storage, plots,
 };
+use crate::judged::Judged;
 use crate::limits::PathLimits;
 use btu_suite::activity::{
     Activity, FileClient, FileCopy, FileServer, Order, Rendezvous, UdpReceive, UdpSend,
 };
 use btu_suite::border;
-use btu_suite::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
+use btu_suite::experiment::{
+    CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
+};
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::record::{Outcome, Report};
 use btu_suite::script::{Role, Script, Step};
@@ -288,13 +291,14 @@ impl CopyPlan {
 const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 
-impl Experiment for CopyPlan {
+impl Named for CopyPlan {
     const SUITE: &'static str = "copy";
     const COMMAND: &'static str = "btu copy";
     const VERSION: u32 = 1;
+}
 
+impl Scripts for CopyPlan {
     type Cell = CopyCell;
-    type Verdict = CopyVerdict;
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -412,8 +416,12 @@ impl Experiment for CopyPlan {
         let goodput_bits_per_second = duration.map(|span| cell.size.bits() / span.seconds());
         Facts { message: cell.size, goodput_bits_per_second, duration, ..Facts::default() }
     }
+}
 
-    fn judge(&self, cells: &[Measured<CopyCell>]) -> CopyVerdict {
+impl Judged for CopyPlan {
+    type Verdict = CopyVerdict;
+
+    fn judge(&self, cells: &[Measured<CopyCell>], _: &RunFacts) -> CopyVerdict {
         judge(self, cells)
     }
 }

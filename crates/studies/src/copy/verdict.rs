@@ -16,7 +16,7 @@ use super::{
     Packets, Program, Summary,
 };
 use crate::limits::PathLimits;
-use btu_suite::experiment::{Experiment, Measured, Warning};
+use btu_suite::experiment::{Measured, Scripts, Warning};
 use btu_suite::network::HostName;
 
 /// The verdict over a run.

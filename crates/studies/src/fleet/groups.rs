@@ -1,9 +1,10 @@
-//! Groups of hosts: those that share a slow link, and those with something slow between them.
+//! Groups of hosts: those that share a slow link, those with something slow between them, and those that are quicker among
+//! themselves than all others.
 
 use btu_stats::median;
 use serde::Serialize;
 
-use super::rates::{LogRates, WORTH_MARKING};
+use super::{LogRates, WORTH_MARKING};
 
 /// More groups than this are not looked for.
 const MOST_GROUPS: usize = 32;
@@ -50,9 +51,73 @@ impl Apart {
     }
 }
 
-/// Pairs of hosts by the slower of their two ways, the quickest first, each that joins two groups
-/// that were apart until then (Kruskal, 1956).
-fn joined(table: &[Vec<Option<f64>>]) -> Vec<[usize; 2]> {
+/// Hosts that are quicker among themselves than all other pairs of a run: the others may be slow, so
+/// that their rate is no norm, or these share a quick link.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Quicker {
+    /// Two and more of the hosts, and not all but one.
+    pub hosts: Vec<usize>,
+    /// Their rate among themselves over that of all other pairs: medians.
+    pub ratio: f64,
+}
+
+impl Quicker {
+    /// Of the groups that single linkage finds, the one that stands out most; and how well that is
+    /// known, in deviations of a pair.
+    pub(super) fn of(table: &LogRates) -> Option<(Self, f64)> {
+        let found = joined(table).into_iter().filter_map(|hosts| {
+            let (contrast, error) = contrast(table, &hosts)?;
+            Some((contrast / error, error, hosts))
+        });
+        let (_, error, hosts) = found.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let (mut within, mut others) = (Vec::new(), Vec::new());
+        for (from, row) in table.iter().enumerate() {
+            for (to, rate) in row.iter().enumerate() {
+                let is_within = hosts.contains(&from) && hosts.contains(&to);
+                if is_within { &mut within } else { &mut others }.extend(*rate);
+            }
+        }
+        let ratio = (median(&within)? - median(&others)?).exp();
+        Some((Self { hosts, ratio }, error))
+    }
+
+    /// The rates without those among these hosts.
+    pub(super) fn removed_from(&self, rates: &LogRates) -> LogRates {
+        let mut rates = rates.clone();
+        for from in &self.hosts {
+            for to in &self.hosts {
+                rates[*from][*to] = None;
+            }
+        }
+        rates
+    }
+}
+
+/// The mean rate within a group and that among the others, less those between: no host has a part in
+/// this. And its deviation, in deviations of a pair. `None` if a part was not measured, or the others are quicker.
+fn contrast(table: &LogRates, hosts: &[usize]) -> Option<(f64, f64)> {
+    let mut is_in = vec![false; table.len()];
+    for host in hosts {
+        is_in[*host] = true;
+    }
+    let (mut sums, mut counts) = ([[0.0; 2]; 2], [[0.0; 2]; 2]);
+    for (from, row) in table.iter().enumerate() {
+        for (to, rate) in row.iter().enumerate() {
+            let Some(rate) = rate else { continue };
+            let part = [usize::from(is_in[from]), usize::from(is_in[to])];
+            sums[part[0]][part[1]] += rate;
+            counts[part[0]][part[1]] += 1.0;
+        }
+    }
+    let mean = |from: usize, to: usize| sums[from][to] / counts[from][to];
+    let variance: f64 = counts.iter().flatten().map(|count: &f64| count.recip()).sum();
+    let contrast = mean(1, 1) + mean(0, 0) - mean(0, 1) - mean(1, 0);
+    (mean(1, 1) > mean(0, 0) && contrast.is_finite()).then(|| (contrast, variance.sqrt()))
+}
+
+/// The groups that pairs of hosts join, the pair whose slower way is the quickest first, unless it is
+/// within a group by then (Kruskal, 1956).
+fn joined(table: &[Vec<Option<f64>>]) -> Vec<Vec<usize>> {
     let count = table.len();
     let both = |one: usize, other: usize| {
         let ways = [table[one][other], table[other][one]];
@@ -68,29 +133,24 @@ fn joined(table: &[Vec<Option<f64>>]) -> Vec<[usize; 2]> {
     for (_, [one, other]) in pairs {
         let (kept, gone) = (group[one], group[other]);
         if kept != gone {
-            joined.push([one, other]);
             group.iter_mut().filter(|group| **group == gone).for_each(|group| *group = kept);
+            joined.push((0..count).filter(|host| group[*host] == kept).collect());
         }
     }
     joined
 }
 
 /// The groups after all but the last joins; `None` if a host is alone in one.
-fn grouped(joined: &[[usize; 2]], count: usize) -> Option<Vec<Vec<usize>>> {
+fn grouped(joined: &[Vec<usize>], count: usize) -> Option<Vec<Vec<usize>>> {
     let hosts = joined.len() + 1;
-    let mut groups: Vec<Vec<usize>> = (0..hosts).map(|host| vec![host]).collect();
-    for [one, other] in &joined[..hosts.checked_sub(count)?] {
-        let at = |host| groups.iter().position(|group| group.contains(host));
-        let (one, other) = (at(one)?, at(other)?);
-        let gone = std::mem::take(&mut groups[other]);
-        groups[one].extend(gone);
-        groups.swap_remove(other);
-    }
-    for group in &mut groups {
-        group.sort_unstable();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for group in joined[..hosts.checked_sub(count)?].iter().rev() {
+        if !groups.iter().any(|known| known.contains(&group[0])) {
+            groups.push(group.clone());
+        }
     }
     groups.sort();
-    groups.iter().all(|group| group.len() > 1).then_some(groups)
+    (groups.concat().len() == hosts).then_some(groups)
 }
 
 /// Groups of two and more slow hosts whose rates among themselves, both ways, are nearer to the usual one than to theirs.

@@ -7,9 +7,9 @@
 use btu_stats::{Level, MedianPolish, median, student_quantile};
 use serde::Serialize;
 
-use super::groups::{Apart, groups};
-use super::rates::{FALSE_MARKS, LogRates, WORTH_MARKING, medians};
+use super::groups::{Apart, Quicker, groups};
 use super::suspects::{Standing, Suspects};
+use super::{FALSE_MARKS, LogRates, WORTH_MARKING, medians};
 
 /// Sound hosts differ by so much (standard deviation, in logarithms): few hosts do not show their own spread.
 pub const USUAL_SPREAD: f64 = 0.05;
@@ -44,6 +44,11 @@ const SEEN: f64 = 1.645;
 /// it 19 of 20 times: 5.1, and as much more as the deviation may be underestimated.
 const SEEN_EACH_TIME: f64 = 6.0;
 
+/// From so many of its deviations on, times the root of the number of all but two hosts, a group is quicker among itself. It is chosen
+/// from all: so grows the largest of all pairs' values, both ways, even with the tails of Student's distribution with 2 degrees of
+/// freedom.
+const STANDS_OUT: f64 = 2.0;
+
 /// The rates of a fleet, taken apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fleet {
@@ -68,6 +73,9 @@ pub struct Fleet {
     /// Groups of all hosts, where none of them is the usual one: each pair within a group is quicker
     /// than each pair between two.
     pub apart: Option<Apart>,
+    /// Hosts that are quicker among themselves than chance explains, where nothing else is told of
+    /// hosts: the usual rate may be that of slow ones.
+    pub quicker: Option<Quicker>,
 }
 
 /// A host, as a sender, as a receiver, or as both.
@@ -117,8 +125,11 @@ impl Fleet {
         let with_slow = bound(&one_more, &spread, two_ways);
         let suspects = suspects(&polish, &spread, &table);
         let (slow_pairs, open_pairs) = told(&suspects, later);
+        let apart = if slow.is_empty() { Apart::of(&table) } else { None };
+        let is_plain = slow.is_empty() && apart.is_none();
         Some(Self {
-            apart: if slow.is_empty() { Apart::of(&table) } else { None },
+            quicker: if is_plain { quicker(&table, whole) } else { None },
+            apart,
             usual_bits_per_second: polish.overall.exp(),
             least_host: (-with_slow - SEEN * USUAL_SPREAD.hypot(one_way)).exp(),
             least_pair: suspects.can_tell().then(|| spread.least_pair()),
@@ -151,9 +162,9 @@ impl Fleet {
         self.behind_a_slow_link.iter().flatten().any(|one| *one == host)
     }
 
-    /// Whether a host at half of the usual rate would have been seen, and every suspicious pair is told.
+    /// Whether a host at half of the usual rate would have been seen, that rate is a norm, and every suspicious pair is told.
     pub fn can_tell(&self) -> bool {
-        self.least_host >= LEAST_TELLING && self.open_pairs == 0
+        self.least_host >= LEAST_TELLING && self.quicker.is_none() && self.open_pairs == 0
     }
 
     /// Whether anything is slow.
@@ -238,6 +249,28 @@ fn parts(effects: &[Option<f64>], spread: &Spread, error: f64) -> Vec<Option<Hos
         effect.map(|effect| HostSpeed { share: effect.exp(), is_slow: effect < -bound })
     };
     effects.iter().map(part).collect()
+}
+
+/// The hosts that are quicker among themselves than their rates with others, and the spread of these, explain.
+fn quicker(table: &LogRates, whole: &[LogRates]) -> Option<Quicker> {
+    let (found, error) = Quicker::of(table)?;
+    let rest: Vec<LogRates> = whole.iter().map(|block| found.removed_from(block)).collect();
+    let known = medians(&rest);
+    let polish = MedianPolish::of(&known)?;
+    let spread = Spread::of(&polish, &known, &rest);
+    let excess = |from: usize, to: usize| {
+        Some(table[from][to]? - polish.overall - polish.rows[from]? - polish.columns[to]?)
+    };
+    let mut slower_ways = Vec::new();
+    for from in &found.hosts {
+        let ways =
+            found.hosts.iter().map(|to| excess(*from, *to).into_iter().chain(excess(*to, *from)));
+        slower_ways.extend(ways.filter_map(|ways| ways.reduce(f64::min)));
+    }
+    let largest = STANDS_OUT * (table.len().saturating_sub(2) as f64).sqrt();
+    let by_chance = largest * error * spread.of_a_pair;
+    let is_quicker = median(&slower_ways)? > by_chance.max(-WORTH_MARKING.ln());
+    (is_quicker && found.ratio * WORTH_MARKING > 1.0).then_some(found)
 }
 
 /// The pairs that look slow.

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use crate::judged::Judged;
 use btu_stats::{Estimate, Level, arithmetic_mean, geometric_interval, median};
 use btu_suite::accounting::flow_faults;
 use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
 use btu_suite::experiment::{
-    CellSetting, Experiment, Facts, Frame, Measured, Observation, Slot, Warning, left, warnings,
+    CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts, Slot, Warning,
+    left, warnings,
 };
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::plan::stream;
@@ -19,8 +21,8 @@ use btu_units::{Bytes, Span};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
+use super::LogRates;
 use super::model::Fleet;
-use super::rates::LogRates;
 
 /// More hosts than this are no fleet of one run: their pairs grow with the square.
 pub const MOST_HOSTS: usize = 256;
@@ -338,10 +340,12 @@ impl FleetPlan {
         table
     }
 
-    /// The rates in each whole block, and in those before `end` in which pairs were measured again.
+    /// The rates in each whole block, and in those before `end` in which pairs were measured again, of blocks that have any.
     fn tables(&self, cells: &[Measured<FleetCell>], end: u32) -> [Vec<LogRates>; 2] {
+        let blocks: BTreeSet<u32> = cells.iter().map(|one| one.block).collect();
         let whole = self.whole_blocks.min(end);
-        [0..whole, whole..end].map(|blocks| blocks.map(|block| self.table(cells, block)).collect())
+        [0..whole, whole..end]
+            .map(|range| blocks.range(range).map(|&block| self.table(cells, block)).collect())
     }
 
     /// Whether pairs are judged by cells of this kind.
@@ -393,14 +397,17 @@ fn untold(model: &Fleet) -> Option<Warning> {
     })
 }
 
-impl Experiment for FleetPlan {
+impl Named for FleetPlan {
     const SUITE: &'static str = "fleet";
     const COMMAND: &'static str = "btu fleet";
     const VERSION: u32 = 1;
+}
+
+impl Scripts for FleetPlan {
     const GOES_ON: bool = true;
+    const HOSTS_APART: bool = true;
 
     type Cell = FleetCell;
-    type Verdict = FleetVerdict;
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -482,8 +489,12 @@ impl Experiment for FleetPlan {
         let goodput_bits_per_second = together(&self.flows(cell, seen));
         Facts { message: MESSAGE, goodput_bits_per_second, ..Facts::default() }
     }
+}
 
-    fn judge(&self, cells: &[Measured<FleetCell>]) -> FleetVerdict {
+impl Judged for FleetPlan {
+    type Verdict = FleetVerdict;
+
+    fn judge(&self, cells: &[Measured<FleetCell>], _: &RunFacts) -> FleetVerdict {
         let hosts = self.hosts();
         let rounds = self.by_cell(cells, true);
         let (flows, failed) = self.sorted(cells.iter().filter(|one| self.is_judged(&one.cell)));

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use btu_stats::median;
 
-use super::rates::{FALSE_MARKS, LogRates, WORTH_MARKING};
+use super::{FALSE_MARKS, LogRates, WORTH_MARKING};
 
 /// The blocks in which pairs may be measured again: enough for 200 suspicious ones.
 pub const MOST_REPETITIONS: u32 = 16;

@@ -5,9 +5,9 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, StandardNormal, StudentT};
 use rand_pcg::Pcg64;
 
+use super::LogRates;
 use super::model::Fleet;
 use super::plan::blocks_of;
-use super::rates::LogRates;
 use super::suspects::MOST_REPETITIONS;
 
 const RATE: f64 = 1e9;
@@ -269,6 +269,38 @@ fn halves_and_racks_are_told_apart() {
             assert!((apart.share / 0.4).ln().abs() < 0.3, "{seed}: {}", apart.share);
             assert_eq!(marks(&fleet), 1, "{seed}: {fleet:?}");
         }
+    }
+}
+
+/// Half of the hosts, or two of five, are slow, and with them the usual rate: then it is not said that none is.
+#[test]
+fn it_is_not_said_that_none_is_slow_where_half_are() {
+    for (hosts, slow) in [(4, 2), (5, 2), (6, 3), (8, 4), (16, 8)] {
+        for (share, noise) in
+            [0.4, 0.5, 0.7].into_iter().flat_map(|share| [(share, 0.02), (share, 0.05)])
+        {
+            let rate = |from: usize, to: usize| if from.min(to) < slow { share } else { 1.0 };
+            for seed in 0..20 {
+                let fleet = quick(seed, (hosts, 0.0), Normal(noise), rate);
+                let place = format!("{slow} of {hosts} at {share}, {noise}, {seed}: {fleet:?}");
+                assert!(fleet.has_slow() || !fleet.can_tell(), "{place}");
+                let expected: Vec<usize> = (slow..hosts).collect();
+                assert!(fleet.quicker.is_none_or(|quicker| quicker.hosts == expected), "{place}");
+            }
+        }
+    }
+}
+
+/// Of hosts without a fault, at most one run in twenty says so of each kind of noise.
+#[test]
+fn sound_hosts_seldom_are_quicker_among_themselves() {
+    for (hosts, runs) in [(3, 100), (4, 100), (8, 100), (16, 40), (32, 20)] {
+        let is_quicker = |seed: u64, noise: Noise| {
+            quick(5000 + seed, (hosts, 0.05), noise, |_, _| 1.0).quicker.is_some()
+        };
+        let found = KINDS.map(|noise| (0..runs).filter(|seed| is_quicker(*seed, noise)).count());
+        println!("{hosts} hosts, {runs} runs of each kind: {found:?}");
+        assert!(found.iter().all(|found| 20 * found <= runs as usize), "{hosts}: {found:?}");
     }
 }
 

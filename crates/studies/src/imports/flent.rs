@@ -35,6 +35,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
         quantities: series.iter().map(Series::quantity).collect(),
         courses: series.iter().map(|one| one.course(&document.x_values.0)).collect(),
         remarks: remarks(&document, &series),
+        warnings: Vec::new(),
         faults: faults(metadata, &series),
     };
     let began = metadata.time.clone().map(|text| Began::Written { text, first: first(&document) });

@@ -31,6 +31,16 @@ struct Measured {
     parameters: BoundedMap<String>,
 }
 
+impl Measured {
+    /// The times of repetitions that ended with code 0, or without one in the file: how long a command takes to fail is
+    /// not how long it takes.
+    fn counting(&self) -> Vec<f64> {
+        let codes = self.exit_codes.0.iter().copied().chain(std::iter::repeat(Some(0)));
+        let times = self.times.0.iter().copied().zip(codes);
+        times.filter(|(_, code)| *code == Some(0)).map(|(time, _)| time).collect()
+    }
+}
+
 /// Reads hyperfine's results.
 ///
 /// # Errors
@@ -40,22 +50,42 @@ pub fn read(text: &str) -> Result<Imported, String> {
     if let Some(empty) = measured.iter().find(|one| one.times.0.is_empty()) {
         return Err(format!("its `times` of `{}` are empty", shown(&empty.command)));
     }
-    let names = names(&measured);
+    if let Some((field, one)) = measured.iter().find_map(below_zero) {
+        return Err(format!("its `{field}` of `{}` is below 0", shown(&one.command)));
+    }
+    if measured.is_empty() {
+        return Err("its `results` are empty: measure again".to_owned());
+    }
+    let named: Vec<(String, Measured)> = names(&measured).into_iter().zip(measured).collect();
     let quantities: Vec<ForeignQuantity> =
-        measured.iter().zip(&names).map(|(one, name)| quantity(one, name)).collect();
-    let first = quantities.first().ok_or("its `results` are empty: measure again")?;
-    let seconds: f64 = measured.iter().flat_map(|one| &one.times.0).sum();
+        named.iter().filter_map(|(name, one)| quantity(one, name)).collect();
+    let all_failed =
+        "every repetition of every command failed: repair the command, and measure again";
+    let seconds: f64 = named.iter().flat_map(|(_, one)| &one.times.0).sum();
     let run = ForeignRun {
         program: "hyperfine".to_owned(),
         measured_by: MeasuredBy::Program,
-        subject: subject(&names),
-        answer: answer(first, &quantities),
-        remarks: measured.iter().zip(&names).filter_map(|(one, name)| failed(one, name)).collect(),
+        subject: subject(&named),
+        answer: answer(&quantities),
+        faults: quantities.is_empty().then(|| all_failed.to_owned()).into_iter().collect(),
+        warnings: named.iter().filter_map(|(name, one)| failed(one, name)).collect(),
         quantities,
         courses: Vec::new(),
-        faults: Vec::new(),
+        remarks: Vec::new(),
     };
     Ok(Imported { run, began: None, duration: Some(Span::from_seconds_f64(seconds)) })
+}
+
+/// The first field with a time that nothing can have taken.
+fn below_zero(measured: &Measured) -> Option<(&'static str, &Measured)> {
+    let fields = [
+        ("mean", measured.mean),
+        ("stddev", measured.stddev.unwrap_or_default()),
+        ("user", measured.user),
+        ("system", measured.system),
+        ("times", measured.times.0.iter().copied().fold(0.0, f64::min)),
+    ];
+    fields.into_iter().find(|(_, time)| *time < 0.0).map(|(field, _)| (field, measured))
 }
 
 /// The commands; one that occurs again is numbered, because results are known by their names.
@@ -69,46 +99,52 @@ fn names(measured: &[Measured]) -> Vec<String> {
     measured.iter().map(name).collect()
 }
 
-fn quantity(measured: &Measured, name: &str) -> ForeignQuantity {
-    let deviation = measured.stddev.map(|one| format!(" ± {}", ForeignUnit::Seconds.write(one)));
-    let own = [
-        format!(
-            "mean {}{}",
-            ForeignUnit::Seconds.write(measured.mean),
-            deviation.unwrap_or_default()
-        ),
-        format!("user {}", ForeignUnit::Seconds.write(measured.user)),
-        format!("system {}", ForeignUnit::Seconds.write(measured.system)),
-    ];
+/// The times that count; `None` where every repetition failed. hyperfine's own figures are of all repetitions.
+fn quantity(measured: &Measured, name: &str) -> Option<ForeignQuantity> {
+    let values = measured.counting();
+    let own = if values.len() == measured.times.0.len() { figures(measured) } else { Vec::new() };
     let parameters = measured.parameters.0.iter();
     let parameters = parameters.map(|(name, value)| shown(&format!("{name} = {value}")));
-    ForeignQuantity {
+    (!values.is_empty()).then(|| ForeignQuantity {
         name: format!("time of `{name}`"),
         unit: ForeignUnit::Seconds,
-        values: measured.times.0.clone(),
+        values,
         note: shown(&own.into_iter().chain(parameters).collect::<Vec<_>>().join(", ")),
-    }
+    })
 }
 
-fn subject(names: &[String]) -> String {
-    match names {
-        [name] => name.clone(),
-        names => format!("{} commands", names.len()),
+/// What hyperfine says of the times.
+fn figures(measured: &Measured) -> Vec<String> {
+    let write = |seconds: f64| ForeignUnit::Seconds.write(seconds);
+    let deviation = measured.stddev.map_or_else(String::new, |one| format!(" ± {}", write(one)));
+    vec![
+        format!("mean {}{deviation}", write(measured.mean)),
+        format!("user {}", write(measured.user)),
+        format!("system {}", write(measured.system)),
+    ]
+}
+
+fn subject(named: &[(String, Measured)]) -> String {
+    match named {
+        [(name, _)] => name.clone(),
+        named => format!("{} commands", named.len()),
     }
 }
 
 /// One command's time, or the fastest of several.
-fn answer(first: &ForeignQuantity, all: &[ForeignQuantity]) -> String {
-    let median = |quantity: &ForeignQuantity| quantity.typical().unwrap_or(f64::INFINITY);
-    let fastest = all.iter().min_by(|a, b| median(a).total_cmp(&median(b))).unwrap_or(first);
+fn answer(all: &[ForeignQuantity]) -> String {
+    let times = all.iter().filter_map(|quantity| Some((&quantity.name, quantity.typical()?)));
+    let Some((name, median)) = times.min_by(|(_, one), (_, other)| one.total_cmp(other)) else {
+        return "no command ended without an error".to_owned();
+    };
     let shortest = if all.len() > 1 { ", the shortest" } else { "" };
-    format!("{} {}{shortest}", fastest.name, ForeignUnit::Seconds.write(median(fastest)))
+    format!("{name} {}{shortest}", ForeignUnit::Seconds.write(median))
 }
 
-/// Runs that ended with an error count, because the user asked for that (`--ignore-failure`).
+/// Repetitions that ended with an error are in the file if the user asked for that (`--ignore-failure`).
 fn failed(measured: &Measured, name: &str) -> Option<String> {
-    let codes = &measured.exit_codes.0;
-    let failed = codes.iter().filter(|code| **code != Some(0)).count();
-    let all = codes.len();
-    (failed > 0).then(|| format!("`{name}` failed in {failed} of {all} repetitions, which count."))
+    let (all, count) = (measured.times.0.len(), measured.counting().len());
+    (count < all).then(|| {
+        format!("`{name}` failed in {} of {all} repetitions, which do not count", all - count)
+    })
 }

@@ -33,6 +33,7 @@ pub fn read(text: &str) -> Result<Imported, String> {
         quantities: quantities(&document, &ways),
         courses: ways.iter().filter_map(|way| course(&document, way)).collect(),
         remarks: words::remarks(&document, &ways),
+        warnings: Vec::new(),
         faults: words::fault(&document).into_iter().collect(),
     };
     let began = document.start.timestamp.as_ref().map(|at| Began::UnixSeconds(at.timesecs));

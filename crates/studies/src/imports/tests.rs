@@ -249,7 +249,7 @@ fn series_in_another_unit_are_named_and_left_out() {
 
 #[test]
 fn hyperfine_prints_the_same_means() {
-    for (name, commands) in [("one", 1), ("two", 2), ("parameters", 3)] {
+    for (name, commands) in [("one", 1), ("two", 2), ("parameters", 2)] {
         let imported = imported(&format!("hyperfine-{name}.json"));
         let text = fixture(&format!("hyperfine-{name}.txt"));
         let mut lines = text.lines();
@@ -257,7 +257,12 @@ fn hyperfine_prints_the_same_means() {
         while let Some(heading) = lines.find(|line| line.starts_with("Benchmark")) {
             let command = heading.split_once(": ").unwrap().1;
             let name = format!("time of `{command}`");
-            let found = imported.run.quantities.iter().find(|one| one.name == name).unwrap();
+            let Some(found) = imported.run.quantities.iter().find(|one| one.name == name) else {
+                assert!(
+                    imported.run.warnings[0].starts_with(&format!("`{command}` failed in 5 of 5"))
+                );
+                continue;
+            };
             let times: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
             let ends: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
             let mean = found.values.iter().sum::<f64>() / found.values.len() as f64;
@@ -276,15 +281,42 @@ fn hyperfine_prints_the_same_means() {
     }
 }
 
+/// A copy of a document of one command with these codes of its repetitions.
+fn with_codes(codes: &Value) -> Imported {
+    let mut document: Value = serde_json::from_str(&fixture("hyperfine-one.json")).unwrap();
+    document["results"][0]["exit_codes"] = codes.clone();
+    of(&document.to_string())
+}
+
+#[test]
+fn repetitions_that_failed_do_not_count() {
+    let whole = imported("hyperfine-one.json").run.quantities.remove(0);
+    let mut codes = vec![Some(0); whole.values.len()];
+    (codes[0], codes[3]) = (Some(1), None);
+    let run = with_codes(&serde_json::json!(codes)).run;
+    let [some] = &run.quantities[..] else { panic!("{run:?}") };
+    let expected = [&whole.values[1..3], &whole.values[4..]].concat();
+    assert_eq!((&some.values, run.faults.len()), (&expected, 0));
+    let all = whole.values.len();
+    let warning = format!("`sleep 0.02` failed in 2 of {all} repetitions, which do not count");
+    assert_eq!(run.warnings, [warning]);
+    // Its own figures are of all of them.
+    assert!(!some.note.contains("mean"), "{}", some.note);
+
+    let run = with_codes(&serde_json::json!(vec![127; all])).run;
+    assert_eq!((run.quantities.len(), run.faults.len(), run.warnings.len()), (0, 1, 1));
+    assert_eq!(run.answer, "no command ended without an error");
+}
+
 #[test]
 fn hyperfine_names_what_failed_and_its_parameters() {
     let run = imported("hyperfine-parameters.json").run;
     assert_eq!(
-        run.remarks,
-        ["`sleep 0.02; test 2 -ne 2` failed in 5 of 5 repetitions, which count."]
+        run.warnings,
+        ["`sleep 0.02; test 2 -ne 2` failed in 5 of 5 repetitions, which do not count"]
     );
-    assert!(run.quantities[2].note.ends_with(", seconds = 3"), "{}", run.quantities[2].note);
-    assert_eq!(run.subject, "3 commands");
+    assert!(run.quantities[1].note.ends_with(", seconds = 3"), "{}", run.quantities[1].note);
+    assert_eq!((run.subject.as_str(), run.quantities.len()), ("3 commands", 2));
     // A command that is measured twice has two results.
     let mut document: Value = serde_json::from_str(&fixture("hyperfine-one.json")).unwrap();
     let again = document["results"][0].clone();

@@ -11,9 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::reconcile::{faults, task_done};
 use super::verdict::{LanVerdict, judge};
 use super::{FileSizes, LanCell, Level, StationWork, Task};
+use crate::judged::Judged;
 use btu_suite::activity::{Activity, FilesPlace, FilesServe, FilesStation, FilesTask, Order};
 use btu_suite::border;
-use btu_suite::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
+use btu_suite::experiment::{
+    CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
+};
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::plan::stream;
 use btu_suite::script::{Role, Script, Step};
@@ -151,13 +154,14 @@ const MARGIN: Bytes = Bytes::new(4 << 20);
 /// A placeholder that is replaced before the order is sent.
 const UNSET: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-impl Experiment for LanPlan {
+impl Named for LanPlan {
     const SUITE: &'static str = "lan";
     const COMMAND: &'static str = "btu lan";
     const VERSION: u32 = 2;
+}
 
+impl Scripts for LanPlan {
     type Cell = LanCell;
-    type Verdict = LanVerdict;
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -234,8 +238,12 @@ impl Experiment for LanPlan {
             ..Facts::default()
         }
     }
+}
 
-    fn judge(&self, cells: &[Measured<LanCell>]) -> LanVerdict {
+impl Judged for LanPlan {
+    type Verdict = LanVerdict;
+
+    fn judge(&self, cells: &[Measured<LanCell>], _: &RunFacts) -> LanVerdict {
         judge(self, cells)
     }
 }

@@ -1,5 +1,4 @@
-//! The 1995 BTU paper: every mean, rating and penalty, as printed and as recomputed from its raw
-//! rows.
+//! The 1995 BTU paper: its tables as printed, and the ratings that follow from its raw rows.
 //!
 //! The paper's computation follows from its own tables: for a message size and a load the
 //! *duration* is the geometric mean over the six components; for a size it is a mean over the three
@@ -8,47 +7,64 @@
 
 mod corrected;
 pub(crate) mod data;
-mod means;
-mod penalties;
-mod ratings;
-mod rows;
+#[cfg(test)]
+mod tests;
 
-use btu_stats::Means;
+use std::fmt;
+
 use serde::Serialize;
+
+use super::PrintedTable;
+use data::{ALONE, COMPONENTS, PENALTIES, PUBLISHED, Six, TABLES};
 
 pub(super) use corrected::reference_points;
 pub use corrected::{Corrected, corrected};
-pub use means::{Half, MeanCheck, MeanKind};
-pub use penalties::{PenaltyCheck, Side};
-pub use ratings::{OverLoads, Rating95, RowSource};
-pub use rows::{Activity, MESSAGE_BYTES, Machine};
 
-/// Everything about the four machines.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Btu95History {
-    /// The machines, in the order of the published geometric means.
-    pub machines: Vec<MachineHistory>,
-    /// The order of the machines by each rule.
-    pub rankings: Vec<Ranking>,
+/// The message sizes of the paper.
+pub const MESSAGE_BYTES: [u64; 5] = [100, 1024, 1250, 4096, 65_536];
+
+/// The host activities, in the order of Table 2.
+const ACTIVITIES: [&str; 3] = ["CPU", "I/O", "FTP"];
+
+/// The arithmetic, the geometric and the harmonic mean.
+const MEANS: [&str; 3] = ["AM", "GM", "HM"];
+
+/// One of the paper's machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub enum Machine {
+    /// The SPARC station 10 of Sun.
+    #[serde(rename = "SPARC 10")]
+    Sparc10,
+    /// A workstation with an Alpha, of Digital.
+    #[serde(rename = "DEC")]
+    Dec,
+    /// Personal computer with an 80486.
+    #[serde(rename = "PC")]
+    Pc,
+    /// The Indy of Silicon Graphics.
+    #[serde(rename = "SGI")]
+    Sgi,
 }
 
-/// The published numbers of one machine of 1995, and those that follow from its rows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MachineHistory {
-    /// The machine that the numbers belong to.
-    pub machine: Machine,
-    /// Tables 5 and A17 as printed, Mb/s.
-    pub published_megabits_per_second: Means,
-    /// Table 4 as printed.
-    pub configuration: Configuration,
-    /// The rating by every rule.
-    pub ratings: Vec<Rating95>,
-    /// Each mean of tables A5 to A16.
-    pub means: Vec<MeanCheck>,
-    /// Each cell of Table 2.
-    pub penalties: Vec<PenaltyCheck>,
-    /// The sum of the six penalties for each message size, recomputed, seconds (Figure 3b).
-    pub total_penalty_seconds: [f64; 5],
+impl Machine {
+    /// All four machines of the 1995 paper.
+    pub const ALL: [Self; 4] = [Self::Sparc10, Self::Dec, Self::Pc, Self::Sgi];
+
+    /// Its name for readers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sparc10 => "SPARC 10",
+            Self::Dec => "DEC",
+            Self::Pc => "PC",
+            Self::Sgi => "SGI",
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 /// The data of a machine in Table 4.
@@ -66,68 +82,84 @@ pub struct Configuration {
     pub network: &'static str,
 }
 
-/// The machines from best to worst by one rule.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ranking {
-    /// The source of the durations; `None` for the published ratings.
-    pub rows: Option<RowSource>,
-    /// The kind of mean over the loads; `None` for the published ratings.
-    pub over_loads: Option<OverLoads>,
-    /// Which mean over the sizes.
-    pub over_sizes: MeanKind,
-    /// Best first, with the rating in Mb/s.
-    pub order: Vec<(Machine, f64)>,
-}
-
-/// Recomputes all numbers of the 1995 paper from its printed rows.
-pub fn history() -> Btu95History {
-    let mut machines: Vec<MachineHistory> = Machine::ALL.into_iter().map(of_machine).collect();
-    machines.sort_by(|a, b| {
-        b.published_megabits_per_second
-            .geometric
-            .total_cmp(&a.published_megabits_per_second.geometric)
-    });
-    let rankings = rankings(&machines);
-    Btu95History { machines, rankings }
-}
-
-fn of_machine(machine: Machine) -> MachineHistory {
-    let (published_megabits_per_second, configuration) = rows::published(machine);
-    MachineHistory {
-        machine,
-        published_megabits_per_second,
-        configuration,
-        ratings: ratings::all(machine),
-        means: means::check(machine),
-        penalties: penalties::check(machine),
-        total_penalty_seconds: penalties::totals(machine),
+/// Tables 2, 4, 5 (which is also A17) and A1 to A16 as printed, misprints included.
+pub(super) fn tables() -> Vec<PrintedTable> {
+    let mut tables = Machine::ALL.map(penalties).to_vec();
+    tables.extend([configurations(), ratings()]);
+    tables.extend(Machine::ALL.map(alone));
+    tables.push(hosts_alone());
+    // The appendix has the machines in this order.
+    for machine in [Machine::Dec, Machine::Sgi, Machine::Pc, Machine::Sparc10] {
+        tables.extend((0..ACTIVITIES.len()).flat_map(|activity| together(machine, activity)));
     }
+    tables
 }
 
-/// By the published numbers, then by each rule with each mean over the sizes.
-fn rankings(machines: &[MachineHistory]) -> Vec<Ranking> {
-    let order = |rating: &dyn Fn(&MachineHistory) -> f64| {
-        let mut order: Vec<_> =
-            machines.iter().map(|machine| (machine.machine, rating(machine))).collect();
-        order.sort_by(|a, b| b.1.total_cmp(&a.1));
-        order
+fn penalties(machine: Machine) -> PrintedTable {
+    let columns = ["COMM by CPU", "CPU", "COMM by I/O", "I/O", "COMM by FTP", "FTP"];
+    let about = format!("{machine}, penalties by message bytes");
+    by_size(PrintedTable::new("Table", "2", &columns), about, |size| {
+        PENALTIES[machine as usize][size].as_flattened().to_vec()
+    })
+}
+
+fn configurations() -> PrintedTable {
+    let mut table = PrintedTable::new("Table", "4", &["SPECint92", "price, USD"]);
+    for machine in Machine::ALL {
+        let about = &PUBLISHED[machine as usize].configuration;
+        table.row(machine.name(), "", &[about.specint92, about.price_usd]);
+    }
+    table
+}
+
+fn ratings() -> PrintedTable {
+    let empty = PrintedTable::new("Tables", "5 and A17", &MEANS);
+    let mut table = PrintedTable { about: "ratings".to_owned(), decimals: 3, ..empty };
+    for machine in Machine::ALL {
+        table.row(machine.name(), "Mb/s", &PUBLISHED[machine as usize].means);
+    }
+    table
+}
+
+fn alone(machine: Machine) -> PrintedTable {
+    let about = format!("{machine}, COMM alone, by message bytes");
+    by_size(PrintedTable::new("Tables", "A1 to A4", &COMPONENTS), about, |size| {
+        ALONE[machine as usize].network[size].to_vec()
+    })
+}
+
+fn hosts_alone() -> PrintedTable {
+    let about = "host activities alone".to_owned();
+    let empty = PrintedTable::new("Tables", "A1 to A4", &ACTIVITIES);
+    let mut table = PrintedTable { about, decimals: 2, ..empty };
+    for machine in Machine::ALL {
+        table.row(machine.name(), "seconds", &ALONE[machine as usize].host);
+    }
+    table
+}
+
+/// Both halves of one of Tables A5 to A16: a network activity and a host activity at the same time.
+fn together(machine: Machine, activity: usize) -> [PrintedTable; 2] {
+    let table = &TABLES[machine as usize][activity];
+    let half = |who: &str, with: &str, times: &[Six; 5], means: &[[f64; 5]; 3]| {
+        let columns = [&COMPONENTS[..], &MEANS[..]].concat();
+        let about = format!("{machine}, {who} with {with}, by message bytes");
+        by_size(PrintedTable::new("Table", table.name, &columns), about, |size| {
+            [&times[size][..], &means.map(|mean| mean[size])[..]].concat()
+        })
     };
-    let published = MeanKind::ALL.into_iter().map(|over_sizes| Ranking {
-        rows: None,
-        over_loads: None,
-        over_sizes,
-        order: order(&|machine| over_sizes.of(&machine.published_megabits_per_second)),
-    });
-    let rules = (0..machines.first().map_or(0, |machine| machine.ratings.len()))
-        .flat_map(|rule| MeanKind::ALL.into_iter().map(move |over_sizes| (rule, over_sizes)));
-    let recomputed = rules.map(|(rule, over_sizes)| Ranking {
-        rows: Some(machines[0].ratings[rule].rows),
-        over_loads: Some(machines[0].ratings[rule].over_loads),
-        over_sizes,
-        order: order(&|machine| over_sizes.of(&machine.ratings[rule].megabits_per_second)),
-    });
-    published.chain(recomputed).collect()
+    let host = ACTIVITIES[activity];
+    [
+        half("COMM", host, &table.network, &table.network_means),
+        half(host, "COMM", &table.host, &table.host_means),
+    ]
 }
 
-#[cfg(test)]
-mod tests;
+/// A table of seconds with a row for each message size.
+fn by_size(empty: PrintedTable, about: String, values: impl Fn(usize) -> Vec<f64>) -> PrintedTable {
+    let mut table = PrintedTable { about, decimals: 2, ..empty };
+    for (size, name) in ["100", "1024", "1250", "4096", "65536"].into_iter().enumerate() {
+        table.row(name, "seconds", &values(size));
+    }
+    table
+}

@@ -1,91 +1,46 @@
-//! Lantz, Nowicki and Theimer (1985): the limits of a distributed application, from their own
-//! tables.
+//! Lantz, Nowicki and Theimer (1985): the limits of a distributed application.
 //!
 //! The authors round to two significant digits and ask for their numbers to be taken as orders of
-//! magnitude; tables were measured with different versions of the software. The recomputations
-//! therefore use only ratios within one table.
+//! magnitude; tables were measured with different versions of the software. The tests therefore
+//! compare only ratios within one table.
 
-mod bandwidth;
-mod claims;
-mod conclusions;
 mod data;
-mod factors;
-mod repeated;
-mod sensitivity;
-mod tables;
 #[cfg(test)]
 mod tests;
-mod variance;
-mod workload;
 
-use serde::Serialize;
+use super::{PrintedCell, PrintedRow, PrintedTable, ReferencePoint};
+use data::PRINTED;
 
-use super::{Claim, ReferencePoint};
+/// The lines of Table 8-2 by the head of their column, with their rate in bits per second.
+const LINES: [(&str, f64); 5] =
+    [("1200", 1200.0), ("2400", 2400.0), ("4800", 4800.0), ("9600", 9600.0), ("10M", 10e6)];
 
-pub use bandwidth::{Ceiling, StructureTransfer};
-pub use conclusions::{Conclusion, Judgement};
-pub use factors::{Bounds, Factor};
-pub use repeated::Repeated;
-pub use sensitivity::Sensitivity;
-pub use tables::{PrintedCell, PrintedRow, PrintedTable};
-pub use variance::Division;
-pub use workload::Workload;
-
-/// Bytes that adding one item takes on the network (section 8).
-pub(super) const ITEM_BYTES: f64 = 20.0;
-
-/// Everything about the paper.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Lantz85History {
-    /// Every table of rates and sizes, as printed.
-    pub tables: Vec<PrintedTable>,
-    /// The vector benchmark's picture, drawn again.
-    pub workload: Workload,
-    /// The effect of a faster part.
-    pub sensitivities: Vec<Sensitivity>,
-    /// Tables of two factors, with the share of each in the variance of ln(rate).
-    pub variances: Vec<Division>,
-    /// The factors that the paper puts in an order, by three measures.
-    pub factors: Vec<Factor>,
-    /// The paper's conclusions about that order, judged by each measure.
-    pub conclusions: Vec<Conclusion>,
-    /// The ceilings of Table 8-2's slow lines, and the measured rates.
-    pub ceilings: Vec<Ceiling>,
-    /// The bytes that the structured picture moves over these lines.
-    pub structure: StructureTransfer,
-    /// Configurations that have different rates in different tables.
-    pub repeated: Vec<Repeated>,
-    /// The text's statements, compared with the tables.
-    pub claims: Vec<Claim>,
-}
-
-/// Recomputes all comparisons from the paper's tables.
-pub fn history() -> Lantz85History {
-    let tables = tables::read();
-    let (sensitivities, variances) = (sensitivity::all(&tables), variance::all(&tables));
-    let factors = factors::all(&sensitivities, &variances);
-    Lantz85History {
-        workload: workload::draw(),
-        conclusions: conclusions::all(&tables, &sensitivities, &factors),
-        factors,
-        variances,
-        sensitivities,
-        ceilings: bandwidth::ceilings(&tables),
-        structure: bandwidth::structure(&tables),
-        repeated: repeated::find(&tables),
-        claims: claims::all(&tables),
-        tables,
-    }
-}
-
-/// Every table as printed.
+/// Every table of rates and sizes as printed, in the paper's order. A row names the workstation in
+/// MHz, the type of VAX, and the rate.
 pub fn tables() -> Vec<PrintedTable> {
-    tables::read()
+    let mut tables: Vec<PrintedTable> = Vec::new();
+    for &(number, line, column, unit, value) in &PRINTED {
+        if tables.last().is_none_or(|table| table.number != number) {
+            tables.push(PrintedTable::new("Table", number, &[]));
+        }
+        let last = tables.len() - 1;
+        add(&mut tables[last], line, unit, PrintedCell { column, value });
+    }
+    tables
+}
+
+fn add(table: &mut PrintedTable, name: &'static str, unit: &'static str, cell: PrintedCell) {
+    if !table.columns.contains(&cell.column) {
+        table.columns.push(cell.column);
+    }
+    match table.lines.iter_mut().find(|line| line.name == name) {
+        Some(line) => line.cells.push(cell),
+        None => table.lines.push(PrintedRow { name, unit, cells: vec![cell] }),
+    }
 }
 
 /// Table 8-2 as curves over the line's rate.
 pub(super) fn reference_points() -> Vec<ReferencePoint> {
-    let tables = tables::read();
     let curves = [
         ("items added (construction)", "10,750,construction"),
         ("items added and shown (batch)", "10,750,batch"),
@@ -99,8 +54,18 @@ pub(super) fn reference_points() -> Vec<ReferencePoint> {
         unit: "items/s",
         source: "table 8-2",
     };
-    let of = |(label, row)| {
-        bandwidth::line(&tables, row).into_iter().map(move |pair| point(label, pair))
-    };
+    let of = |(label, row)| over_lines(row).into_iter().map(move |pair| point(label, pair));
     curves.into_iter().flat_map(of).collect()
+}
+
+/// A row of Table 8-2: (line rate in bits per second, items per second).
+fn over_lines(row: &str) -> Vec<(f64, f64)> {
+    LINES.map(|(column, rate)| (rate, printed("8-2", row, column))).to_vec()
+}
+
+/// A value that is known to be in the tables; the tables are part of this program, and every one is
+/// read by a test.
+fn printed(table: &str, line: &str, column: &str) -> f64 {
+    let found = PRINTED.iter().find(|one| (one.0, one.1, one.2) == (table, line, column));
+    found.unwrap_or_else(|| panic!("table {table} has no `{line}` for `{column}`")).4
 }

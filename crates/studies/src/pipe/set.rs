@@ -1,7 +1,7 @@
 //! The verdict over several signatures of one run: the layers of a stack, or an idle machine and a busy one.
 
 use btu_suite::cell::Load;
-use btu_suite::pipe::{PipePlan, Point, Purpose, SetPlan, SetPoint};
+use btu_suite::pipe::{Job, JobRecord, PipePlan, Purpose, SetPlan};
 use serde::{Deserialize, Serialize};
 
 use super::cost::{SignatureCost, cost_over};
@@ -43,10 +43,14 @@ pub struct LoadedVerdict {
     pub verdict: PipeVerdict,
 }
 
-/// The verdict over the points so far.
-pub fn judge_set(plan: &SetPlan, points: &[SetPoint]) -> SetVerdict {
-    let verdicts: Vec<PipeVerdict> =
-        plan.series.iter().enumerate().map(|(n, one)| judge(one, &of(points, n))).collect();
+/// The verdict over the records so far.
+pub fn judge_set(plan: &SetPlan, records: &[JobRecord]) -> SetVerdict {
+    let verdicts: Vec<PipeVerdict> = plan
+        .series
+        .iter()
+        .enumerate()
+        .map(|(n, one)| judge(one, &Job::points(records, n)))
+        .collect();
     let after_first = || plan.series.iter().zip(&verdicts).skip(1);
     let load = |(one, verdict): (&PipePlan, &PipeVerdict)| {
         Some(LoadCost { load: one.load, cost: cost_over(verdict, verdicts.first()?) })
@@ -61,28 +65,23 @@ pub fn judge_set(plan: &SetPlan, points: &[SetPoint]) -> SetVerdict {
     SetVerdict { version: 1, purpose: plan.purpose, signatures, layers, loads }
 }
 
-/// The points of one signature.
-fn of(points: &[SetPoint], series: usize) -> Vec<Point> {
-    points.iter().filter(|point| point.series == series).map(|point| point.point.clone()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pipe::verdict::tests::{plan, points};
-    use btu_suite::pipe::{Kind, Pattern};
+    use btu_suite::pipe::Pattern;
 
     fn idle_and_busy() -> SetPlan {
         let idle = plan("1..10MB", Pattern::PingPong);
         let busy = PipePlan { load: Load::Cpu, ..idle.clone() };
-        SetPlan::new(Purpose::Load, vec![idle, busy])
+        SetPlan { purpose: Purpose::Load, series: vec![idle, busy] }
     }
 
-    fn measured(plan: &SetPlan, times: &[fn(f64) -> f64]) -> Vec<SetPoint> {
+    fn measured(plan: &SetPlan, times: &[fn(f64) -> f64]) -> Vec<JobRecord> {
         let one = |(series, time): (usize, &fn(f64) -> f64)| {
             points(&plan.series[series], time)
                 .into_iter()
-                .map(move |point| SetPoint { series, point })
+                .map(move |point| JobRecord::of_point(series, point))
         };
         times.iter().enumerate().flat_map(one).collect()
     }
@@ -111,7 +110,7 @@ mod tests {
         let plan = idle_and_busy();
         let verdict = judge_set(&plan, &[]);
         assert_eq!((verdict.signatures.len(), verdict.loads[0].cost.latency_ratio), (2, None));
-        let empty = SetPlan::new(Purpose::Load, Vec::new());
+        let empty = SetPlan { purpose: Purpose::Load, series: Vec::new() };
         assert_eq!(judge_set(&empty, &[]).loads, []);
     }
 
@@ -120,16 +119,11 @@ mod tests {
         let plan = idle_and_busy();
         let read: SetPlan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
         assert_eq!(read, plan);
-        let mut reseeded = plan.clone();
-        reseeded.series.iter_mut().for_each(|one| one.seed += 1);
-        assert_eq!(reseeded.hash(), plan.hash());
-        reseeded.series[1].kind = Kind::Tls;
-        assert_ne!(reseeded.hash(), plan.hash());
         let points = measured(&plan, &[|_| 1e-5, |_| 2e-5]);
         let verdict = judge_set(&plan, &points);
         let read: SetVerdict =
             serde_json::from_str(&serde_json::to_string(&verdict).unwrap()).unwrap();
         assert_eq!(read.signatures[1].load, Load::Cpu);
-        assert_eq!(of(&points, 1).len(), plan.series[1].sizes.list().len());
+        assert_eq!(Job::points(&points, 1).len(), plan.series[1].sizes.list().len());
     }
 }

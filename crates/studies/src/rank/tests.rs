@@ -1,6 +1,7 @@
 //! Machines with known ratings.
 
 use btu_units::{BitRate, Bytes, Span};
+use proptest::prelude::*;
 
 use super::*;
 use crate::rate::Rating;
@@ -72,24 +73,68 @@ fn clear_differences_give_clear_ranks() {
     assert_eq!(ranks(&ranking), [(1, false), (2, false), (3, false)]);
 }
 
-/// 100 +- 5 and 96 +- 5 overlap, 88 +- 3 overlaps the second and not the first: a tie is with its
-/// first machine.
+/// 100 +- 5 and 96 +- 5 overlap, 88 +- 3 overlaps the second and not the first, which alone is clearly faster.
 #[test]
-fn a_tie_is_with_its_first_machine() {
+fn a_rank_counts_the_machines_that_are_clearly_faster() {
     let ranking = rank(&[
         run("r1", "a", 100.0, Some(0.05)),
         run("r2", "b", 96.0, Some(0.05)),
-        run("r3", "c", 88.0, Some(0.035)),
+        run("r3", "c", 88.0, Some(0.04)),
         run("r4", "d", 50.0, Some(0.01)),
     ]);
-    assert_eq!(ranks(&ranking), [(1, true), (1, true), (3, false), (4, false)]);
+    assert_eq!(ranks(&ranking), [(1, true), (1, true), (2, false), (4, false)]);
+}
+
+/// One at the top of which nothing is known but that it may be anything.
+#[test]
+fn a_machine_of_which_little_is_known_gives_no_other_its_rank() {
+    let known = [
+        run("r1", "a", 100.0, Some(0.01)),
+        run("r2", "b", 50.0, Some(0.01)),
+        run("r3", "c", 10.0, Some(0.01)),
+    ];
+    assert_eq!(ranks(&rank(&known)), [(1, false), (2, false), (3, false)]);
+    let mut all = known.to_vec();
+    all.push(run("r4", "d", 1000.0, Some(0.999)));
+    assert_eq!(ranks(&rank(&all)), [(1, true), (1, true), (2, false), (3, false)]);
 }
 
 #[test]
-fn without_an_interval_nothing_can_be_told_apart() {
+fn a_run_without_an_interval_is_not_ranked() {
     let ranking = rank(&[run("r1", "a", 100.0, None), run("r2", "b", 10.0, Some(0.01))]);
-    assert_eq!(ranks(&ranking), [(1, true), (1, true)]);
-    assert!(ranking.lists[0].places[0].low_confidence);
+    assert_eq!(ranks(&ranking), [(1, false)]);
+    assert_eq!(ranking.lists[0].places[0].machine, machine("b"));
+    assert_eq!(ranking.left_out[0].run, "r1");
+    assert!(ranking.left_out[0].reason.contains("no interval"), "{:?}", ranking.left_out);
+}
+
+proptest! {
+    /// Whatever a further machine has: of two others that are clearly apart the faster one keeps the better rank.
+    #[test]
+    fn no_machine_changes_how_two_others_stand_to_each_other(
+        others in proptest::collection::vec((1.0..100.0_f64, 0.0..1.0_f64), 2..8),
+        further in (0.1..1000.0_f64, 0.0..1.0_f64),
+    ) {
+        let runs: Vec<RatedRun<usize>> = others.iter().chain([&further]).enumerate().map(|(machine, (value, half))| {
+            let interval = Some(Interval::around(*value, half * value));
+            RatedRun {
+                machine,
+                run: machine.to_string(),
+                rating: Estimate { value: *value, interval },
+                low_confidence: false,
+                cpu_rounds_per_second: None,
+            }
+        }).collect();
+        let places = places(runs);
+        for faster in &places {
+            for slower in &places {
+                let end = |place: &Place<usize>| place.btu_bits_per_second.interval.unwrap();
+                if end(faster).low > end(slower).high {
+                    prop_assert!(faster.rank < slower.rank, "{faster:?} {slower:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
@@ -176,9 +221,9 @@ fn what_is_no_whole_run_is_left_out_and_named() {
 fn parts_of_the_suite_stand_apart_and_behind() {
     let part = |name: &str, on: &str| {
         let plan = Plan { loads: vec![Load::Idle, Load::Cpu], ..plan() };
-        Candidate { plan, obstacles: vec![Obstacle::Partial], ..run(name, on, 9.0, None) }
+        Candidate { plan, obstacles: vec![Obstacle::Partial], ..run(name, on, 9.0, Some(0.01)) }
     };
-    let ranking = rank(&[part("r1", "a"), part("r2", "b"), run("r3", "a", 10.0, None)]);
+    let ranking = rank(&[part("r1", "a"), part("r2", "b"), run("r3", "a", 10.0, Some(0.01))]);
     let titles: Vec<Title> = ranking.lists.iter().map(|list| list.title).collect();
     assert_eq!(titles, [Title::BtuRating, Title::Part]);
     assert_eq!(ranking.lists[1].places.len(), 2);

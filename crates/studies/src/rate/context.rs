@@ -3,53 +3,22 @@
 use btu_units::Bytes;
 
 use btu_suite::cell::{Component, Load, Row};
+use btu_suite::experiment::RunFacts;
 use btu_suite::plan::Plan;
-use btu_suite::record::HostClock;
 
-use super::warning::LoadBefore;
-
-/// The plan, and the machine.
+/// The plan, and what else is known of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
     /// The plan of the run.
     pub plan: Plan,
-    /// Whether it is the stored plan; else it was guessed from the cells.
-    pub plan_is_known: bool,
-    /// Whether the run ended by itself.
-    pub complete: bool,
-    /// Whether it was resumed on another machine, kernel or version of btu.
-    pub resumed_elsewhere: bool,
-    /// Processors that the stations shared.
-    pub cpus: usize,
-    /// Other programs that used the machine before or after the run.
-    pub load_before: Option<LoadBefore>,
-    /// The hosts' clock offsets; `None` if all stations share one clock.
-    pub clocks: Vec<HostClocks>,
-}
-
-/// The offsets of a host's clocks from the controller's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostClocks {
-    /// The name of the host.
-    pub name: String,
-    /// The clocks before the last session's first cell.
-    pub before: Option<HostClock>,
-    /// The clocks after the last session's last cell; absent when they are not known.
-    pub after: Option<HostClock>,
+    /// The run, and the machine.
+    pub run: RunFacts,
 }
 
 impl Context {
     /// A run of `plan` that ended by itself on one machine with a known number of processors.
     pub fn complete(plan: Plan, cpus: usize) -> Self {
-        Self {
-            plan,
-            plan_is_known: true,
-            complete: true,
-            resumed_elsewhere: false,
-            cpus,
-            load_before: None,
-            clocks: Vec::new(),
-        }
+        Self { plan, run: RunFacts::complete(cpus) }
     }
 
     /// The rated components that were planned, in the paper's order.

@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::goodputs::Goodputs;
-use super::warning::percent;
 use btu_suite::cell::{Load, Row};
-use btu_suite::text::count;
+use btu_suite::text::{count, percent};
 
 /// A rating and what it is made of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

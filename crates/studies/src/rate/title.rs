@@ -43,8 +43,6 @@ impl Title {
 pub enum Obstacle {
     /// No loaded cell was measured.
     NoRating,
-    /// The plan cannot be read, so the missing rows are not known.
-    UnknownPlan,
     /// Rows of the plan have no valid cell, or the run did not end by itself.
     Incomplete,
     /// It was resumed on another machine, kernel or version of btu, and its cells are of both.
@@ -58,7 +56,6 @@ impl Obstacle {
     pub const fn word(self) -> &'static str {
         match self {
             Self::NoRating => "no rating",
-            Self::UnknownPlan => "plan unknown",
             Self::Incomplete => "incomplete",
             Self::ResumedElsewhere => "resumed elsewhere",
             Self::Partial => "partial",
@@ -70,9 +67,6 @@ impl Obstacle {
         match self {
             Self::NoRating => {
                 "No network activity was measured under a host activity, so there is nothing to rate."
-            }
-            Self::UnknownPlan => {
-                "The stored plan cannot be read by this version; what is missing cannot be told."
             }
             Self::Incomplete => {
                 "Planned rows have no valid cell; the number is not comparable with a complete one."
@@ -92,10 +86,9 @@ pub(super) fn obstacles(rating: Option<&Rating>, context: &Context) -> Vec<Obsta
     let missing = rating.is_some_and(|rating| !rating.missing.is_empty());
     let applies = [
         (Obstacle::NoRating, rating.is_none()),
-        (Obstacle::UnknownPlan, !context.plan_is_known),
-        (Obstacle::Incomplete, missing || !context.complete),
-        (Obstacle::ResumedElsewhere, context.resumed_elsewhere),
-        (Obstacle::Partial, context.plan_is_known && !context.plan.is_whole()),
+        (Obstacle::Incomplete, missing || !context.run.complete),
+        (Obstacle::ResumedElsewhere, context.run.resumed_elsewhere),
+        (Obstacle::Partial, !context.plan.is_whole()),
     ];
     applies.into_iter().filter(|(_, applies)| *applies).map(|(obstacle, _)| obstacle).collect()
 }
@@ -108,12 +101,7 @@ mod tests {
     fn the_title_follows_from_the_obstacles() {
         assert_eq!(Title::of(&[]), Title::BtuRating);
         assert_eq!(Title::of(&[Obstacle::NoRating, Obstacle::Partial]), Title::None);
-        for obstacle in [
-            Obstacle::UnknownPlan,
-            Obstacle::Incomplete,
-            Obstacle::ResumedElsewhere,
-            Obstacle::Partial,
-        ] {
+        for obstacle in [Obstacle::Incomplete, Obstacle::ResumedElsewhere, Obstacle::Partial] {
             assert_eq!(Title::of(&[obstacle]), Title::Part, "{obstacle:?}");
         }
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
 pub use clocks::{ClockDrift, ClockStepped, ClocksApart};
 pub use confidence::{LowConfidence, Outliers, SmallOverlap, WideRow};
-pub use machine::{LoadBefore, OverCommitted, ProcessorsApart, ProcessorsSlowed, Steal};
+pub use machine::{OverCommitted, ProcessorsApart, ProcessorsSlowed, Steal};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
 pub use wire::{WireDrops, WireLate};
 
@@ -23,8 +23,9 @@ use super::cells::Cells;
 use super::context::Context;
 use super::further::UdpRow;
 use super::rates::RateRow;
+use btu_suite::experiment::LoadBefore;
 use btu_suite::plan::Plan;
-use btu_suite::text::count;
+use btu_suite::text::{count, percent};
 
 /// A warning, in numbers and in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,7 +86,7 @@ impl Cause {
             Self::Steal(_) => "stolen processor time",
             Self::ProcessorsApart(_) => "long core-to-core latency",
             Self::ProcessorsSlowed(_) => "slow arithmetic",
-            Self::LoadBefore(_) => machine::BUSY_MACHINE,
+            Self::LoadBefore(_) => LoadBefore::CAUSE,
             Self::OverCommitted(_) => "few processors",
             Self::WireLate(_) => "late frames",
             Self::WireDrops(_) => "emulator drops",
@@ -150,7 +151,7 @@ pub(super) fn warnings(
     let causes = [
         InvalidCells::check(cells, context).map(Cause::InvalidCells),
         NotMeasured::check(cells, context).map(Cause::NotMeasured),
-        context.load_before.clone().map(Cause::LoadBefore),
+        context.run.load_before.clone().map(Cause::LoadBefore),
         Steal::check(cells).map(Cause::Steal),
         ProcessorsApart::check(cells).map(Cause::ProcessorsApart),
         ProcessorsSlowed::check(cells).map(Cause::ProcessorsSlowed),
@@ -171,16 +172,6 @@ pub(super) fn warnings(
         ClockStepped::check(cells).map(Cause::ClockStepped),
     ];
     causes.into_iter().flatten().map(|cause| cause.into_warning(&context.plan)).collect()
-}
-
-/// A share for readers: `7.5 %`, `30 %`.
-pub(super) fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    if value >= 10.0 {
-        format!("{value:.0} %")
-    } else {
-        format!("{} %", (value * 10.0).round() / 10.0)
-    }
 }
 
 /// Nanoseconds with the unit that suits them.

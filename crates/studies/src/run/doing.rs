@@ -69,11 +69,7 @@ pub enum Doing {
         /// Socket buffers; the system's own choice when absent.
         #[serde(rename = "window_bytes", default, skip_serializing_if = "Option::is_none")]
         window: Option<Bytes>,
-        /// When the receiver reads; in plans that are older than this field, in batches.
-        #[serde(
-            default = "Receiving::of_older_plans",
-            skip_serializing_if = "Receiving::is_batched"
-        )]
+        /// When the receiver reads.
         receiving: Receiving,
     },
     /// Datagrams on a schedule to the other end.

@@ -8,7 +8,7 @@ use super::plan::RunPlan;
 use super::row::RunRow;
 use crate::limits::PathLimits;
 use btu_suite::activity::Work;
-use btu_suite::experiment::Experiment;
+use btu_suite::experiment::Scripts;
 use btu_suite::network::read_stored;
 use btu_suite::program::Part;
 

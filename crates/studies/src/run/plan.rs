@@ -10,7 +10,10 @@ use super::pattern;
 use super::row::RunRow;
 use super::value::{Value, What};
 use super::verdict::{RunVerdict, judge};
-use btu_suite::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation, Raised};
+use crate::judged::Judged;
+use btu_suite::experiment::{
+    CellSetting, Facts, Frame, Measured, Named, Observation, Raised, RunFacts, Scripts,
+};
 use btu_suite::program::Programs;
 use btu_suite::script::Script;
 use btu_units::{Bytes, Span};
@@ -154,13 +157,14 @@ impl Factor {
     }
 }
 
-impl Experiment for RunPlan {
+impl Named for RunPlan {
     const SUITE: &'static str = "run";
     const COMMAND: &'static str = "btu run";
     const VERSION: u32 = 1;
+}
 
+impl Scripts for RunPlan {
     type Cell = RunCell;
-    type Verdict = RunVerdict;
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -238,8 +242,12 @@ impl Experiment for RunPlan {
         let goodput_bits_per_second = found(|what| matches!(what, What::Goodput));
         Facts { goodput_bits_per_second, duration, ..Facts::default() }
     }
+}
 
-    fn judge(&self, cells: &[Measured<RunCell>]) -> RunVerdict {
+impl Judged for RunPlan {
+    type Verdict = RunVerdict;
+
+    fn judge(&self, cells: &[Measured<RunCell>], _: &RunFacts) -> RunVerdict {
         pattern::afresh();
         judge(self, cells)
     }

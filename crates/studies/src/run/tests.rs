@@ -5,10 +5,15 @@ use std::collections::BTreeMap;
 use btu_network::Drawing;
 use btu_stats::Histogram;
 use btu_units::{Bytes, Span, Time};
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64;
 
 use super::*;
+use crate::Judged;
 use crate::compare::Finding;
-use btu_suite::experiment::{Experiment, Field, Frame, Measured, Observation, Raised};
+use btu_suite::experiment::{Field, Frame, Measured, Observation, Raised, Scripts};
+use btu_suite::experiment::{Named, RunFacts};
 use btu_suite::program::{Ended, Ending, Moments, Part, Printed, ProgramReport};
 use btu_suite::record::{CpuTime, Outcome, PlacedReport, Report, Requested};
 
@@ -59,7 +64,10 @@ fn plan_of(text: &str) -> RunPlan {
 
 /// A program that took so many milliseconds, and scored a thousand over them.
 fn seen(milliseconds: f64, code: i32) -> Observation {
-    let text = format!("warming up\nscore {:.6}\n", 1e3 / milliseconds);
+    printed(format!("warming up\nscore {:.6}\n", 1e3 / milliseconds), milliseconds, code)
+}
+
+fn printed(text: String, milliseconds: f64, code: i32) -> Observation {
     let printed = Printed { all: text.len() as u64, text };
     let ended = Ended {
         ending: Ending::Exited(code),
@@ -103,7 +111,7 @@ fn records(plan: &RunPlan) -> Vec<Measured<RunCell>> {
 #[test]
 fn a_product_has_two_effects_and_no_interaction() {
     let plan = plan();
-    let verdict = plan.judge(&records(&plan));
+    let verdict = plan.judge(&records(&plan), &RunFacts::default());
     assert_eq!(verdict.warnings, Vec::new());
     for value in &verdict.values {
         let found = value.effects.as_ref().expect("effects");
@@ -135,7 +143,7 @@ fn a_fraction_says_what_it_cannot_tell_apart() {
         .replace("blocks = 4", "blocks = 4\nresolution = 4")
         .replace("\"{c}\"]", "\"{c}\", \"{d}\"]");
     let plan = plan_of(&file);
-    let verdict = plan.judge(&records(&plan));
+    let verdict = plan.judge(&records(&plan), &RunFacts::default());
     let effects = verdict.values[0].effects.as_ref().expect("effects");
     let fraction = effects.fraction.as_ref().expect("a fraction");
     assert_eq!((plan.rows.len(), fraction.combinations, fraction.resolution), (8, 16, 4));
@@ -147,14 +155,48 @@ fn a_fraction_says_what_it_cannot_tell_apart() {
     assert_eq!(of(&[0, 1]), Some(vec![vec![2, 3]]));
     assert_eq!((of(&[2, 3]), fraction.aliases.len()), (None, 7));
     let full = self::plan();
-    let verdict = full.judge(&records(&full));
+    let verdict = full.judge(&records(&full), &RunFacts::default());
     assert_eq!(verdict.values[0].effects.as_ref().expect("effects").fraction, None);
+}
+
+/// Two rows that are alike, of which 16 numbers are asked: by themselves 56 % of such runs would have a difference.
+#[test]
+fn false_differences_in_any_of_many_values() {
+    let names: Vec<String> = (0..16).map(|place| format!("v{place}x")).collect();
+    let value = |name: &String| {
+        let pattern = format!("{name} ([0-9.]+)");
+        format!("{name} = {{ pattern = \"{pattern}\", unit = \"points\", better = \"lower\" }}")
+    };
+    let values: Vec<String> = names.iter().map(value).collect();
+    let file = format!(
+        "name = \"many\"\nnetwork = \"veth\"\n[measure.work]\non = \"test\"\nrun = [\"work\", \"{{a}}\"]\n\
+         values = {{ {} }}\n[factors]\na = [1, 2]\n[order]\nblocks = 5\n",
+        values.join(", ")
+    );
+    let plan = plan_of(&file);
+    let mut random = Pcg64::seed_from_u64(0x0d30);
+    let differs = || {
+        let mut all = Vec::new();
+        for block in 0..plan.frame.blocks {
+            for slot in plan.missing(block, &all) {
+                let mut noise = || -> f64 { StandardNormal.sample(&mut random) };
+                let line = |name: &String| format!("{name} {:.6}\n", (0.1 * noise()).exp());
+                all.push(plan.record(slot, printed(names.iter().map(line).collect(), 10.0, 0)));
+            }
+        }
+        let verdict = plan.judge(&all, &RunFacts::default());
+        let mut rows = verdict.values.iter().flat_map(|value| &value.rows);
+        rows.any(|row| row.finding.is_some_and(Finding::is_difference))
+    };
+    let found = std::iter::repeat_with(differs).take(200).filter(|differs| *differs).count();
+    // 5 % of them and four standard deviations of the binomial distribution.
+    assert!(found <= 22, "{found} of 200");
 }
 
 #[test]
 fn slowdowns_are_found_within_blocks_whichever_way_is_better() {
     let plan = plan();
-    let verdict = plan.judge(&records(&plan));
+    let verdict = plan.judge(&records(&plan), &RunFacts::default());
     for value in &verdict.values {
         let rows: BTreeMap<&[usize], &RowVerdict> =
             value.rows.iter().map(|row| (&*row.cell.levels, row)).collect();
@@ -188,7 +230,7 @@ fn a_cell_without_a_value_says_why_it_does_not_count() {
         missing.faults,
         ["work.score: `score ([0-9.]+)` matches nothing that was printed; it printed nothing"]
     );
-    let verdict = plan.judge(&[failed]);
+    let verdict = plan.judge(&[failed], &RunFacts::default());
     assert_eq!(verdict.uses.iter().map(|row| row.invalid).sum::<usize>(), 1);
 }
 
@@ -229,7 +271,11 @@ fn repetitions_that_were_left_out_are_told() {
     let all = records(&plan);
     let causes = |blocks: u32| -> Vec<&str> {
         let stored: Vec<_> = all.iter().filter(|one| one.block < blocks).cloned().collect();
-        plan.judge(&stored).warnings.iter().map(|warning| warning.cause).collect()
+        plan.judge(&stored, &RunFacts::default())
+            .warnings
+            .iter()
+            .map(|warning| warning.cause)
+            .collect()
     };
     assert_eq!(causes(4), Vec::<&str>::new());
     assert_eq!(causes(3), ["repetitions left out"]);
@@ -274,7 +320,7 @@ fn a_99th_percentile_of_few_answers_is_told() {
         let slots = (0..3).flat_map(|block| plan.missing(block, &[]));
         let records: Vec<_> =
             slots.zip(answers).map(|(slot, answers)| plan.record(slot, asked(answers))).collect();
-        let verdict = plan.judge(&records);
+        let verdict = plan.judge(&records, &RunFacts::default());
         let warnings: Vec<String> =
             verdict.warnings.iter().map(|warning| warning.observed.clone()).collect();
         (verdict.values[1].rows[0].least_samples, warnings)
@@ -301,7 +347,8 @@ fn what_was_found_is_stored_with_the_cell() {
         for one in &mut changed {
             change(&mut one.seen);
         }
-        serde_json::to_string(&plan.judge(&changed)).expect("a verdict has a JSON form")
+        serde_json::to_string(&plan.judge(&changed, &RunFacts::default()))
+            .expect("a verdict has a JSON form")
     };
     let as_it_is = judged(|_| {});
     assert_eq!(judged(|seen| seen.programs[0].ended.output = Printed::default()), as_it_is);

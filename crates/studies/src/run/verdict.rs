@@ -59,7 +59,8 @@ pub struct RowVerdict {
     /// The ratio to the baseline (above 1 is worse), from pairs of cells of one block, with its
     /// interval (95 %).
     pub slowdown: Option<Estimate>,
-    /// The probability of such a difference by chance, adjusted for the number of rows (Holm).
+    /// The probability of such a difference by chance, adjusted for the number of rows of all values
+    /// (Holm).
     pub adjusted_p: Option<f64>,
     /// The result of the comparison with the baseline; absent when there was none.
     pub finding: Option<Finding>,
@@ -195,8 +196,11 @@ impl ProgramTime {
 
 /// The verdict over a plan's records.
 pub(super) fn judge(plan: &RunPlan, cells: &[Measured<RunCell>]) -> RunVerdict {
+    let mut values: Vec<ValueVerdict> =
+        plan.values.iter().map(|value| judge_value(plan, value, cells)).collect();
+    conclude(values.iter_mut().flat_map(|value| &mut value.rows).collect());
     RunVerdict {
-        values: plan.values.iter().map(|value| judge_value(plan, value, cells)).collect(),
+        values,
         uses: plan.rows.iter().map(|row| used(plan, row, cells)).collect(),
         warnings: warnings(plan, cells),
     }
@@ -214,7 +218,7 @@ pub(super) fn blocks_of(
 
 fn judge_value(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> ValueVerdict {
     let base = plan.rows.first().map(|row| blocks_of(value, row, cells)).unwrap_or_default();
-    let mut rows: Vec<RowVerdict> = plan
+    let rows = plan
         .rows
         .iter()
         .enumerate()
@@ -233,7 +237,6 @@ fn judge_value(plan: &RunPlan, value: &Value, cells: &[Measured<RunCell>]) -> Va
             }
         })
         .collect();
-    conclude(&mut rows);
     ValueVerdict {
         name: value.name.clone(),
         unit: value.unit.clone(),
@@ -280,8 +283,9 @@ fn chance(ratios: &[f64]) -> Option<f64> {
     student_p(mean / (deviation / count.sqrt()), count - 1.0)
 }
 
-/// Adjusts the probabilities for their number and finds by the rule of `btu compare`.
-fn conclude(rows: &mut [RowVerdict]) {
+/// Adjusts the probabilities of all rows of all values for their number, and finds by the rule of `btu
+/// compare`: who asks for many values looks for a difference in any of them.
+fn conclude(mut rows: Vec<&mut RowVerdict>) {
     let adjusted = holm(&rows.iter().filter_map(|row| row.adjusted_p).collect::<Vec<_>>());
     let asked = rows.iter_mut().filter(|row| row.adjusted_p.is_some());
     for (row, p) in asked.zip(adjusted) {

@@ -10,6 +10,7 @@ use super::forecast::message;
 use super::pace::interval;
 use super::verdict::{Direction, PathFormulas, SpeedVerdict, judge, requested, together};
 use super::{Phase, SpeedCell};
+use crate::judged::Judged;
 use btu_suite::accounting::flow_faults;
 use btu_suite::activity::{
     Activity, OpenLoop, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend,
@@ -17,7 +18,9 @@ use btu_suite::activity::{
 };
 use btu_suite::border;
 use btu_suite::dscp::Dscp;
-use btu_suite::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
+use btu_suite::experiment::{
+    CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
+};
 use btu_suite::lead;
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::reading::Quantity;
@@ -71,8 +74,7 @@ pub struct SpeedPlan {
     /// The code point in all packets' headers, those of requests too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Dscp>,
-    /// When receivers of streams read; in plans that are older than this field, in batches.
-    #[serde(default = "Receiving::of_older_plans", skip_serializing_if = "Receiving::is_batched")]
+    /// When receivers of streams read.
     pub receiving: Receiving,
 }
 
@@ -249,13 +251,14 @@ impl SpeedPlan {
     }
 }
 
-impl Experiment for SpeedPlan {
+impl Named for SpeedPlan {
     const SUITE: &'static str = "speed";
     const COMMAND: &'static str = "btu speed";
     const VERSION: u32 = 2;
+}
 
+impl Scripts for SpeedPlan {
     type Cell = SpeedCell;
-    type Verdict = SpeedVerdict;
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -346,8 +349,12 @@ impl Experiment for SpeedPlan {
     fn quantity_name(&self, cell: &SpeedCell, quantity: Quantity) -> String {
         cell.phase.quantity_name(quantity)
     }
+}
 
-    fn judge(&self, cells: &[Measured<SpeedCell>]) -> SpeedVerdict {
+impl Judged for SpeedPlan {
+    type Verdict = SpeedVerdict;
+
+    fn judge(&self, cells: &[Measured<SpeedCell>], _: &RunFacts) -> SpeedVerdict {
         judge(self, cells)
     }
 }

@@ -18,7 +18,7 @@ use super::{Phase, SpeedCell, SpeedPlan};
 use crate::breakdown::Breakdown;
 use btu_suite::activity::Token;
 use btu_suite::experiment::{
-    AROUND_DATAGRAM, AROUND_SEGMENT, Experiment, Measured, Observation, SEGMENT, Warning, passage,
+    AROUND_DATAGRAM, AROUND_SEGMENT, Measured, Observation, SEGMENT, Scripts, Warning, passage,
     warnings,
 };
 use btu_suite::record::{Outcome, Report, Requested, TcpInfo, bytes_by};
@@ -106,10 +106,6 @@ pub struct RoundTrip {
     /// Those without an answer, of all that were sent, those of the lead too. The interval holds for
     /// losses in bursts ([`wilson_by_batches`]).
     pub lost: Proportion,
-    /// Whether slow requests count more than once: a run of an older version sent one request at a
-    /// time, and counted it once for each 20 ms that passed meanwhile.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_weighted: bool,
     /// The shortest, in seconds.
     pub least_seconds: f64,
     /// The median: of all, with an interval (95 %) where there were several blocks.
@@ -346,7 +342,9 @@ pub(super) fn judge(plan: &SpeedPlan, cells: &[Measured<SpeedCell>]) -> SpeedVer
     cause::divide(&mut rows, cells);
     let expected_round_trip_seconds = way.as_ref().and_then(PathFormulas::round_trip);
     let warnings = warnings(cells).into_iter().chain(still_filling(plan, &rows)).collect();
-    SpeedVerdict { bloat: bloat(&rows), rows, expected_round_trip_seconds, warnings }
+    let is_managed = drawing.as_ref().is_some_and(Drawing::has_managed_queue);
+    let bloat = bloat(&rows).map(|bloat| Bloat { has_cure: !is_managed, ..bloat });
+    SpeedVerdict { bloat, rows, expected_round_trip_seconds, warnings }
 }
 
 /// The closed forms for the path between the two hosts.
@@ -418,8 +416,12 @@ impl<'a> PathFormulas<'a> {
     }
 
     /// Payload of TCP, in bits per second. A full frame is as long over IPv6: its payload is what
-    /// is less.
+    /// is less. `None` where a line changes its rate meanwhile.
     fn bits_per_second(&self, direction: Direction) -> Option<f64> {
+        let changes = self.drawing.links.iter().flat_map(|link| &link.changes);
+        if changes.into_iter().any(|change| change.rate.is_some()) {
+            return None;
+        }
         let (from, to) =
             if direction == Direction::Up { (self.near, self.far) } else { (self.far, self.near) };
         let occupied = passage(self.drawing, from, to, SEGMENT + AROUND_SEGMENT)?.occupied;
@@ -468,7 +470,7 @@ fn connects(valid: &[&Observation], way: Option<&PathFormulas<'_>>) -> Option<Co
 fn round_trip(valid: &[&Observation]) -> Option<RoundTrip> {
     let mut all = Histogram::new();
     let mut medians = Vec::new();
-    let (mut count, mut sent, mut lost, mut is_weighted) = (0_u64, 0_u64, 0_u64, false);
+    let (mut count, mut sent, mut lost) = (0_u64, 0_u64, 0_u64);
     let mut lost_batches = Vec::new();
     for requested in valid.iter().filter_map(|seen| requested(seen)) {
         all.merge(&requested.round_trip);
@@ -477,14 +479,12 @@ fn round_trip(valid: &[&Observation]) -> Option<RoundTrip> {
         sent = sent.saturating_add(requested.requests);
         lost = lost.saturating_add(requested.lost);
         lost_batches.extend(&requested.lost_batches);
-        is_weighted |= requested.is_weighted();
     }
     let interval = geometric_interval(&medians, Level::P95).and_then(|estimate| estimate.interval);
     let has_p99 = count >= LEAST_OF_P99;
     Some(RoundTrip {
         count,
         lost: wilson_by_batches(lost, sent, &lost_batches, Level::P95)?,
-        is_weighted,
         least_seconds: seconds(all.min()?),
         median: Estimate { value: seconds(all.quantile(0.5)?), interval },
         median_uncertainty_seconds: uncertainty(&all, 0.5, count)?,

@@ -1,12 +1,11 @@
 //! A study without the type of its plan, for code that reads stored runs of any study.
 
+use std::fmt;
 use std::marker::PhantomData;
 
-use btu_units::Span;
+use serde::de::DeserializeOwned;
 
-use super::{Experiment, Frame, Measured};
-use crate::cell::Load;
-use crate::pipe::Facts;
+use super::{Columns, Experiment, Head};
 
 /// Finds a study by its name in the store: the program's table of suites.
 pub type FindStudy = fn(&str) -> Option<&'static dyn AnyExperiment>;
@@ -17,50 +16,77 @@ pub const fn any<E: Experiment>() -> &'static dyn AnyExperiment {
 }
 
 /// A study, its plans and records as they are stored: JSON.
-pub trait AnyExperiment: Sync + std::fmt::Debug {
+pub trait AnyExperiment: Sync + fmt::Debug {
     /// The study's name in the store.
     fn suite(&self) -> &'static str;
 
-    /// A plan's name; `None` if another version wrote it, because its form may differ.
+    /// Reads a plan.
     ///
     /// # Errors
-    /// A plan that this version cannot read.
-    fn hash(&self, plan: &str) -> serde_json::Result<Option<String>>;
-
-    /// What a plan says of its run; `None` if another version wrote it.
-    ///
-    /// # Errors
-    /// A plan that this version cannot read.
-    fn head(&self, plan: &str) -> serde_json::Result<Option<Head>>;
-
-    /// A record's columns, with its block and its position there.
-    ///
-    /// # Errors
-    /// A plan or a record that this version cannot read.
-    fn facts(&self, plan: &str, record: &str) -> serde_json::Result<(u32, u32, Facts)>;
-
-    /// The verdict over a plan and its records, as JSON.
-    ///
-    /// # Errors
-    /// A plan or a record that this version cannot read.
-    fn judged(&self, plan: &str, records: &[String]) -> serde_json::Result<String>;
+    /// A plan that this version cannot read, in a sentence.
+    fn plan(&self, plan: &str) -> Result<Box<dyn AnyPlan>, String>;
 }
 
-/// What lists show of a run that is in its plan, too.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
-    /// The name of the profile.
-    pub profile: String,
-    /// The network as lists show it.
-    pub network: String,
-    /// The seed.
-    pub seed: u64,
+/// A stored plan of any study.
+pub trait AnyPlan: fmt::Debug {
+    /// Its name; `None` if another version wrote it, because its form may differ.
+    fn hash(&self) -> Option<String>;
+
+    /// What it says of its run, if this version wrote it.
+    fn head(&self) -> Option<Head>;
+
+    /// Reads the cells of a run of this plan, with what was calibrated for it.
+    ///
+    /// # Errors
+    /// A calibration that this version cannot read, in a sentence.
+    fn cells(&self, calibration: Option<&str>) -> Result<Box<dyn AnyCells>, String>;
 }
+
+/// The cells of a run of any study, one after the other.
+pub trait AnyCells: fmt::Debug {
+    /// The columns of the next record.
+    ///
+    /// # Errors
+    /// A record that this version cannot read, that cannot be one of this plan, or that says what
+    /// its own accounts do not give; in a sentence.
+    fn add(&mut self, record: &str) -> Result<Columns, String>;
+
+    /// Whether these are all cells of a run that is complete.
+    ///
+    /// # Errors
+    /// What is missing, in a sentence.
+    fn check_whole(&mut self) -> Result<(), String>;
+}
+
+/// What a study compares its cells with, in addition to their columns.
+pub trait CheckCells<R>: fmt::Debug {
+    /// Whether a record says what its own accounts give, and is where its plan puts it.
+    ///
+    /// # Errors
+    /// What contradicts, in a sentence.
+    fn add(&mut self, _record: &R) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether the records are all of a complete run.
+    ///
+    /// # Errors
+    /// What is missing, in a sentence.
+    fn check_whole(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Nothing.
+#[derive(Debug)]
+pub struct Unchecked;
+
+impl<R> CheckCells<R> for Unchecked {}
 
 struct Of<E>(PhantomData<fn() -> E>);
 
-impl<E: Experiment> std::fmt::Debug for Of<E> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<E: Experiment> fmt::Debug for Of<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(E::SUITE)
     }
 }
@@ -70,41 +96,51 @@ impl<E: Experiment> AnyExperiment for Of<E> {
         E::SUITE
     }
 
-    fn hash(&self, plan: &str) -> serde_json::Result<Option<String>> {
-        let plan: E = serde_json::from_str(plan)?;
-        Ok((plan.frame().version == E::VERSION).then(|| plan.hash()))
-    }
-
-    fn head(&self, plan: &str) -> serde_json::Result<Option<Head>> {
-        let plan: E = serde_json::from_str(plan)?;
-        let Frame { profile, network, seed, .. } = plan.frame();
-        let head = Head { profile: profile.clone(), network: network.to_string(), seed: *seed };
-        Ok((plan.frame().version == E::VERSION).then_some(head))
-    }
-
-    fn facts(&self, plan: &str, record: &str) -> serde_json::Result<(u32, u32, Facts)> {
-        let (plan, record): (E, Measured<E::Cell>) =
-            (serde_json::from_str(plan)?, serde_json::from_str(record)?);
-        Ok((record.block, record.position, facts(&plan, &record)))
-    }
-
-    fn judged(&self, plan: &str, records: &[String]) -> serde_json::Result<String> {
-        let plan: E = serde_json::from_str(plan)?;
-        let cells: Vec<Measured<E::Cell>> =
-            records.iter().map(|record| serde_json::from_str(record)).collect::<Result<_, _>>()?;
-        serde_json::to_string(&plan.judge(&cells))
+    fn plan(&self, plan: &str) -> Result<Box<dyn AnyPlan>, String> {
+        Ok(Box::new(Plan(read::<E>("plan", plan)?)))
     }
 }
 
-/// The columns of a stored cell.
-pub fn facts<E: Experiment>(plan: &E, record: &Measured<E::Cell>) -> Facts {
-    let facts = plan.facts(&record.cell, &record.seen);
-    Facts {
-        component: record.cell.to_string(),
-        message: facts.message,
-        load: Load::Idle.name(),
-        valid: record.is_valid(),
-        goodput_bits_per_second: facts.goodput_bits_per_second,
-        duration: facts.duration.unwrap_or(Span::ZERO),
+#[derive(Debug)]
+struct Plan<E>(E);
+
+impl<E: Experiment> AnyPlan for Plan<E> {
+    fn hash(&self) -> Option<String> {
+        (self.0.version() == E::VERSION).then(|| self.0.hash())
     }
+
+    fn head(&self) -> Option<Head> {
+        self.0.head().filter(|_| self.0.version() == E::VERSION)
+    }
+
+    fn cells(&self, calibration: Option<&str>) -> Result<Box<dyn AnyCells>, String> {
+        let check: Box<dyn CheckCells<E::Record>> = if self.0.version() == E::VERSION {
+            self.0.check(calibration)?
+        } else {
+            Box::new(Unchecked)
+        };
+        Ok(Box::new(Cells { plan: self.0.clone(), check }))
+    }
+}
+
+#[derive(Debug)]
+struct Cells<E: Experiment> {
+    plan: E,
+    check: Box<dyn CheckCells<E::Record>>,
+}
+
+impl<E: Experiment> AnyCells for Cells<E> {
+    fn add(&mut self, record: &str) -> Result<Columns, String> {
+        let record = read::<E::Record>("cell", record)?;
+        self.check.add(&record)?;
+        self.plan.columns(&record)
+    }
+
+    fn check_whole(&mut self) -> Result<(), String> {
+        self.check.check_whole()
+    }
+}
+
+fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| format!("its {what} cannot be read ({error})"))
 }

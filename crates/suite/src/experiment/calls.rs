@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CellSetting, Experiment};
+use super::{CellSetting, Scripts};
 use crate::network::HostName;
 use crate::script::Step;
 
@@ -10,7 +10,7 @@ use crate::script::Step;
 /// cells: enough of them that each host that calls has called once, that each that is called was
 /// called once, and that each has met two others, where it meets so many. Whether another pair meets
 /// is for its cell to find out.
-pub fn calls<E: Experiment>(plan: &E) -> Vec<[HostName; 2]> {
+pub fn calls<E: Scripts>(plan: &E) -> Vec<[HostName; 2]> {
     let setting = CellSetting::unplayed(plan.frame());
     let scripts = plan.cells().into_iter().map(|cell| plan.script(&cell, &setting).steps);
     let made = scripts.flat_map(|steps| {

@@ -4,19 +4,15 @@
 //! messages again. Those at the end show whether the pipe was still what it was at the beginning.
 
 use btu_stats::{Estimate, quantile};
-use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{HintVerdict, LEVEL, judge};
 use super::{HintPlan, HintPoint};
-use crate::pipe::{self, Facts, PipePlan, Point};
-use crate::plan::name_of;
+use crate::pipe::{PipePlan, Point};
 
 /// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HintRun {
-    /// Version of the plan's meaning.
-    pub version: u32,
     /// The carrier of the exchange, and the messages that are measured in addition to it.
     pub pipe: PipePlan,
     /// The work of two processes.
@@ -53,16 +49,6 @@ pub struct HintResult {
     pub pays_from_intervals: Option<u64>,
 }
 
-impl HintRun {
-    /// The plan's version that this program writes.
-    pub const VERSION: u32 = 1;
-
-    /// The plan's name, as [`PipePlan::hash`].
-    pub fn hash(&self) -> String {
-        name_of(&Self { pipe: PipePlan { seed: 0, ..self.pipe.clone() }, ..self.clone() })
-    }
-}
-
 /// The verdict over the records of a run so far.
 pub fn judge_run(run: &HintRun, records: &[HintRecord]) -> HintResult {
     let messages: Vec<Estimate> =
@@ -80,23 +66,6 @@ pub fn judge_run(run: &HintRun, records: &[HintRecord]) -> HintResult {
     let pays_from_intervals =
         two.as_ref().zip(one.as_ref()).and_then(|(two, one)| pays_from(two, one));
     HintResult { version: 1, two, one, message_seconds: messages, pays_from_intervals }
-}
-
-/// The key of a record: a message has that of its point, a step's size is its number of intervals.
-pub fn facts(run: &HintRun, record: &HintRecord) -> Facts {
-    let (component, point) = match record {
-        HintRecord::Message(point) => return pipe::facts(&run.pipe, point),
-        HintRecord::Two(point) => ("hint, two processes", point),
-        HintRecord::One(point) => ("hint, one process", point),
-    };
-    Facts {
-        component: component.to_owned(),
-        message: Bytes::new(point.intervals),
-        load: run.pipe.load.name(),
-        valid: point.bounds().hold(),
-        goodput_bits_per_second: None,
-        duration: point.trials.iter().copied().sum(),
-    }
 }
 
 /// The median one-way time of a message.
@@ -124,7 +93,7 @@ fn pays_from(two: &HintVerdict, one: &HintVerdict) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use btu_units::Span;
+    use btu_units::{Bytes, Span};
 
     use super::*;
     use crate::hint::plan::tests::run as points;
@@ -138,7 +107,7 @@ mod tests {
             ..PipePlan::new(1, Kind::Tcp, Place::Here)
         };
         let hint = |processes| HintPlan { most_points: 50, ..HintPlan::standard(processes) };
-        HintRun { version: HintRun::VERSION, pipe, two: hint(2), one: Some(hint(1)) }
+        HintRun { pipe, two: hint(2), one: Some(hint(1)) }
     }
 
     fn message(seconds: f64) -> HintRecord {
@@ -189,14 +158,5 @@ mod tests {
         let result = judge_run(&plan(), &[message(MESSAGE)]);
         assert_eq!((result.two, result.pays_from_intervals), (None, None));
         assert!((result.message_seconds[0].value - MESSAGE).abs() < 1e-9);
-    }
-
-    #[test]
-    fn the_hash_names_what_is_measured_and_not_the_seed() {
-        let mut other = plan();
-        other.pipe.seed = 9;
-        assert_eq!(other.hash(), plan().hash());
-        other.one = None;
-        assert_ne!(other.hash(), plan().hash());
     }
 }

@@ -34,13 +34,14 @@ pub struct Machine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Reached {
-    /// By mutual TLS with issued certificates.
+    /// By mutual TLS with certificates of a job, or, in runs of earlier versions, of an authority of
+    /// the user's own.
     Tls {
         /// The address as `host:port`.
         #[serde(deserialize_with = "border::address")]
         address: String,
     },
-    /// By mutual TLS with certificates made from a one-time code.
+    /// By mutual TLS with certificates made from a one-time code, in runs of earlier versions.
     Pairing {
         /// The address as `host:port`.
         #[serde(deserialize_with = "border::address")]

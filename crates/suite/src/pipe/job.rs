@@ -1,11 +1,13 @@
 //! The kinds of runs: a signature, several in turns, or HINT.
 
-use btu_units::Span;
-use serde_json::Value;
+use btu_stats::median;
+use btu_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
 
-use super::{Facts, PipePlan, Place, Point, Processors, Purpose, SUITE, SetPlan, SetPoint, facts};
+use super::{PipePlan, Place, Point, Processors, Purpose, SetPlan};
 use crate::cell::Load;
-use crate::hint::{self, HintPlan, HintRecord, HintRun};
+use crate::experiment::{Columns, Experiment, Head, Named};
+use crate::hint::{HintPlan, HintPoint, HintRecord, HintRun};
 
 /// The end of the name of a run with both ends on one processor.
 const TOGETHER: &str = ", ends together";
@@ -13,14 +15,16 @@ const TOGETHER: &str = ", ends together";
 /// A plan from elsewhere may name any number of passes.
 const MOST_PASSES: u32 = 1000;
 
-/// The kind of one run.
-#[derive(Debug, Clone)]
+/// The plan of a run of `btu pipe`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Job {
-    /// A run of a single signature.
+    /// A single signature.
+    #[serde(rename = "signature")]
     One(Box<PipePlan>),
     /// Several signatures, measured in turns.
     Set(SetPlan),
-    /// A run of HINT.
+    /// HINT.
     Hint(Box<HintRun>),
 }
 
@@ -43,26 +47,19 @@ pub enum Work<'a> {
 }
 
 /// What was measured, with its place in the run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRecord {
     /// The index of the signature among the plans.
     pub series: usize,
     /// The block of its part.
     pub block: u32,
+    /// Its place among all records of the run, from 0.
+    pub position: u32,
     /// A point of a signature, or a step of HINT.
     pub seen: HintRecord,
 }
 
 impl Job {
-    /// The suite's name in the store.
-    pub fn suite(&self) -> &'static str {
-        match self {
-            Self::One(_) => SUITE,
-            Self::Set(set) => set.purpose.suite(),
-            Self::Hint(_) => hint::SUITE,
-        }
-    }
-
     /// Its pipes.
     pub fn plans(&self) -> &[PipePlan] {
         match self {
@@ -100,27 +97,6 @@ impl Job {
         std::iter::once(messages(0)).chain(between).chain([messages(1)]).collect()
     }
 
-    /// The plan as it is stored.
-    ///
-    /// # Errors
-    /// As [`serde_json::to_value`].
-    pub fn document(&self) -> serde_json::Result<Value> {
-        match self {
-            Self::One(plan) => serde_json::to_value(plan),
-            Self::Set(set) => serde_json::to_value(set),
-            Self::Hint(run) => serde_json::to_value(run),
-        }
-    }
-
-    /// The plan's name; see [`PipePlan::hash`].
-    pub fn hash(&self) -> String {
-        match self {
-            Self::One(plan) => plan.hash(),
-            Self::Set(set) => set.hash(),
-            Self::Hint(run) => run.hash(),
-        }
-    }
-
     /// Seeds the payload, and the network's loss and jitter.
     pub fn seed(&self) -> u64 {
         self.plans().first().map_or(0, |plan| plan.seed)
@@ -151,30 +127,6 @@ impl Job {
     pub fn points_in(part: Part<'_>, series: usize, records: &[JobRecord]) -> Vec<Point> {
         let is_own = |record: &&JobRecord| record.series == series && record.block == part.block;
         records.iter().filter(is_own).filter_map(JobRecord::point).cloned().collect()
-    }
-
-    /// The columns of a record.
-    pub fn facts(&self, record: &JobRecord) -> Option<Facts> {
-        match (self, &record.seen) {
-            (Self::Hint(run), seen) => Some(hint::facts(run, seen)),
-            (_, HintRecord::Message(point)) => Some(facts(self.plans().get(record.series)?, point)),
-            (_, HintRecord::Two(_) | HintRecord::One(_)) => None,
-        }
-    }
-
-    /// A record as it is stored.
-    ///
-    /// # Errors
-    /// As [`serde_json::to_string`].
-    pub fn stored_form(&self, record: &JobRecord) -> serde_json::Result<String> {
-        let JobRecord { series, seen, .. } = record;
-        match (self, seen) {
-            (Self::One(_), HintRecord::Message(point)) => serde_json::to_string(point),
-            (Self::Set(_), HintRecord::Message(point)) => {
-                serde_json::to_string(&SetPoint { series: *series, point: (**point).clone() })
-            }
-            _ => serde_json::to_string(seen),
-        }
     }
 
     /// Its largest number of cells.
@@ -232,10 +184,81 @@ impl Job {
     }
 }
 
+impl Named for Job {
+    const SUITE: &'static str = "pipe";
+    const COMMAND: &'static str = "btu pipe";
+    const VERSION: u32 = PipePlan::VERSION;
+}
+
+impl Experiment for Job {
+    type Record = JobRecord;
+
+    fn version(&self) -> u32 {
+        self.plans().first().map_or(Self::VERSION, |plan| plan.version)
+    }
+
+    /// Lists name the transport and the load of a run, too.
+    fn head(&self) -> Option<Head> {
+        None
+    }
+
+    fn with_seed(&self, seed: u64) -> Self {
+        let mut job = self.clone();
+        match &mut job {
+            Self::One(plan) => plan.seed = seed,
+            Self::Set(set) => set.series.iter_mut().for_each(|plan| plan.seed = seed),
+            Self::Hint(run) => run.pipe.seed = seed,
+        }
+        job
+    }
+
+    fn never_resumed(&self) -> Option<&'static str> {
+        matches!(self, Self::Hint(_)).then_some("is one of HINT, whose steps belong together")
+    }
+
+    fn columns(&self, record: &JobRecord) -> Result<Columns, String> {
+        let plan = self.plans().get(record.series);
+        let plan = plan.ok_or("its cell belongs to none of the run's signatures")?;
+        let of_step = |processes: &str, step: &HintPoint| Columns {
+            block: record.block,
+            position: record.position,
+            component: format!("hint, {processes}"),
+            message: Bytes::new(step.intervals),
+            load: plan.load.name(),
+            valid: step.bounds().hold(),
+            goodput_bits_per_second: None,
+            duration: Some(step.trials.iter().copied().sum()),
+            host_duration: None,
+        };
+        Ok(match &record.seen {
+            HintRecord::Message(point) => of_point(plan, record, point),
+            HintRecord::Two(step) => of_step("two processes", step),
+            HintRecord::One(step) => of_step("one process", step),
+        })
+    }
+}
+
+/// The columns of a size: its goodput is its bits over the median time.
+fn of_point(plan: &PipePlan, record: &JobRecord, point: &Point) -> Columns {
+    let bits = plan.pattern.bits_at_once(point.size, plan.pairs);
+    let typical = median(&point.one_way_seconds(plan.pattern)).filter(|seconds| *seconds > 0.0);
+    Columns {
+        block: record.block,
+        position: record.position,
+        component: format!("{} {}", plan.kind, plan.pattern),
+        message: point.size,
+        load: plan.load.name(),
+        valid: point.is_valid(),
+        goodput_bits_per_second: typical.map(|seconds| bits / seconds),
+        duration: Some(point.trials.iter().map(|trial| trial.elapsed).sum()),
+        host_duration: None,
+    }
+}
+
 impl JobRecord {
-    /// A point of this signature.
-    pub fn of_point(series: usize, block: u32, point: Point) -> Self {
-        Self { series, block, seen: HintRecord::Message(Box::new(point)) }
+    /// A point of this signature, the first record of its run.
+    pub fn of_point(series: usize, point: Point) -> Self {
+        Self { series, block: point.pass, position: 0, seen: HintRecord::Message(Box::new(point)) }
     }
 
     /// The point, if it is one of a signature.
@@ -274,7 +297,7 @@ mod tests {
     fn hint() -> Job {
         let (two, one) = (HintPlan::standard(2), Some(HintPlan::standard(1)));
         let pipe = plan("16", Pattern::PingPong);
-        Job::Hint(Box::new(HintRun { version: HintRun::VERSION, pipe, two, one }))
+        Job::Hint(Box::new(HintRun { pipe, two, one }))
     }
 
     #[test]
@@ -292,7 +315,7 @@ mod tests {
         assert_eq!(parts.iter().map(|part| part.block).collect::<Vec<_>>(), [0, 0, 0, 1]);
         // Two of messages, each with a turn for its end, and 200 steps and an end of each HINT.
         assert_eq!(job.most_turns(), 2 * 2 + 2 * 201);
-        assert_eq!(Job::Set(SetPlan::new(Purpose::Load, two())).most_turns(), 2 * 3);
+        assert_eq!(Job::Set(SetPlan { purpose: Purpose::Load, series: two() }).most_turns(), 2 * 3);
     }
 
     #[test]
@@ -301,7 +324,8 @@ mod tests {
             let processors = Some(Processors { near: 0, far });
             two().into_iter().map(|plan| PipePlan { load, processors, ..plan }).collect()
         };
-        let of = |series: Vec<PipePlan>| Job::Set(SetPlan::new(Purpose::Layers, series)).pair();
+        let of =
+            |series: Vec<PipePlan>| Job::Set(SetPlan { purpose: Purpose::Layers, series }).pair();
         assert_eq!(of(held(1, Load::Idle)), Some([0, 1]));
         assert_eq!([of(held(0, Load::Idle)), of(held(1, Load::Cpu)), of(two())], [None; 3]);
         assert_eq!(hint().pair(), None);
@@ -320,35 +344,29 @@ mod tests {
         );
     }
 
-    /// Runs of every version are read in this form.
     #[test]
-    fn records_are_stored_by_the_kind_of_run() {
-        let point = Point::empty(Bytes::new(1));
-        let whole = serde_json::to_value(&point).unwrap();
-        let [one, set, hint] = [
-            Job::One(Box::new(two().remove(0))),
-            Job::Set(SetPlan::new(Purpose::Load, two())),
-            hint(),
-        ]
-        .map(|job| {
-            let record = JobRecord::of_point(1, 0, point.clone());
-            serde_json::from_str::<Value>(&job.stored_form(&record).unwrap()).unwrap()
-        });
-        assert_eq!(one, whole);
-        assert_eq!(set, serde_json::json!({"series": 1, "point": whole}));
-        assert_eq!(hint, serde_json::json!({"message": whole}));
+    fn plans_and_records_are_read_as_they_are_written() {
+        let one = Job::One(Box::new(two().remove(0)));
+        let set = Job::Set(SetPlan { purpose: Purpose::Load, series: two() });
+        for job in [one, set, hint()] {
+            let text = serde_json::to_string(&job).unwrap();
+            assert_eq!(serde_json::from_str::<Job>(&text).unwrap(), job);
+        }
+        let record = JobRecord::of_point(1, Point::empty(Bytes::new(1)));
+        let text = serde_json::to_string(&record).unwrap();
+        assert_eq!(serde_json::from_str::<JobRecord>(&text).unwrap(), record);
     }
 
     #[test]
     fn a_record_has_the_columns_of_its_own_signature() {
-        let job = Job::Set(SetPlan::new(Purpose::Load, two()));
+        let job = Job::Set(SetPlan { purpose: Purpose::Load, series: two() });
         let point = Point::empty(Bytes::new(64));
         let load = |series| {
-            let record = JobRecord::of_point(series, 0, point.clone());
-            job.facts(&record).map(|facts| facts.load)
+            let record = JobRecord::of_point(series, point.clone());
+            job.columns(&record).ok().map(|columns| columns.load)
         };
         assert_eq!([load(0), load(1), load(2)], [Some("idle"), Some("cpu"), None]);
-        let records = [0, 1, 1].map(|series| JobRecord::of_point(series, 0, point.clone()));
+        let records = [0, 1, 1].map(|series| JobRecord::of_point(series, point.clone()));
         assert_eq!([0, 1].map(|series| Job::points(&records, series).len()), [1, 2]);
     }
 
@@ -360,7 +378,7 @@ mod tests {
         };
         let of = |times: [Option<Span>; 2]| {
             let series = two().into_iter().zip(times).map(|(plan, time)| timed(plan, time));
-            Job::Set(SetPlan::new(Purpose::Load, series.collect())).time()
+            Job::Set(SetPlan { purpose: Purpose::Load, series: series.collect() }).time()
         };
         let second = Some(Span::from_seconds(1));
         assert_eq!((of([second, second]), of([second, None])), (Some(Span::from_seconds(2)), None));

@@ -170,9 +170,11 @@ pub struct ElementAccount {
 impl ElementAccount {
     /// Why the account does not balance, if so.
     pub fn fault(&self) -> Option<String> {
-        let entered = self.received + self.duplicated;
-        let dropped: u64 = self.dropped.iter().map(|(_, count)| count).sum();
-        let left = self.delivered + dropped + self.held;
+        // An archive may hold any numbers.
+        let sum = |counts: &[u64]| counts.iter().copied().map(u128::from).sum::<u128>();
+        let entered = sum(&[self.received, self.duplicated]);
+        let dropped: u128 = self.dropped.iter().map(|(_, count)| u128::from(*count)).sum();
+        let left = sum(&[self.delivered, self.held]) + dropped;
         (entered != left).then(|| {
             format!(
                 "the accounts of the emulated {} do not balance: {entered} in, {left} out or held",

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::talk::error_number;
+use crate::netlink::error_number;
 
 /// Why an interface could not be impaired by the kernel.
 #[derive(Debug, thiserror::Error)]
@@ -19,14 +19,6 @@ pub enum NetemError {
         module: &'static str,
         /// The error of the kernel.
         source: io::Error,
-    },
-    /// The direction needs an impairment that the kernel's queueing disciplines cannot do.
-    #[error("kernel netem cannot do {what}; {instead}")]
-    Unsupported {
-        /// The requested impairment.
-        what: String,
-        /// The possible alternative.
-        instead: &'static str,
     },
     /// There is no such interface.
     #[error("interface {name}: {source}; `ip link` lists the interfaces of this network namespace")]
@@ -78,11 +70,6 @@ pub(super) struct KernelFeature {
 }
 
 impl NetemError {
-    /// The impossible impairment, and the alternative.
-    pub(super) fn unsupported(what: &str, instead: &'static str) -> Self {
-        Self::Unsupported { what: what.to_owned(), instead }
-    }
-
     /// An error of an operation that needs `part`.
     pub(super) fn with(
         part: KernelFeature,

@@ -1,31 +1,39 @@
-//! Requests to the kernel: devices, queueing disciplines, the filter that redirects.
+//! Requests to the kernel: the device, netem, the filter that redirects.
 //!
 //! Source: `linux/rtnetlink.h` (`struct ifinfomsg`, `struct tcmsg`), `linux/if_link.h`,
-//! `linux/pkt_cls.h`, `linux/tc_act/tc_mirred.h`.
+//! `linux/pkt_sched.h`, `linux/pkt_cls.h`, `linux/tc_act/tc_mirred.h`.
 
 use std::io;
 
-use super::attributes::{Attributes, u32_at};
+use btu_units::{Probability, Span};
+
 use super::error::{KernelFeature, NetemError};
-use super::qdisc::Qdisc;
-use super::talk::{
-    CREATE, DEL_LINK, DEL_QDISC, EXCLUSIVE, GET_QDISC, NEW_FILTER, NEW_LINK, NEW_QDISC, REPLACE,
-    Talk,
-};
-use super::tree::Tree;
+use crate::netlink::flags::{CREATE, EXCLUSIVE, REPLACE};
+use crate::netlink::{Attributes, Connection, link_message, link_settings, u32_at};
+
+const NEW_LINK: u16 = 16;
+const DEL_LINK: u16 = 17;
+const NEW_QDISC: u16 = 36;
+const DEL_QDISC: u16 = 37;
+const GET_QDISC: u16 = 38;
+const NEW_FILTER: u16 = 44;
 
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
-const TCA_STAB: u16 = 8;
 
 /// The kernel's `TC_H_ROOT`.
 const ROOT: u32 = 0xffff_ffff;
+/// The handle of the device's netem.
+const NETEM_HANDLE: u32 = 0x10_0000;
+/// The packets that netem holds at most: more than any delay here needs.
+const NETEM_LIMIT: u32 = 1_000_000;
 /// `TC_H_INGRESS`, and the handle that goes with it.
 const INGRESS: u32 = 0xffff_fff1;
 const INGRESS_HANDLE: u32 = 0xffff_0000;
 
 const IFB: KernelFeature =
     KernelFeature { name: "intermediate functional block device", module: "ifb" };
+const NETEM: KernelFeature = KernelFeature { name: "netem", module: "sch_netem" };
 const INGRESS_QDISC: KernelFeature =
     KernelFeature { name: "ingress queueing discipline", module: "sch_ingress" };
 /// The kernel returns one code for both, unless it gives its reason as text.
@@ -34,26 +42,14 @@ const REDIRECT: KernelFeature = KernelFeature {
     module: "cls_matchall act_mirred",
 };
 
-/// Makes a `struct ifinfomsg`.
-fn link_message(index: u32, flags: u32) -> Attributes {
-    const UP: u32 = 1;
-    Attributes::after(
-        &[[0; 4], index.to_ne_bytes(), flags.to_ne_bytes(), (flags & UP).to_ne_bytes()].concat(),
-    )
-}
-
 /// Makes a `struct tcmsg`.
 fn traffic_message(index: u32, handle: u32, parent: u32, info: u32) -> Attributes {
     Attributes::after(&[0, index, handle, parent, info].map(u32::to_ne_bytes).concat())
 }
 
 /// Makes an IFB device; an error `EEXIST` when the name is taken.
-pub(super) fn add_ifb(talk: &mut Talk, name: &str) -> io::Result<()> {
-    const NAME: u16 = 3;
-    const INFO: u16 = 18;
-    const INFO_KIND: u16 = 1;
-    let info = Attributes::new().with_text(INFO_KIND, "ifb");
-    let body = link_message(0, 0).with_text(NAME, name).with_nested(INFO, &info);
+pub(super) fn add_ifb(talk: &mut Connection, name: &str) -> io::Result<()> {
+    let body = link_settings(name, "ifb", None);
     talk.tell(NEW_LINK, CREATE | EXCLUSIVE, body.bytes())
 }
 
@@ -63,7 +59,7 @@ pub(super) fn ifb_error(name: &str, source: io::Error) -> NetemError {
 
 /// Sets an interface up, without any IPv6 address: with one, the kernel itself would send packets
 /// through the queue.
-pub(super) fn up(talk: &mut Talk, index: u32) -> io::Result<()> {
+pub(super) fn up(talk: &mut Connection, index: u32) -> io::Result<()> {
     const FAMILIES: u16 = 26;
     const INET6: u16 = 10;
     const ADDRESS_MODE: u16 = 8;
@@ -71,59 +67,54 @@ pub(super) fn up(talk: &mut Talk, index: u32) -> io::Result<()> {
     let inet6 = Attributes::new().with(ADDRESS_MODE, &[NO_ADDRESS]);
     let families = Attributes::new().with_nested(INET6, &inet6);
     // A kernel without IPv6 refuses, but sends none anyway.
-    let _ = talk.tell(NEW_LINK, 0, link_message(index, 0).with_nested(FAMILIES, &families).bytes());
-    talk.tell(NEW_LINK, 0, link_message(index, 1).bytes())
+    let _ =
+        talk.tell(NEW_LINK, 0, link_message(index, None).with_nested(FAMILIES, &families).bytes());
+    talk.tell(NEW_LINK, 0, link_message(index, Some(true)).bytes())
 }
 
-pub(super) fn delete_link(talk: &mut Talk, index: u32) -> io::Result<()> {
-    talk.tell(DEL_LINK, 0, link_message(index, 0).bytes())
+pub(super) fn delete_link(talk: &mut Connection, index: u32) -> io::Result<()> {
+    talk.tell(DEL_LINK, 0, link_message(index, None).bytes())
 }
 
-/// Puts a chain of disciplines on a device, or changes the options of one with equal shape and
-/// handles. Handles are `base` and the numbers after it.
-pub(super) fn put(talk: &mut Talk, device: u32, base: u16, tree: &Tree) -> Result<(), NetemError> {
-    let mut parent = ROOT;
-    for (place, (_, qdisc)) in (0u16..).zip(&tree.chain) {
-        let handle = handle(base, place);
-        let sizes = tree.sizes.as_ref().filter(|_| place == 0);
-        put_one(talk, device, handle, parent, qdisc, sizes).map_err(|error| {
-            NetemError::with(
-                qdisc.part(),
-                format!("add queueing discipline {}", qdisc.kind()),
-                error,
-            )
-        })?;
-        // The first and only class.
-        parent = handle + 1;
-    }
-    Ok(())
-}
-
-/// The handle of a chain's discipline at a place.
-pub(super) fn handle(base: u16, place: u16) -> u32 {
-    u32::from(base + place) << 16
-}
-
-fn put_one(
-    talk: &mut Talk,
+/// Puts netem on a device, or changes the numbers of the one that is there.
+pub(super) fn impair(
+    talk: &mut Connection,
     device: u32,
-    handle: u32,
-    parent: u32,
-    qdisc: &Qdisc,
-    sizes: Option<&Attributes>,
-) -> io::Result<()> {
-    let mut body = traffic_message(device, handle, parent, 0)
-        .with_text(TCA_KIND, qdisc.kind())
-        .with(TCA_OPTIONS, qdisc.options().bytes());
-    if let Some(sizes) = sizes {
-        body = body.with_nested(TCA_STAB, sizes);
-    }
-    talk.tell(NEW_QDISC, CREATE | REPLACE, body.bytes())
+    delay: Span,
+    loss: Probability,
+    seed: u64,
+) -> Result<(), NetemError> {
+    let body = traffic_message(device, NETEM_HANDLE, ROOT, 0)
+        .with_text(TCA_KIND, "netem")
+        .with(TCA_OPTIONS, netem(delay, loss, seed).bytes());
+    let told = talk.tell(NEW_QDISC, CREATE | REPLACE, body.bytes());
+    told.map_err(|error| NetemError::with(NETEM, "add queueing discipline netem", error))
+}
+
+/// netem's options. Options that are not sent keep their old value when a discipline is changed, so
+/// every option is always sent.
+fn netem(delay: Span, loss: Probability, seed: u64) -> Attributes {
+    const LATENCY64: u16 = 10;
+    const PRNG_SEED: u16 = 14;
+    // struct tc_netem_qopt: latency, limit, loss, gap, duplicate, jitter; the latency comes below,
+    // in nanoseconds. Kernels before 6.6 ignore the seed.
+    let head = [0, NETEM_LIMIT, odds(loss), 0, 0, 0].map(u32::to_ne_bytes).concat();
+    Attributes::after(&head)
+        .with(LATENCY64, &delay.nanoseconds().to_ne_bytes())
+        .with(PRNG_SEED, &seed.to_ne_bytes())
+}
+
+/// A share as netem compares it: the event happens when a number of 32 random bits is not above it,
+/// and never when it is 0. So it is one less than the share of 2^32, and at least 1 if the share is
+/// not 0.
+fn odds(share: Probability) -> u32 {
+    let scaled = share.share() * 2f64.powi(32);
+    if scaled == 0.0 { 0 } else { (scaled.round() - 1.0).max(1.0) as u32 }
 }
 
 /// Adds the ingress discipline of an interface, where incoming packets can be redirected; an error
 /// `EEXIST` when it is already in use.
-pub(super) fn add_ingress(talk: &mut Talk, interface: u32) -> io::Result<()> {
+pub(super) fn add_ingress(talk: &mut Connection, interface: u32) -> io::Result<()> {
     let body =
         traffic_message(interface, INGRESS_HANDLE, INGRESS, 0).with_text(TCA_KIND, "ingress");
     talk.tell(NEW_QDISC, CREATE | EXCLUSIVE, body.bytes())
@@ -133,12 +124,16 @@ pub(super) fn ingress_error(interface: &str, source: io::Error) -> NetemError {
     NetemError::with(INGRESS_QDISC, format!("look at what comes in at {interface}"), source)
 }
 
-pub(super) fn delete_ingress(talk: &mut Talk, interface: u32) -> io::Result<()> {
+pub(super) fn delete_ingress(talk: &mut Connection, interface: u32) -> io::Result<()> {
     talk.tell(DEL_QDISC, 0, traffic_message(interface, INGRESS_HANDLE, INGRESS, 0).bytes())
 }
 
 /// Redirects all incoming packets of an interface through a device.
-pub(super) fn redirect(talk: &mut Talk, interface: u32, device: u32) -> Result<(), NetemError> {
+pub(super) fn redirect(
+    talk: &mut Connection,
+    interface: u32,
+    device: u32,
+) -> Result<(), NetemError> {
     let operation = "redirect what comes in";
     let told = talk.tell(NEW_FILTER, CREATE | EXCLUSIVE, redirection(interface, device).bytes());
     told.map_err(|error| NetemError::with(REDIRECT, operation, error))
@@ -166,27 +161,14 @@ fn redirection(interface: u32, device: u32) -> Attributes {
         .with_nested(TCA_OPTIONS, &options)
 }
 
-/// A discipline as the kernel lists it: its handle and its attributes.
-pub(super) struct Listed {
-    pub(super) handle: u32,
-    pub(super) attributes: Vec<u8>,
-}
-
-/// The disciplines of an interface.
-pub(super) fn disciplines(talk: &mut Talk, interface: u32) -> io::Result<Vec<Listed>> {
-    const MESSAGE: usize = 20;
-    let answers = talk.list(GET_QDISC, traffic_message(interface, 0, 0, 0).bytes())?;
-    let ours = answers.iter().filter(|body| u32_at(body, 4) == Some(interface));
-    Ok(ours
-        .filter_map(|body| {
-            Some(Listed { handle: u32_at(body, 8)?, attributes: body.get(MESSAGE..)?.to_vec() })
-        })
-        .collect())
-}
-
-/// Whether a listed discipline is the one of [`add_ingress`].
-pub(super) fn is_ingress(listed: &Listed) -> bool {
-    listed.handle == INGRESS_HANDLE
+/// Whether an interface has the discipline of [`add_ingress`].
+pub(super) fn has_ingress(talk: &mut Connection, interface: u32) -> io::Result<bool> {
+    // struct tcmsg: family, index, handle, parent, info.
+    let listed = talk.list(GET_QDISC, traffic_message(interface, 0, 0, 0).bytes())?;
+    let is_it = |body: &Vec<u8>| {
+        (u32_at(body, 4), u32_at(body, 8)) == (Some(interface), Some(INGRESS_HANDLE))
+    };
+    Ok(listed.iter().any(is_it))
 }
 
 #[cfg(test)]
@@ -216,7 +198,27 @@ mod tests {
     }
 
     #[test]
-    fn handles_count_up_in_the_upper_half() {
-        assert_eq!([0, 1].map(|place| handle(0x10, place)), [0x0010_0000, 0x0011_0000]);
+    fn netem_looks_as_the_kernels_header_says() {
+        let half = Probability::new(0.5).unwrap();
+        let hex = btu_units::hexadecimal(netem(Span::from_milliseconds(1), half, 7).bytes());
+        let expected = [
+            // latency, limit, loss, gap, duplicate, jitter
+            "0000000040420f00ffffff7f000000000000000000000000",
+            // TCA_NETEM_LATENCY64
+            "0c000a0040420f0000000000",
+            // TCA_NETEM_PRNG_SEED
+            "0c000e000700000000000000",
+        ];
+        if cfg!(target_endian = "little") {
+            assert_eq!(hex, expected.concat());
+        }
+    }
+
+    #[test]
+    fn shares_are_those_of_32_random_bits() {
+        assert_eq!(
+            [0.0, 1e-12, 0.25, 1.0].map(|share| odds(Probability::new(share).unwrap())),
+            [0, 1, (1 << 30) - 1, u32::MAX]
+        );
     }
 }

@@ -100,7 +100,8 @@ fn bind(socket: &OwnedFd, index: libc::c_int) -> io::Result<()> {
     check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })
 }
 
-pub(super) fn set<T>(
+/// Sets an option of a socket.
+pub(crate) fn set<T>(
     socket: &OwnedFd,
     level: libc::c_int,
     option: libc::c_int,

@@ -1,4 +1,4 @@
-//! Runs a command in a station of a testbed that is up.
+//! Runs a command in a station of a testbed that is up, or works in several stations at once.
 
 use std::env;
 use std::ffi::OsString;
@@ -17,6 +17,7 @@ use super::entry_server::{self, StationNamespaces};
 use super::error::{Cause, TestbedError};
 use super::foreground::Signals;
 use super::messages::Ending;
+use super::namespace::Namespace;
 
 /// What programs take for the address of a proxy, in small or in capital letters (curl(1)): stations
 /// reach each other and no proxy.
@@ -78,6 +79,9 @@ fn is_here(namespace: &OwnedFd, kind: &str) -> io::Result<bool> {
     Ok(identity(there) == identity(here))
 }
 
+/// Where systems mount control groups: what limits a program there is the same in a station.
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+
 /// Sets the station's host name and shows its interfaces in /sys, if this system allows it; nothing
 /// else depends on it.
 fn mount_for(station: &str) {
@@ -90,7 +94,14 @@ fn mount_for(station: &str) {
         mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)
     });
     if private.is_ok() {
-        let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), flags, nothing);
+        // The new /sys hides this directory, which then has no other name than that of the directory one is in.
+        let groups = env::set_current_dir(CONTROL_GROUPS);
+        let shown = mount(Some("sysfs"), "/sys", Some("sysfs"), flags, nothing);
+        if groups.and(shown.map_err(io::Error::from)).is_ok() {
+            let bind = MsFlags::MS_BIND | MsFlags::MS_REC;
+            let _ = mount(Some("."), CONTROL_GROUPS, nothing, bind, nothing);
+        }
+        let _ = env::set_current_dir("/");
     }
 }
 
@@ -129,4 +140,30 @@ fn not_started(station: &str, command: &[OsString], error: &io::Error) -> Testbe
         _ => (Cause::NotStarted, "check that it may be executed"),
     };
     TestbedError::new(cause, format!("start `{program}` on {station}"), error, remedy)
+}
+
+/// Does `work` on a thread inside `station`'s network, of the testbed with this runtime directory:
+/// sockets made there belong to the station, whichever process uses them afterwards. The calling
+/// process must run in the testbed, like commands of [`enter`], in any of its stations.
+///
+/// # Errors
+/// There is no such station, the testbed does not open, or the process is outside.
+pub fn inside<T: Send>(
+    runtime_directory: &Path,
+    station: &str,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, TestbedError> {
+    let Some(keys) = entry_server::request_namespaces(runtime_directory, station)? else {
+        let remedy = "see `btu net check` for the stations of the file";
+        return Err(TestbedError::new(
+            Cause::Name,
+            format!("enter {station}"),
+            "there is no such station",
+            remedy,
+        ));
+    };
+    Namespace::from_key(keys.network).enter(work).map_err(|error| {
+        let remedy = "start this from inside the network, with `btu net run` or `btu net exec`";
+        TestbedError::new(Cause::Namespaces, format!("work in {station}"), error, remedy)
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,8 @@ use super::design::Design;
 use super::error::{Cause, TestbedError};
 use super::layout::{Cable, CableEnd, LAN, Layout, Mac, TestbedNamespace};
 use super::namespace::Namespace;
-use super::netlink::{Netlink, NewEnd, index_of};
 use super::sysctl;
+use crate::netlink::{Links, NewEnd, index_of};
 use crate::offload::set_offloads;
 use crate::processors;
 
@@ -81,7 +82,7 @@ impl Namespaces {
     }
 
     fn lay_cables(&self, layout: &Layout) -> Result<(), TestbedError> {
-        let netlink = begin_talk()?;
+        let mut netlink = begin_talk()?;
         if layout.lan {
             netlink
                 .add_bridge(LAN)
@@ -96,7 +97,8 @@ impl Namespaces {
     }
 
     fn new_end<'a>(&'a self, end: &'a CableEnd) -> NewEnd<'a> {
-        NewEnd { namespace: self.at(end.place), name: &end.name, mac: end.mac, mtu: end.mtu }
+        let namespace = Some(self.at(end.place).file().as_fd());
+        NewEnd { namespace, name: &end.name, mac: Some(end.mac.0), mtu: end.mtu }
     }
 }
 
@@ -109,13 +111,10 @@ struct Named {
 /// Tests whether this system has the parts of a testbed: a bridge and a veth pair, in the calling
 /// thread's namespace.
 pub(super) fn rehearse() -> Result<(), TestbedError> {
-    let here =
-        Namespace::here().map_err(|error| links("open the own network namespace", &error))?;
-    let netlink = begin_talk()?;
+    let mut netlink = begin_talk()?;
     netlink.add_bridge(LAN).map_err(|error| links("make a bridge", &error))?;
-    let end = |name, mac| NewEnd { namespace: &here, name, mac: Mac(mac), mtu: None };
-    let made =
-        netlink.add_cable(&end("try0", [2, 0, 0, 0, 0, 1]), &end("try1", [2, 0, 0, 0, 0, 2]));
+    let end = |name| NewEnd { namespace: None, name, mac: None, mtu: None };
+    let made = netlink.add_cable(&end("try0"), &end("try1"));
     made.map_err(|error| links("make a veth pair", &error))?;
     wait_ready(&Named {
         place: TestbedNamespace::Wire,
@@ -123,8 +122,8 @@ pub(super) fn rehearse() -> Result<(), TestbedError> {
     })
 }
 
-fn begin_talk() -> Result<Netlink, TestbedError> {
-    Netlink::here().map_err(|error| links("talk to the kernel by netlink", &error))
+fn begin_talk() -> Result<Links, TestbedError> {
+    Links::here().map_err(|error| links("talk to the kernel by netlink", &error))
 }
 
 fn wait_ready(place: &Named) -> Result<(), TestbedError> {
@@ -173,17 +172,17 @@ fn choose(algorithm: &CongestionControl, place: &Named) -> Result<(), TestbedErr
 
 /// Sets all interfaces up inside `place`.
 fn connect(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), TestbedError> {
-    let netlink = begin_talk()?;
+    let mut netlink = begin_talk()?;
     let failed = |error: io::Error| links(format!("set up the interfaces of {name}"), &error);
     netlink.up(index_of("lo").map_err(failed)?).map_err(failed)?;
     for end in layout.ends_in(place) {
         let what = format!("set up {} of {name}", end.name);
-        connect_end(&netlink, layout, end).map_err(|error| links(what, &error))?;
+        connect_end(&mut netlink, layout, end).map_err(|error| links(what, &error))?;
     }
-    introduce(&netlink, layout, place).map_err(failed)
+    introduce(&mut netlink, layout, place).map_err(failed)
 }
 
-fn connect_end(netlink: &Netlink, layout: &Layout, end: &CableEnd) -> io::Result<()> {
+fn connect_end(netlink: &mut Links, layout: &Layout, end: &CableEnd) -> io::Result<()> {
     let index = index_of(&end.name)?;
     if !end.offloads {
         set_offloads(&end.name, false)?;
@@ -193,7 +192,7 @@ fn connect_end(netlink: &Netlink, layout: &Layout, end: &CableEnd) -> io::Result
         .try_for_each(|(address, prefix)| netlink.add_address(index, address, prefix))?;
     netlink.up(index)?;
     match end.lan_port_of {
-        Some(beyond) => netlink.plug(index, index_of(LAN)?, beyond),
+        Some(beyond) => netlink.plug(index, index_of(LAN)?, beyond.0),
         None => Ok(()),
     }
 }
@@ -201,14 +200,14 @@ fn connect_end(netlink: &Netlink, layout: &Layout, end: &CableEnd) -> io::Result
 /// Gives a station the MAC address of each other station's address, so that no ARP frame is part of
 /// a measurement: if such a request is lost on a lossy line, its sender waits a second for the
 /// answer.
-fn introduce(netlink: &Netlink, layout: &Layout, place: TestbedNamespace) -> io::Result<()> {
+fn introduce(netlink: &mut Links, layout: &Layout, place: TestbedNamespace) -> io::Result<()> {
     if place == TestbedNamespace::Wire {
         return Ok(());
     }
     let door = index_of("eth0")?;
     let mut neighbours = layout.neighbours_of(place);
     neighbours
-        .try_for_each(|(address, mac): (IpAddr, Mac)| netlink.add_neighbour(door, address, mac))
+        .try_for_each(|(address, mac): (IpAddr, Mac)| netlink.add_neighbour(door, address, mac.0))
 }
 
 fn await_carrier(layout: &Layout, &Named { place, ref name }: &Named) -> Result<(), TestbedError> {

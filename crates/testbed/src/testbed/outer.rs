@@ -21,7 +21,7 @@ use super::error::TestbedError;
 use super::messages::{
     Ending, Message, Order, Privilege, ProcessExit, TestbedProcess, receive, send,
 };
-use super::process::own;
+use super::processes::own;
 use super::refusal::refusal;
 use crate::privilege::Capabilities;
 

@@ -1,8 +1,10 @@
 //! The processes that live in a testbed: an agent in every station, the wire between them.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -16,7 +18,6 @@ use super::error::{Cause, TestbedError};
 use super::layout::TestbedNamespace;
 use super::messages::{Ending, ProcessExit, TestbedProcess, TestbedSpec};
 use super::namespaces::Namespaces;
-use super::process::own;
 use super::runtime::RuntimeDirectory;
 use super::wiring;
 use crate::processors::PinnedThread;
@@ -177,4 +178,16 @@ pub(super) fn agent_socket(runtime: &Path, station: StationId) -> PathBuf {
 fn process_error(who: &TestbedProcess, reason: &dyn std::fmt::Display) -> TestbedError {
     let remedy = "see its messages on standard error";
     TestbedError::new(Cause::Process, format!("wait for {who}"), reason, remedy)
+}
+
+/// The running program, even if its file was replaced or removed since it started.
+const SELF: &str = "/proc/self/exe";
+
+/// The command that starts this program again as `internal <role...>`, under the name with which it
+/// was started.
+pub(super) fn own(role: &[&str]) -> Command {
+    let name = std::env::args_os().next().unwrap_or_else(|| OsString::from("btu"));
+    let mut command = Command::new(SELF);
+    command.arg0(name).arg("internal").args(role);
+    command
 }

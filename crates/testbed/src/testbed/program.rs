@@ -14,7 +14,6 @@
 //! handlers.
 
 mod child;
-mod found;
 mod listening;
 mod memory;
 mod moments;
@@ -31,7 +30,7 @@ use btu_suite::program::Message;
 use nix::sched::{CloneFlags, unshare};
 
 use super::messages::send;
-use super::process::own;
+use super::processes::own;
 
 pub use supervisor::supervisor;
 

@@ -9,7 +9,7 @@ use btu_suite::network::Impairments;
 use btu_suite::record::WireAccount;
 
 use super::WireError;
-use super::protocol::{EmulatorRequest, LONGEST_LINE, Reply, VERSION};
+use super::control::{EmulatorRequest, LONGEST_LINE, Reply, VERSION};
 
 /// A wire answers between turns, in well under a millisecond; after this time it is gone or
 /// stopped.

@@ -1,10 +1,13 @@
-//! The wire's side of the control socket: a few clients, without blocking.
+//! The wire's side of the control socket: a few clients, without blocking. A message is one JSON value
+//! in a line; each request has one reply.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use super::protocol::{EmulatorRequest, LONGEST_LINE, Reply};
+use btu_suite::network::Impairments;
+use btu_suite::record::WireAccount;
+use serde::{Deserialize, Serialize};
 
 /// More clients than this are refused.
 const MOST_CLIENTS: usize = 8;
@@ -127,6 +130,41 @@ pub fn fuzz_control(line: &[u8]) {
     let reply = respond(line, &mut |request| Reply::Refused(format!("{request:?}")));
     drop(serde_json::to_string(&reply));
 }
+
+/// A request of the coordinator.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum EmulatorRequest {
+    /// Asks the wire to answer when it carries frames: a caller with this version may continue.
+    Hello(u32),
+    /// Impair incoming packets at these hosts from now on; others do not change.
+    Set(Impairments),
+    /// Show the accounts since the last reset.
+    Account,
+    /// The emulator resets its accounts.
+    Reset,
+    /// The emulator ends.
+    Stop,
+}
+
+/// A reply of the emulator.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Reply {
+    /// The request was carried out.
+    Done,
+    /// The reply contains the accounts.
+    Account(Box<WireAccount>),
+    /// The request is refused, for this reason.
+    Refused(String),
+}
+
+/// The version: counts incompatible changes of this protocol.
+pub(super) const VERSION: u32 = 2;
+
+/// Longest line either side accepts: a request is far shorter, an account of a thousand stations a
+/// fraction of it.
+pub(super) const LONGEST_LINE: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {

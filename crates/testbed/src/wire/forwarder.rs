@@ -12,12 +12,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use super::WireError;
 use super::accounts::{self, Lateness, PortView};
 use super::busy_polling::BusyPolling;
+use super::control::{EmulatorRequest, Reply, VERSION};
 use super::describe::describe;
 use super::emulated::EmulatedNetwork;
 use super::epoll::EpollSet;
 use super::plan::{Layout, WirePlan};
 use super::port_queue::{PortQueue, SharedQueueState};
-use super::protocol::{EmulatorRequest, Reply, VERSION};
 use crate::capture::{Capture, FrameDirection};
 use crate::port::{Batch, Buffers, Carriage, Port, now};
 

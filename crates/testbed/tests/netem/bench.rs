@@ -5,9 +5,9 @@ use std::time::Duration;
 use btu_conditions::judge;
 use btu_medium::conformance::{Arrival, Bench, SHORTEST_FRAME};
 use btu_network::{Direction, Rate};
-use btu_testbed::netem::{ImpairmentAccounts, apply};
 use btu_units::{BitRate, Bytes, Probability, Span, Time};
 
+use crate::driver::{Impaired, ImpairmentAccounts};
 use crate::is_set;
 use crate::pair::{FAR, Pair, in_fresh_namespace};
 use crate::scenarios::Machine;
@@ -42,9 +42,9 @@ impl NetemBench {
     ) -> (Vec<Arrival>, ImpairmentAccounts) {
         let (mut arrivals, accounts) = in_fresh_namespace(|| {
             let pair = Pair::new();
-            let mut guard = apply(FAR, direction, SEED).unwrap();
+            let mut impaired = Impaired::new(FAR, direction, SEED);
             let arrivals = pair.run(script, timeout(direction));
-            (arrivals, guard.accounts().unwrap())
+            (arrivals, impaired.accounts())
         });
         println!("  {accounts:?}");
         assert_eq!(accounts.received, script.len() as u64, "every frame came to the impairment");

@@ -12,6 +12,7 @@
 )]
 
 mod bench;
+mod driver;
 mod life;
 mod lines;
 mod pair;
@@ -21,7 +22,7 @@ mod scenarios;
 
 use std::process::ExitCode;
 
-use btu_testbed::netem::{NetemError, Support, probe};
+use btu_testbed::netem::{NetemError, probe};
 use scenarios::Scenario;
 
 fn main() -> ExitCode {
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
         return code;
     }
     match probe() {
-        Ok(support) => run(&chosen, support),
+        Ok(()) => scenarios::run(&chosen),
         Err(error) => without_netem(&error),
     }
 }
@@ -51,13 +52,9 @@ fn without_netem(error: &NetemError) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(chosen: &[Scenario], support: Support) -> ExitCode {
-    println!("{support:?}");
-    scenarios::run(chosen)
-}
-
 fn all() -> impl Iterator<Item = &'static Scenario> {
-    life::SCENARIOS.iter().chain(lines::SCENARIOS).chain(queues::SCENARIOS)
+    let in_the_kernel = life::SCENARIOS.iter().chain(lines::SCENARIOS).chain(queues::SCENARIOS);
+    driver::scenarios().chain(in_the_kernel)
 }
 
 fn is_set(option: &str) -> bool {

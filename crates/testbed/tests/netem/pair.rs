@@ -11,13 +11,13 @@ use std::thread;
 use std::time::Duration;
 
 use btu_medium::conformance::Arrival;
+use btu_testbed::netlink::{Links, NewEnd};
 use btu_testbed::port::{Instants, now};
 use btu_units::{Bytes, Span, Time};
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
-use rtnetlink::{Handle, LinkUnspec, LinkVeth};
 use socket2::{Domain, Protocol, SockAddr, SockAddrStorage, Socket, Type};
 
 pub(crate) const NEAR: &str = "near";
@@ -51,12 +51,12 @@ impl Pair {
             // A kernel without IPv6 sends none anyway.
             let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6"), "1");
         }
-        talk(async |handle| handle.link().add(LinkVeth::new(NEAR, FAR).build()).execute().await);
+        let mut kernel = Links::here().expect("netlink");
+        let [near, far] =
+            [NEAR, FAR].map(|name| NewEnd { namespace: None, name, mac: None, mtu: None });
+        kernel.add_cable(&near, &far).expect("netlink");
         for name in [NEAR, FAR] {
-            let index = if_nametoindex(name).unwrap();
-            talk(async |handle| {
-                handle.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await
-            });
+            kernel.up(if_nametoindex(name).unwrap()).expect("netlink");
         }
         let receiver = packet_socket(ETHER_TYPE);
         receiver.bind(&link_address(FAR)).unwrap();
@@ -175,14 +175,4 @@ fn link_address(interface: &str) -> SockAddr {
         *storage.view_as::<libc::sockaddr_ll>() = address;
         SockAddr::new(storage, size_of::<libc::sockaddr_ll>() as libc::socklen_t)
     }
-}
-
-/// Asks the kernel about the calling thread's namespace.
-fn talk(request: impl AsyncFnOnce(Handle) -> Result<(), rtnetlink::Error>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
-    runtime.block_on(async {
-        let (connection, handle, _) = rtnetlink::new_connection().unwrap();
-        tokio::spawn(connection);
-        request(handle).await.expect("netlink");
-    });
 }

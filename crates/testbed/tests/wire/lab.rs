@@ -4,19 +4,18 @@
 use std::fs::File;
 use std::io::Write;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::thread;
 
+use btu_testbed::netlink::{Links, NewEnd};
 use btu_testbed::offload::set_offloads;
 use btu_testbed::wire::{self, WireClient, WirePlan};
 use btu_units::Span;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, setns, unshare};
-use rtnetlink::packet_route::link::{InfoData, InfoVeth};
-use rtnetlink::{Handle, LinkMessageBuilder, LinkUnspec, LinkVeth};
 use tempfile::TempDir;
 
 /// A network namespace without a name.
@@ -71,33 +70,19 @@ impl Place {
 /// A cable from the calling thread's namespace, where its end is called `here`, to `eth0` of a
 /// namespace.
 pub(crate) fn cable(here: &str, room: &Room, place: Place) {
-    talk(async |handle| {
-        let peer = LinkMessageBuilder::<LinkUnspec>::default()
-            .name("eth0".to_owned())
-            .address(place.mac().to_vec());
-        let peer = peer.setns_by_fd(room.0.as_raw_fd()).build();
-        let pair = LinkVeth::new(here, "eth0").set_info_data(InfoData::Veth(InfoVeth::Peer(peer)));
-        handle.link().add(pair.build()).execute().await
-    });
+    pair(here, room, "eth0", Some(place.mac()));
     ready(here);
     room.inside(|| {
         ready("eth0");
         let index = if_nametoindex("eth0").unwrap();
-        talk(async |handle| {
-            handle.address().add(index, place.address().into(), 15).execute().await
-        });
+        kernel().add_address(index, place.address().into(), 15).expect("netlink");
     });
 }
 
 /// A cable from `here` in the calling thread's namespace to `there` in a namespace, for raw frames:
 /// no addresses.
 pub(crate) fn bare_cable(here: &str, room: &Room, there: &str) {
-    talk(async |handle| {
-        let peer = LinkMessageBuilder::<LinkUnspec>::default().name(there.to_owned());
-        let peer = peer.setns_by_fd(room.0.as_raw_fd()).build();
-        let pair = LinkVeth::new(here, there).set_info_data(InfoData::Veth(InfoVeth::Peer(peer)));
-        handle.link().add(pair.build()).execute().await
-    });
+    pair(here, room, there, None);
     ready(here);
     room.inside(|| ready(there));
 }
@@ -107,10 +92,8 @@ pub(crate) fn bare_cable(here: &str, room: &Room, there: &str) {
 pub(crate) fn introduce(room: &Room, neighbour: Place) {
     room.inside(|| {
         let index = if_nametoindex("eth0").unwrap();
-        talk(async |handle| {
-            let entry = handle.neighbours().add(index, neighbour.address().into());
-            entry.link_layer_address(&neighbour.mac()).execute().await
-        });
+        let address = neighbour.address().into();
+        kernel().add_neighbour(index, address, neighbour.mac()).expect("netlink");
     });
 }
 
@@ -118,25 +101,25 @@ pub(crate) fn introduce(room: &Room, neighbour: Place) {
 fn ready(interface: &str) {
     set_offloads(interface, false).expect("offloads can be switched off");
     let index = if_nametoindex(interface).unwrap();
-    talk(async |handle| {
-        handle.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await
-    });
+    kernel().up(index).expect("netlink");
 }
 
 /// Removes an interface of the calling thread's namespace.
 pub(crate) fn remove(interface: &str) {
     let index = if_nametoindex(interface).unwrap();
-    talk(async |handle| handle.link().del(index).execute().await);
+    kernel().remove(index).expect("netlink");
 }
 
-/// Asks the kernel about the calling thread's namespace.
-fn talk(request: impl AsyncFnOnce(Handle) -> Result<(), rtnetlink::Error>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
-    runtime.block_on(async {
-        let (connection, handle, _) = rtnetlink::new_connection().unwrap();
-        tokio::spawn(connection);
-        request(handle).await.expect("netlink");
-    });
+/// A cable between two namespaces.
+fn pair(here: &str, room: &Room, there: &str, mac: Option<[u8; 6]>) {
+    let own = NewEnd { namespace: None, name: here, mac: None, mtu: None };
+    let far = NewEnd { namespace: Some(room.0.as_fd()), name: there, mac, mtu: None };
+    kernel().add_cable(&own, &far).expect("netlink");
+}
+
+/// Speaks with the kernel about the calling thread's namespace.
+fn kernel() -> Links {
+    Links::here().expect("netlink")
 }
 
 /// A wire in a process of its own, in the calling thread's namespace; it ends with this.

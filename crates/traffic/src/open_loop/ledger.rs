@@ -19,6 +19,10 @@ pub(crate) const LOST_AFTER: Span = Span::from_seconds(10);
 const WAITS: u64 = 3;
 const LEAST_WAIT: Span = Span::from_seconds(1);
 
+/// If so many of the last requests have no answer the path may stand still, as while a radio changes its cell: then answers
+/// are waited for until the requests would be lost.
+const SILENT: usize = 3;
+
 /// The times of answers since they were last asked for, for another thread to read.
 #[derive(Default)]
 pub(crate) struct Recent {
@@ -155,7 +159,9 @@ impl<'a> Ledger<'a> {
     /// How long answers are waited for after the last request, which left before `end`; `None` when
     /// all are there.
     pub(crate) fn waits_until(&self, end: Time) -> Option<Time> {
+        let unanswered = self.in_flight.iter().rev().take_while(|sent| sent.is_some()).count();
         let wait = match self.longest {
+            _ if unanswered >= SILENT => LOST_AFTER,
             Span::ZERO => LOST_AFTER,
             longest => (longest * WAITS).max(LEAST_WAIT).min(LOST_AFTER),
         };
@@ -274,6 +280,10 @@ mod tests {
         assert_eq!(ledger.waits_until(at(5000)), Some(at(11_000)));
         ledger.hear(Heard::Answer(1), at(2020));
         assert_eq!(ledger.waits_until(at(5000)), None);
+        (0..SILENT).for_each(|_| ledger.sent(Some(at(4000))));
+        assert_eq!(ledger.waits_until(at(5000)), Some(at(15_000)), "the last ones are silent");
+        ledger.hear(Heard::Answer(4), at(5500));
+        assert_eq!(ledger.waits_until(at(5000)), Some(at(11_000)), "it goes on");
     }
 
     #[test]

@@ -21,8 +21,7 @@ use super::exchange::Shape;
 use super::tally::Tally;
 use super::viewer::Viewer;
 use crate::clock::{Limit, computed, now};
-use crate::sys::nice::give_way;
-use crate::sys::quota::keep_to;
+use crate::sys::quota::{give_way, keep_to};
 
 /// An order for a picture, or the answer that the display is ready.
 const ORDER: [u8; 4] = *b"draw";

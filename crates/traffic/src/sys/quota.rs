@@ -1,4 +1,5 @@
-//! A share of a processor that the kernel keeps a thread to: `SCHED_DEADLINE` (sched(7)).
+//! How much of a processor the kernel gives a thread: a share that it keeps to, `SCHED_DEADLINE`
+//! (sched(7)), and its priority, setpriority(2).
 #![allow(unsafe_code)]
 
 use std::io;
@@ -29,6 +30,25 @@ pub(crate) fn keep_to(speed: Speed) -> io::Result<()> {
     // SAFETY: a system call that reads `size` bytes of `attributes`, which lives across it; 0 is
     // the calling thread (sched_setattr(2)).
     match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Sets the nice value of the calling thread to `nice`, 0 to 19; never lower than now, which needs
+/// a privilege.
+///
+/// # Errors
+/// If the system refuses.
+pub fn give_way(nice: u8) -> io::Result<()> {
+    // SAFETY: both calls take numbers only; 0 is the calling thread (setpriority(2), "C
+    // library/kernel differences").
+    let own = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    if i32::from(nice) <= own {
+        return Ok(());
+    }
+    // SAFETY: as above.
+    match unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, i32::from(nice)) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

@@ -30,7 +30,7 @@ const LOOK: u64 = 16 * 1024;
 
 /// How often the connection is looked at where its progress is reported. Who looks is woken for it, and takes a moment of a
 /// processor that an end may need: docs/bench.md has the cost.
-const LOOK_AT_PATH: Option<Span> = Some(Span::from_milliseconds(100));
+const LOOK_AT_PATH: Option<Span> = Some(Span::from_microseconds(62_500));
 
 /// How long one `send` of a stream that has no volume may wait.
 const LONGEST_SEND: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use btu_store::State;
 use super::reader::Reader;
 use crate::databases::Stored;
 use crate::states::form;
-use crate::support::{Made, Published, Publisher, Sent, Server, curl, publish_as};
+use crate::support::{Made, Published, Publisher, Sent, Server, curl, post, publish_as};
 
 /// A machine of a publisher: its name, its words, its price, its processor, its rate, and how much
 /// its blocks differ.
@@ -140,9 +140,8 @@ fn certify(run: &Published, stored: &Stored, server: &Server) {
         .command(&["laboratory", "--name", "Example Laboratory", &file("lab.pub")])
         .expect("done");
     let manifest = curl(&[&format!("{}/runs/{}/manifest", server.url, run.id)]).text();
-    std::fs::write(file("signature"), laboratory.key.sign(&manifest).expect("signed"))
-        .expect("written");
+    let signature = laboratory.key.sign(&manifest).expect("signed");
     let address = format!("{}/api/v1/runs/{}/certificates", server.url, run.id);
-    let signature = format!("signature=<{}", file("signature"));
-    assert_eq!(curl(&["-F", &signature, "-F", &format!("key={key}"), &address]).status, 201);
+    let fields = [("signature", signature.as_str()), ("key", &key.to_string())];
+    assert_eq!(post(&address, &fields).status, 201);
 }

@@ -8,6 +8,7 @@ use btu_suite::network::Network;
 use btu_suite::plan::Plan;
 
 use super::Compared;
+use super::readings::Ratings;
 use super::sides::Member;
 use crate::stored::{Rated, among_others};
 
@@ -25,7 +26,7 @@ struct Key {
 }
 
 impl Key {
-    fn of<C: Compared>(suite: &C, member: &Member<C::Plan>) -> Self {
+    fn of(suite: &Ratings, member: &Member<Plan>) -> Self {
         let machine = member.machine.as_ref().map_or_else(String::new, machine);
         // The hash is of the plan itself: a hash that is stored next to it may be wrong or forged.
         Self { plan: suite.hash(&member.plan), machine }
@@ -42,11 +43,8 @@ fn machine(environment: &Environment) -> String {
 
 /// The spread of this run's machine from run to run: complete runs of its plan there, including
 /// this one, if that gives an interval.
-pub(crate) fn of_machine<C: Compared<Plan = Plan>>(
-    suite: &C,
-    store: &Store,
-    run: RunId,
-) -> anyhow::Result<Option<EarlierRuns>> {
+pub(crate) fn of_machine(store: &Store, run: RunId) -> anyhow::Result<Option<EarlierRuns>> {
+    let suite = &Ratings;
     let Ok(member) = Member::read(suite, store, run) else { return Ok(None) };
     if member.row.summary.state != State::Complete
         || matches!(member.plan.network, Network::Machines(_))

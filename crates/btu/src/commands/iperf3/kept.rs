@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use btu_iperf3::{Direction, DirectionReport, Report};
-use btu_store::Store;
+use btu_store::{SERVED, Store};
 use btu_suite::foreign::{ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::{Span, plain, written_rate};
 
@@ -18,7 +18,7 @@ pub(super) fn save(store: &mut Store, report: &Report) -> anyhow::Result<()> {
     }
     let whole = report.omitted_seconds + report.seconds;
     let took = Duration::try_from_secs_f64(whole).unwrap_or_default();
-    let came = (foreign::IPERF3_SERVER, wall_clock_before(took));
+    let came = (SERVED, wall_clock_before(took));
     foreign::save(store, &run(report), came, Some(Span::from(took)), None)?;
     Ok(())
 }
@@ -39,6 +39,7 @@ fn run(report: &Report) -> ForeignRun {
             .collect(),
         courses: Vec::new(),
         remarks: remarks(report, &ways),
+        warnings: Vec::new(),
         faults: faults(&ways),
     }
 }

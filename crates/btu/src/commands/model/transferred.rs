@@ -47,7 +47,7 @@ pub(super) fn simulate(
     bar.show(0.0);
     let times = plan.run(&drawn);
     bar.clear();
-    asked.bulk.simulated = times?.and_then(|times| summary(&plan, times, segments));
+    asked.bulk.simulated = summary(&plan, times?, segments);
     Ok(())
 }
 
@@ -96,30 +96,25 @@ impl Simulations {
         })
     }
 
-    /// The times of all transfers, of two where these are alike and no loss is drawn; none if one
-    /// did not come to its end.
-    fn run(&self, drawn: &Drawing) -> anyhow::Result<Option<Vec<TransferTimes>>> {
-        let Some(mut times) = self.some(drawn, 0..2)? else { return Ok(None) };
+    /// The times of all transfers, of two where these are alike and no loss is drawn. One that did
+    /// not come to its end counts with the time after which it was given up.
+    fn run(&self, drawn: &Drawing) -> anyhow::Result<Vec<TransferTimes>> {
+        let mut times = self.some(drawn, 0..2)?;
         let is_certain = !self.has_losses && self.lap == Span::ZERO;
-        if is_certain && times[0].all == times[1].all {
-            return Ok(Some(times));
+        if !is_certain || times[0].all != times[1].all {
+            times.extend(self.some(drawn, 2..TRANSFERS)?);
         }
-        let Some(more) = self.some(drawn, 2..TRANSFERS)? else { return Ok(None) };
-        times.extend(more);
-        Ok(Some(times))
+        Ok(times)
     }
 
-    fn some(
-        &self,
-        drawn: &Drawing,
-        numbers: Range<u32>,
-    ) -> anyhow::Result<Option<Vec<TransferTimes>>> {
+    fn some(&self, drawn: &Drawing, numbers: Range<u32>) -> anyhow::Result<Vec<TransferTimes>> {
         let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
         let one = |number: u32| {
             let begin = self.lap.seconds() * (f64::from(number) + 0.5) / f64::from(TRANSFERS);
             let begin = Span::from_seconds_f64(begin);
             let asked = TcpTransfer { begin, end: self.one.end + begin, ..self.one };
-            transfer(drawn, &asked, 1, number)
+            let given_up = TransferTimes { half: self.one.end, all: self.one.end };
+            transfer(drawn, &asked, 1, number).map(|times| times.unwrap_or(given_up))
         };
         let share = |worker: usize| {
             numbers.clone().skip(worker).step_by(workers).map(one).collect::<Vec<_>>()
@@ -131,7 +126,7 @@ impl Simulations {
             let ended = begun.into_iter().map(ScopedJoinHandle::join);
             ended.flat_map(|times| times.unwrap_or_else(|panic| resume_unwind(panic))).collect()
         });
-        Ok(times.into_iter().collect::<Result<Option<Vec<_>>, _>>()?)
+        Ok(times.into_iter().collect::<Result<_, _>>()?)
     }
 }
 
@@ -150,11 +145,12 @@ fn summary(
         let second_half = times.all.saturating_sub(times.half).seconds();
         times.all.seconds() + rest * 2.0 * second_half
     };
+    let unfinished = times.iter().filter(|times| times.all >= plan.one.end).count() as u32;
     let mut seconds: Vec<f64> = times.into_iter().map(whole).collect();
     seconds.sort_unstable_by(f64::total_cmp);
     let range = [*seconds.first()?, *seconds.last()?];
     let transfers = seconds.len() as u32;
-    Some(SimulatedTransfer { seconds: seconds[seconds.len() / 2], range, transfers })
+    Some(SimulatedTransfer { seconds: seconds[seconds.len() / 2], range, transfers, unfinished })
 }
 
 /// Frames that the senders of a flow hand over.

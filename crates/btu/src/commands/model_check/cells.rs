@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use btu_network::Drawing;
 use btu_suite::experiment::{
-    CellSetting, Experiment, Facts, Field, Frame, Measured, Observation, Raised, Slot,
+    CellSetting, Facts, Field, Frame, Measured, Named, Observation, Raised, Scripts, Slot,
 };
 use btu_suite::network::HostName;
 use btu_suite::program::{Part, ProgramOrder, ProgramStep, Programs};
@@ -96,13 +96,15 @@ impl Replications {
     }
 }
 
-impl Experiment for Replications {
+impl Named for Replications {
     const SUITE: &'static str = "check";
     const COMMAND: &'static str = "btu model";
     const VERSION: u32 = 1;
+}
+
+impl Scripts for Replications {
     const IN_BLOCKS: bool = false;
     type Cell = Replication;
-    type Verdict = ();
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -168,8 +170,6 @@ impl Experiment for Replications {
         let goodput = record(seen).map(|record| octets(record) as f64 * 8.0 / counted);
         Facts { goodput_bits_per_second: goodput.ok(), ..Facts::default() }
     }
-
-    fn judge(&self, _cells: &[Measured<Replication>]) {}
 }
 
 /// The record that the process printed.

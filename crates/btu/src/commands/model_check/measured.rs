@@ -6,7 +6,7 @@ use btu_medium::sim;
 use btu_network::{Drawing, StationId};
 use btu_report::MeasuredFlow;
 use btu_store::Store;
-use btu_suite::experiment::{self, Experiment};
+use btu_suite::experiment::{self, Named};
 use btu_suite::network::HostName;
 use btu_testbed::note;
 use btu_testbed::testbed::{self, RuntimeDirectory};

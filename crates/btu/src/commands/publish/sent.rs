@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use btu_store::Store;
+use btu_store::{Store, open_data_file};
 use btu_units::plain;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::Publication;
 use crate::exit::Refusal;
@@ -92,14 +92,9 @@ pub(super) struct BoardAnswer {
 /// Sends a publication.
 pub(super) fn send(board: &Board, publication: &Publication) -> anyhow::Result<BoardAnswer> {
     let Publication { archive, manifest, signature, key, .. } = publication;
-    let text = manifest.text();
-    let fields: [client::Field<'_>; 4] = [
-        ("manifest", text.as_bytes()),
-        ("signature", signature.as_bytes()),
-        ("key", key.as_bytes()),
-        ("archive", archive),
-    ];
-    let answer = client::post(board, "api/v1/runs", &fields)?;
+    let line = json!({"manifest": manifest.text(), "signature": signature, "key": key});
+    let octets = [format!("{line}\n").as_bytes(), archive].concat();
+    let answer = client::post(board, "api/v1/runs", client::Sent::Archive(&octets))?;
     let answer: Option<BoardAnswer> = serde_json::from_str(&answer).ok();
     let answer = answer.filter(BoardAnswer::is_plain);
     answer.with_context(|| {
@@ -129,7 +124,7 @@ impl Tokens {
     /// The file next to the stored runs.
     pub(super) fn next_to(database: &Path) -> Result<Self, Refusal> {
         let path = database.with_file_name("publications");
-        let opened = File::options().append(true).create(true).mode(0o600).open(&path);
+        let opened = open_data_file(&path, File::options().append(true).create(true));
         let file = opened.map_err(|error| files::unwritable(&path, &error))?;
         Ok(Self { path, file })
     }
@@ -171,4 +166,19 @@ pub(super) fn text(
         plain(state),
         tokens.path.display()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_token_is_written_where_a_link_leads() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("runs.sqlite");
+        let other = directory.path().join("other");
+        std::os::unix::fs::symlink(&other, directory.path().join("publications")).unwrap();
+        assert!(Tokens::next_to(&database).is_err());
+        assert!(!other.exists());
+    }
 }

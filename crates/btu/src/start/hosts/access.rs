@@ -1,16 +1,14 @@
-//! The requirements for reaching hosts: keys, the OpenSSH client, and the program that btu copies.
+//! The requirements for reaching hosts: an identity, the OpenSSH client, and the program that btu copies.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use btu_control::coordinator::{Access, Keys, Launch, Program};
-use btu_control::trust::{Identity, Pairing, Revocations};
+use btu_control::coordinator::{Access, Launch, Program};
+use btu_control::trust::Identity;
 use btu_units::Span;
 
 use crate::cli::Reaching;
-use crate::exit::Refusal;
 
 /// Reads the files that the options name; a lost host is called again for this time.
 pub(super) fn access(
@@ -21,7 +19,7 @@ pub(super) fn access(
     let executable = std::env::current_exe().context("finding this program's own file")?;
     let binary = reaching.ssh_binary.clone().unwrap_or_else(|| executable.clone());
     Ok(Access {
-        keys: keys(reaching)?,
+        identity: reaching.identity.as_deref().map(Identity::load).transpose()?,
         launch,
         ssh_program: reaching.ssh_program.clone(),
         binary: Program::at(binary),
@@ -29,19 +27,6 @@ pub(super) fn access(
         controller: controller(),
         timeout: Duration::from(reconnect_timeout),
     })
-}
-
-fn keys(reaching: &Reaching) -> anyhow::Result<Keys> {
-    let identity = reaching.identity.as_deref().map(Identity::load).transpose()?;
-    let revocations = reaching.revoked.as_deref().map(Revocations::load).transpose()?;
-    let mut pairings = BTreeMap::new();
-    for (host, code) in &reaching.pair {
-        let refused = |why: &dyn std::fmt::Display| Refusal::Usage(format!("--pair {host}: {why}"));
-        let code = code.read(&format!("pairing code of {host}")).map_err(|why| refused(&why))?;
-        let pairing = Pairing::from_code(&code).map_err(|error| refused(&error))?;
-        pairings.insert(host.clone(), pairing);
-    }
-    Ok(Keys { identity, revocations, pairings })
 }
 
 /// The name of this controller, which others see when the host is busy.

@@ -21,10 +21,8 @@ pub(super) fn inventory(file: &Path) -> anyhow::Result<Inventory> {
 }
 
 /// The way to a host.
-pub(super) fn call(host: &Host, reaching: &Reaching) -> HostCall {
-    let paired = reaching.pair.iter().any(|(name, _)| *name == host.name);
+pub(super) fn call(host: &Host) -> HostCall {
     let reached = match &host.control {
-        Control::Agent(address) if paired => Reached::Pairing { address: address.to_string() },
         Control::Agent(address) => Reached::Tls { address: address.to_string() },
         Control::Ssh(destination) => Reached::Ssh { destination: destination.to_string() },
         Control::Launched => Reached::Launched,
@@ -44,7 +42,7 @@ pub(super) fn machines<'a>(
     family: Family,
 ) -> Result<Machines, Refusal> {
     let machine = |(station, host): (HostName, &Host)| {
-        let HostCall { name, reached } = call(host, reaching);
+        let HostCall { name, reached } = call(host);
         Ok::<_, Refusal>(Machine {
             station,
             name,
@@ -66,19 +64,6 @@ pub(super) fn check_names(hosts: &[Host]) -> Result<(), Refusal> {
             host.name
         )))
     })
-}
-
-/// The codes of hosts that are not called.
-pub(super) fn check_pairings(hosts: &[Host], reaching: &Reaching) -> Result<(), Refusal> {
-    for (name, _) in &reaching.pair {
-        if !hosts.iter().any(|host| host.name == *name) {
-            let known = names(hosts);
-            return Err(Refusal::Usage(format!(
-                "--pair {name}: there is no host `{name}`; there are {known}"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// A host that is reached by ssh, with the first label of the destination as its name.
@@ -144,14 +129,14 @@ pub(super) fn measured(
         let name = &host.name;
         Refusal::Usage(format!(
             "host {name}: finding the address of {place}: {error}; is the name right? If ssh alone knows it, write its address on the \
-             measured network (`measured = ...`, or {name}=CONTROL@MEASURED)"
+             measured network (`measured = ...` in an inventory)"
         ))
     })?;
     let all: Vec<IpAddr> =
         found.map(|address| address.ip()).filter(|address| family.has(*address)).collect();
     let first = all.iter().find(|address| address.is_ipv4()).or(all.first()).copied();
     let what = if family == Family::Ipv6 {
-        "IPv6 address: write one (NAME=CONTROL@MEASURED), or leave -6 out"
+        "IPv6 address: write one in an inventory (`measured = ...`), or leave -6 out"
     } else {
         "address"
     };

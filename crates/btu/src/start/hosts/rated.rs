@@ -1,7 +1,7 @@
 //! The three hosts of `btu rate`: their roles, and their features.
 
 use btu_control::coordinator::{CoordinatorError, HostSet};
-use btu_network::{Host, HostAddressError};
+use btu_network::Host;
 use btu_suite::cell::Component;
 use btu_suite::network::{HostName, HostRole, Machines};
 use btu_suite::plan::Plan;
@@ -14,7 +14,6 @@ use crate::exit::Refusal;
 /// The hosts that the options name; `None` if they name none.
 pub(crate) fn machines(options: &RatedHosts) -> anyhow::Result<Option<Machines>> {
     let Some(hosts) = hosts(options)? else { return Ok(None) };
-    named::check_pairings(&hosts, &options.reaching)?;
     named::check_names(&hosts)?;
     let stations = HostRole::ALL.into_iter().map(HostName::from);
     Ok(Some(named::machines(stations.zip(&hosts), &options.reaching, named::Family::Either)?))
@@ -50,22 +49,12 @@ fn hosts(options: &RatedHosts) -> anyhow::Result<Option<Vec<Host>>> {
         }
         return Ok(Some(options.ssh.iter().map(named::by_ssh).collect()));
     }
-    let named: Vec<&String> =
-        [&options.test, &options.active, &options.passive].into_iter().flatten().collect();
-    match named.len() {
-        0 => Ok(None),
-        3 => {
-            let hosts = named.into_iter().map(|text| {
-                text.parse().map_err(|error: HostAddressError| usage(error.to_string()))
-            });
-            Ok(Some(hosts.collect::<Result<_, _>>()?))
-        }
-        _ => Err(usage(
-            "--test, --active and --passive name three hosts, or with --network FILE its stations"
-                .to_owned(),
-        )
-        .into()),
+    if [&options.test, &options.active, &options.passive].into_iter().any(Option::is_some) {
+        let problem = "--test, --active and --passive name stations of --network FILE; hosts are reached by ssh \
+                       (--ssh TEST,ACTIVE,PASSIVE), or have their roles in an inventory (--hosts FILE)";
+        return Err(usage(problem.to_owned()).into());
     }
+    Ok(None)
 }
 
 fn usage(problem: String) -> Refusal {

@@ -6,7 +6,7 @@ use btu_control::arrival::own_addresses;
 use btu_control::coordinator::{HostCall, HostSet, Launch, LaunchedAgent};
 use btu_suite::network::{HostName, Machine, Machines, Reached};
 use btu_suite::pipe::Remote;
-use btu_units::Span;
+use btu_units::{Span, shell_word};
 
 use super::access::access;
 use super::named;
@@ -38,13 +38,16 @@ pub(crate) fn remote(end: &RemoteEnd, to: Option<&str>) -> anyhow::Result<Option
             return Err(usage(format!("which host of {}? name it with --to", file.display())));
         }
         (None, Some(destination), _) => named::by_ssh(destination),
-        (None, None, Some(text)) => text.parse().map_err(|error| {
-            usage(format!("--to {text}: {error}; a station needs its --network FILE"))
-        })?,
+        (None, None, Some(text)) => {
+            return Err(usage(format!(
+                "--to {text}: a station needs its --network FILE, and a host its inventory, --hosts FILE; any host is reached \
+                 by ssh: --ssh {}",
+                shell_word(text)
+            )));
+        }
         (None, None, None) => return Ok(None),
     };
-    named::check_pairings(std::slice::from_ref(&host), &end.reaching)?;
-    let HostCall { name, reached } = named::call(&host, &end.reaching);
+    let HostCall { name, reached } = named::call(&host);
     Ok(Some(Remote {
         name,
         reached,

@@ -7,7 +7,7 @@ use std::path::Path;
 use btu_control::arrival::leaving_for;
 use btu_control::coordinator::HostSet;
 use btu_network::Host;
-use btu_suite::experiment::{Experiment, calls};
+use btu_suite::experiment::{Scripts, calls};
 use btu_suite::network::{HostName, Machine, Machines, Reached};
 
 use super::access::access;
@@ -19,25 +19,19 @@ use crate::exit::Refusal;
 /// All hosts that the options name, in their order; an empty list if the options name none.
 pub(crate) fn named_hosts(options: &StudyHosts) -> anyhow::Result<Vec<Host>> {
     if let Some(file) = &options.hosts {
-        return listed_hosts(file, &options.reaching);
+        return listed_hosts(file);
     }
     if let Some(launch) = options.launching.started(options.reconnect_timeout)? {
         return Ok(named::launched(&launch));
     }
     let hosts: Vec<Host> = options.ssh.iter().map(named::by_ssh).collect();
-    if hosts.is_empty() { Ok(hosts) } else { Ok(checked(hosts, &options.reaching)?) }
+    named::check_names(&hosts)?;
+    Ok(hosts)
 }
 
 /// All hosts of this inventory.
-pub(crate) fn listed_hosts(file: &Path, reaching: &Reaching) -> anyhow::Result<Vec<Host>> {
-    Ok(checked(named::inventory(file)?.hosts, reaching)?)
-}
-
-/// Checks that hosts have distinct names, and that every pairing code has its host.
-pub(crate) fn checked(hosts: Vec<Host>, reaching: &Reaching) -> Result<Vec<Host>, Refusal> {
-    named::check_pairings(&hosts, reaching)?;
-    named::check_names(&hosts)?;
-    Ok(hosts)
+pub(crate) fn listed_hosts(file: &Path) -> anyhow::Result<Vec<Host>> {
+    Ok(named::inventory(file)?.hosts)
 }
 
 /// The name of this machine when it takes part itself.
@@ -78,7 +72,7 @@ fn here(other: IpAddr) -> Result<Machine, Refusal> {
 
 /// Reaches and reserves the hosts of `plan`, for the named run, if it has a name already, and
 /// checks that they reach each other.
-pub(crate) fn gather_for<E: Experiment>(
+pub(crate) fn gather_for<E: Scripts>(
     machines: &Machines,
     plan: &E,
     options: &StudyHosts,

@@ -116,7 +116,7 @@ pub(crate) struct App {
     /// Draw what the display shows in the terminal, ten times a second while a cell runs
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) watch: bool,
-    /// Write the first picture as PNG; every cell must produce it bit for bit
+    /// Write the first picture as a portable bitmap (PBM); every cell must produce it bit for bit
     #[arg(long, value_name = "FILE")]
     pub(crate) picture: Option<PathBuf>,
     /// Nice value of the application's process, from 0 to 19

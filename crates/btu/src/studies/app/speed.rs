@@ -4,7 +4,7 @@ use std::path::Path;
 
 use btu_studies::app::{AppCell, AppPlan};
 use btu_suite::app::{Carrier, Slowing, Speed, Speeds};
-use btu_suite::experiment::Experiment;
+use btu_suite::experiment::Scripts;
 
 use super::arguments::{App, SlowBy};
 use super::{is_elsewhere, usage};

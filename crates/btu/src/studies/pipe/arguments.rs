@@ -19,7 +19,6 @@ Examples:
   btu pipe --local --transport unix-stream,pipe,shared-memory
   btu pipe --network '10 Mb/s'                    on an emulated Ethernet
   btu pipe --network satellite --from ship --to server on a network file's network
-  btu pipe --to beta=192.0.2.11@198.51.100.11 --identity me.pem    to a host with an agent
   btu pipe --ssh me@beta                          to a host where nothing is installed
   btu pipe --pattern streaming --json > stream.json
   btu pipe --network '10 Mb/s' --svg graphs.svg --with netpipe96
@@ -91,8 +90,7 @@ pub(crate) struct Pipe {
     /// The station of a network file that sends first [default: the first one]
     #[arg(long, value_name = "STATION")]
     pub(crate) from: Option<String>,
-    /// The other station [default: the last one]; without a network file, a host with an agent:
-    /// NAME, or NAME=CONTROL@MEASURED with its addresses
+    /// The other station [default: the last one]; with --hosts, the inventory's host
     #[arg(long, value_name = "STATION|HOST")]
     pub(crate) to: Option<String>,
     /// Replace a value of the network file, such as links.trunk.rate='2 Mb/s'
@@ -168,9 +166,6 @@ pub(crate) struct Wanted {
     /// Draw the four graphs with all transports to this file; with HINT, the QUIPS graph
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Draw them as PNG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) png: Option<PathBuf>,
     /// Also draw the points of the 1996 paper
     #[arg(long, value_name = "STUDY", value_parser = ["netpipe96"])]
     pub(crate) with: Option<String>,

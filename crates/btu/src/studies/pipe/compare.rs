@@ -1,19 +1,21 @@
 //! `btu compare` of signatures.
 
 use std::collections::BTreeSet;
+use std::process::ExitCode;
 
-use btu_report::{StoredSignature, first_screen, signatures_page, signatures_text};
+use btu_report::html::html;
+use btu_report::{StoredSignature, first_screen, markdown, page_text, signatures_page};
 use btu_store::{RunRow, Store};
-use btu_studies::pipe::{SignatureCost, cost_over};
-use btu_suite::pipe::{PipePlan, SUITE};
+use btu_studies::pipe::{SignatureCost, cost_over, judge};
+use btu_suite::experiment::Named;
+use btu_suite::pipe::{Job, JobRecord, PipePlan};
 use serde::Serialize;
 
-use super::show::{plan, signature};
-use crate::cli::{Compare, CompareFormat};
+use crate::cli::{Common, Compare, CompareFormat};
 use crate::commands::archive::TAG;
 use crate::commands::compare::deliver;
 use crate::exit::Refusal;
-use crate::stored::provenance;
+use crate::stored::{provenance, resume};
 use crate::terminal;
 
 /// The data that `--json` prints.
@@ -42,7 +44,11 @@ fn refuse_twice(rows: &[RunRow]) -> Result<(), Refusal> {
 }
 
 /// Compares the named runs, if they are signatures; `None` where none of them is one of `btu pipe`.
-pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyhow::Result<()> {
+pub(super) fn compare(
+    store: &Store,
+    arguments: &Compare,
+    common: &Common,
+) -> anyhow::Result<ExitCode> {
     if arguments.sides.len() < 2
         || arguments.sides.iter().any(|side| side.starts_with(TAG) || side.contains(','))
     {
@@ -59,23 +65,24 @@ pub(crate) fn compare(store: &Store, arguments: &Compare, as_json: bool) -> anyh
     }
     let signatures =
         rows.iter().map(|row| stored(store, row)).collect::<anyhow::Result<Vec<_>>>()?;
+    let page = signatures_page(&signatures, &warnings, &terminal::again());
+    let format = if common.json { CompareFormat::Json } else { arguments.format };
     deliver(arguments.output.clone(), |options| {
-        if as_json || arguments.format == CompareFormat::Json {
-            Ok(json(&signatures, warnings)?)
-        } else {
-            Ok(if arguments.all {
-                signatures_text(&signatures, &warnings, true, options)
-            } else {
-                first_screen(&signatures_page(&signatures, &warnings, &terminal::again()), options)
-            })
-        }
-    })
+        Ok(match format {
+            CompareFormat::Json => json(&signatures, warnings)?,
+            CompareFormat::Text if arguments.all => page_text(&page, options),
+            CompareFormat::Text => first_screen(&page, options),
+            CompareFormat::Markdown => markdown(&page),
+            CompareFormat::Html => html(&page),
+        })
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Refuses runs that cannot be compared.
 fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
     let refuse = |problem: String| Err(Refusal::Usage(problem).into());
-    if let Some(row) = rows.iter().find(|row| row.summary.suite != SUITE) {
+    if let Some(row) = rows.iter().find(|row| row.summary.suite != Job::SUITE) {
         let (run, suite) = (row.summary.id, &row.summary.suite);
         return refuse(format!(
             "{run} is a run of `{suite}`: ratings are compared with ratings and signatures with signatures; \
@@ -90,12 +97,9 @@ fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
             "--baseline, --fail-if-slower and --across are for ratings; signatures know --force and --all".to_owned(),
         );
     }
-    if matches!(arguments.format, CompareFormat::Markdown | CompareFormat::Html) {
-        return refuse("signatures are compared as text or JSON".to_owned());
-    }
-    let first: PipePlan = plan(&rows[0])?;
+    let first = signature(&rows[0])?;
     for row in &rows[1..] {
-        let other: PipePlan = plan(row)?;
+        let other = signature(row)?;
         if !arguments.force
             && (other.pattern, other.pairs, other.buffers)
                 != (first.pattern, first.pairs, first.buffers)
@@ -124,7 +128,7 @@ fn differences(base: &RunRow, other: &RunRow) -> anyhow::Result<Vec<String>> {
 
 /// The conditions that a signature depends on, in addition to its sizes.
 fn conditions(row: &RunRow) -> anyhow::Result<[(&'static str, String); 8]> {
-    let plan: PipePlan = plan(row)?;
+    let plan = signature(row)?;
     let held = plan
         .processors
         .map_or_else(|| "where the scheduler puts them".to_owned(), |held| held.to_string());
@@ -144,11 +148,26 @@ fn conditions(row: &RunRow) -> anyhow::Result<[(&'static str, String); 8]> {
     ])
 }
 
+/// The plan of a run of one signature.
+fn signature(row: &RunRow) -> Result<PipePlan, Refusal> {
+    match resume::plan(row)? {
+        Job::One(plan) => Ok(*plan),
+        Job::Set(_) | Job::Hint(_) => {
+            let run = row.summary.id;
+            Err(Refusal::Usage(format!(
+                "{run} is no run of a single signature, and only these are compared; see it with `btu show {run}`"
+            )))
+        }
+    }
+}
+
 fn stored(store: &Store, row: &RunRow) -> anyhow::Result<StoredSignature> {
     let run = &row.summary;
     let label = run.label.as_ref().map_or_else(String::new, |label| format!(", {label}"));
+    let records: Vec<JobRecord> = store.records(run.id)?;
+    let verdict = judge(&signature(row)?, &Job::points(&records, 0));
     let about = format!("{}, {}, {}{label}", run.network, run.profile, run.created);
-    Ok(StoredSignature { name: run.id.to_string(), about, verdict: signature(store, row)? })
+    Ok(StoredSignature { name: run.id.to_string(), about, verdict })
 }
 
 fn json(signatures: &[StoredSignature], warnings: Vec<String>) -> serde_json::Result<String> {

@@ -104,7 +104,10 @@ fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
     let held = processors(pipe.calls.pin, pipe.calls.pairs, place)?;
     let plan = |kind| plan(pipe, kind, seed, place, held);
     if pipe.aim.layers {
-        return Ok(vec![Job::Set(SetPlan::new(Purpose::Layers, stack(pipe, place, plan)?))]);
+        return Ok(vec![Job::Set(SetPlan {
+            purpose: Purpose::Layers,
+            series: stack(pipe, place, plan)?,
+        })]);
     }
     let tcp = [Kind::Tcp];
     let kinds = if pipe.transport.is_empty() { &tcp[..] } else { &pipe.transport };
@@ -116,10 +119,10 @@ fn jobs(pipe: &Pipe, seed: u64, place: &Place) -> anyhow::Result<Vec<Job>> {
             () => {
                 let busy =
                     pipe.aim.load.iter().map(|load| PipePlan { load: *load, ..idle.clone() });
-                Job::Set(SetPlan::new(
-                    Purpose::Load,
-                    std::iter::once(idle.clone()).chain(busy).collect(),
-                ))
+                Job::Set(SetPlan {
+                    purpose: Purpose::Load,
+                    series: std::iter::once(idle.clone()).chain(busy).collect(),
+                })
             }
         })
     };
@@ -172,7 +175,7 @@ fn hint(pipe: &Pipe, plan: PipePlan) -> Result<HintRun, Refusal> {
         }
     };
     let pipe = PipePlan { pattern: Pattern::PingPong, pairs: 1, ..plan };
-    Ok(HintRun { version: HintRun::VERSION, pipe, two: of(2), one: Some(of(1)) })
+    Ok(HintRun { pipe, two: of(2), one: Some(of(1)) })
 }
 
 /// The message size for comparison with HINT's exchange: two double-precision numbers.

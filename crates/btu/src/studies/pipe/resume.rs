@@ -2,7 +2,8 @@
 
 use btu_control::environment;
 use btu_store::{RunLock, RunRow, Store};
-use btu_suite::pipe::{self, Job, PipePlan, SetPlan};
+use btu_suite::experiment::{Experiment, Named};
+use btu_suite::pipe::Job;
 
 use super::ground::remote_of;
 use super::plan::PlannedWork;
@@ -19,15 +20,9 @@ pub(super) struct Resumed {
 
 /// The request of this run.
 pub(super) fn asked(row: &RunRow) -> anyhow::Result<PlannedWork> {
-    resume::made_by(row, "btu pipe")?;
-    let job = if row.summary.suite == pipe::SUITE {
-        Job::One(Box::new(resume::plan(row)?))
-    } else {
-        Job::Set(resume::plan::<SetPlan>(row)?)
-    };
-    for plan in job.plans() {
-        resume::is_its_plan(row, (plan.version, PipePlan::VERSION), &job.hash())?;
-    }
+    resume::made_by(row, Job::COMMAND)?;
+    let job: Job = resume::plan(row)?;
+    resume::is_its_plan(row, (job.version(), Job::VERSION), &job.hash())?;
     let network = Job::network_in(&row.summary.network).to_owned();
     Ok(PlannedWork { jobs: vec![job], network })
 }

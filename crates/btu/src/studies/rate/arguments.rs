@@ -23,8 +23,8 @@ Examples:
                                                   between stations of a network file
   btu rate --volume 4MB --window 4KB              fixed volume and small windows, as in 1995
   btu rate --component SEND --message 65536 --load idle,cpu
-  btu rate --hosts lab.toml --identity me.pem     on three real hosts with agents
   btu rate --ssh alpha,beta,gamma                 on three hosts, by ssh
+  btu rate --hosts lab.toml                       on three hosts of an inventory
   btu rate --verify latest                        take the waiting away that it found
   btu rate --challenge https://board.example.org  with a number of a board, to be published there
   btu rate --resume latest                        finish an interrupted run

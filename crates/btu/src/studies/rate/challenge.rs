@@ -8,7 +8,7 @@ use btu_testbed::note;
 
 use crate::exit::Refusal;
 use crate::published::board::Board;
-use crate::published::client::{self, Field};
+use crate::published::client::{self, Sent};
 use crate::published::key::Publisher;
 use crate::start::wall_clock;
 
@@ -27,15 +27,13 @@ pub(super) fn seed(board: &Board) -> anyhow::Result<u64> {
     let publisher = Publisher::named(None)?;
     let request = ChallengeRequest { board: board.to_string(), signed: wall_clock() }.text();
     let (signature, key) = (publisher.sign(&request)?, publisher.public.to_string());
-    let fields: [Field<'_>; 3] = [
-        ("request", request.as_bytes()),
-        ("signature", signature.as_bytes()),
-        ("key", key.as_bytes()),
-    ];
-    let answer = client::post(board, "api/v1/challenges", &fields)?;
+    let fields = [("request", &*request), ("signature", &signature), ("key", &key)];
+    let answer = client::post(board, "api/v1/challenges", Sent::Form(&fields))?;
     let challenge = Challenge::read(&answer);
     let Challenge { seed } =
         challenge.with_context(|| format!("{board} answered with what is no challenge"))?;
-    note!("The board asks for seed {seed}; it will show whether this run comes back.");
+    note!(
+        "The board asks for seed {seed}; it will show whether this run comes back: publish it soon after its end."
+    );
     Ok(seed)
 }

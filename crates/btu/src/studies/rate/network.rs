@@ -153,7 +153,7 @@ pub(super) fn fit(plan: &mut Plan, topology: &Topology) -> Result<Vec<String>, R
     warnings.extend(last_long_enough(plan, topology));
     if let Some(offered) = udp_offered(topology) {
         plan.udp_offered = offered;
-        plan.udp_stream = Some(plan.profile.stream_over(longest_drain(topology)));
+        plan.udp_stream = plan.profile.stream_over(longest_drain(topology));
     } else {
         let why =
             "what the network carries cannot be predicted, so it is not known how much to offer";

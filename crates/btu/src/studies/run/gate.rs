@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use btu_report::junit;
 use btu_stats::Level;
 use btu_store::{RunId, Store};
+use btu_studies::Judged;
 use btu_studies::compare::Gate;
 use btu_studies::run::{RunPlan, RunVerdict};
-use btu_suite::experiment::Experiment;
+use btu_suite::experiment::RunFacts;
 
 use super::arguments::RunStudy;
 use crate::exit::SLOWER;
@@ -19,7 +20,7 @@ use crate::stored::resume;
 pub(super) fn answer(options: &RunStudy, store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
     let row = store.run(&run.to_string())?;
     let plan: RunPlan = resume::plan(&row)?;
-    let verdict = plan.judge(&store.records(run)?);
+    let verdict = plan.judge(&store.records(run)?, &RunFacts::default());
     let gates = gates(&verdict, options.fail_if_slower);
     if let Some(path) = &options.junit {
         files::save(path, junit(&plan, &verdict, &gates).as_bytes())?;

@@ -15,7 +15,6 @@ no hosts are given: you need a second machine with ssh (a rented server, a frien
 whether queues are too long, how long a request takes from here to a host, idle and while each direction is full, and how much TCP gets each way:
 
   btu speed --ssh me@alpha                      to a host by ssh, where nothing is installed
-  btu speed alpha --identity me.pem             to a host with an agent
   btu speed --network home-bloated --from laptop --to server
                                                 between two stations of a network file, on this machine
   btu speed --iperf3 iperf.example.net          to a server of iperf3, of which there are public ones
@@ -27,7 +26,7 @@ btu speed --help has all options.";
 const EXAMPLES: &str = "\
 Examples:
   btu speed --ssh me@alpha                        to a host by ssh, where nothing is installed
-  btu speed alpha --identity me.pem               to a host with an agent
+  btu speed alpha --hosts lab.toml                to a host of an inventory
   btu speed --network home-bloated --from laptop --to server
                                                   between two stations of a network file, on this
                                                   machine
@@ -49,8 +48,7 @@ runs export` work with it as with every run.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Speed {
-    /// The far host, where an agent listens: NAME, or NAME=CONTROL@MEASURED with its addresses;
-    /// with --hosts one of the inventory's
+    /// The far host, of the inventory --hosts
     #[arg(value_name = "HOST", conflicts_with_all = ["network", "ssh", "to", "resume"])]
     pub(crate) host: Option<String>,
     /// The near station, or host of an inventory [default: this machine; of a network file the

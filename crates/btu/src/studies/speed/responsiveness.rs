@@ -105,6 +105,7 @@ fn run(target: &Target, method: &Method, report: &ResponsivenessReport) -> Forei
         quantities,
         courses: report.ways.iter().flat_map(courses).collect(),
         remarks: remarks(method, report),
+        warnings: Vec::new(),
         faults: report.ways.iter().filter_map(fault).collect(),
     }
 }

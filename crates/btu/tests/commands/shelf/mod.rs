@@ -8,11 +8,14 @@ use std::process::{Command, Output, Stdio};
 
 use btu_control::environment::{self, Environment};
 use btu_store::{Moment, NewRun, RunId, RunLock, State, Store};
-use btu_suite::cell::{Component, Load, Row};
+use btu_suite::cell::{Component, Load};
+use btu_suite::experiment::Experiment;
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, Profile};
-use btu_suite::record::{CellRecord, NetworkResult};
-use btu_units::{Bytes, Span};
+use btu_units::Bytes;
+
+#[path = "../../../../suite/tests/made/mod.rs"]
+pub(crate) mod made;
 
 const CREATED: &str = "2026-11-21T04:31:08Z";
 
@@ -95,15 +98,15 @@ impl Shelf {
         let document = serde_json::to_value(plan).expect("a plan has a JSON form");
         let network = plan.network.to_string();
         let lock = self.begun(("btu", &network), &document, &plan.hash(), machines);
+        let calibration = made::calibration(plan);
+        self.store.save_calibration(&lock, &calibration).expect("a calibration");
         for (block, megabits) in (0..).zip(megabits) {
             let latency = self.latencies.iter().cycle().nth(block as usize).copied();
-            let order = plan.shuffled(block, plan.rows());
             for (number, row) in (0..).zip(plan.rows()) {
                 let rate = megabits * (1.0 + 1e-3 * f64::from((block * 7 + number * 3) % 5));
-                let position = order.iter().position(|other| *other == row).unwrap_or_default();
-                let mut cell = cell(row, block, position as u32, rate);
+                let mut cell = made::cell(plan, row, block, rate * 1e6);
                 cell.machine.core_to_core_ns = latency;
-                self.store.save_cell(&lock, &cell).expect("a cell");
+                self.store.save(&lock, plan, &cell).expect("a cell");
             }
         }
         self.store.finish(&lock, state, CREATED).expect("an end");
@@ -162,12 +165,4 @@ pub(crate) fn plan(network: Network) -> Plan {
     plan.messages = vec![Bytes::new(65536)];
     plan.loads = vec![Load::Idle];
     plan
-}
-
-fn cell(row: Row, block: u32, position: u32, megabits: f64) -> CellRecord {
-    let bytes = Bytes::new(1_000_000);
-    let goodput = megabits * 1e6;
-    let duration = Span::from_seconds_f64(bytes.bits() / goodput);
-    let network = NetworkResult { bytes, duration, goodput_bits_per_second: goodput, loss: 0.0 };
-    CellRecord { network: Some(network), ..CellRecord::empty(row, block, position) }
 }

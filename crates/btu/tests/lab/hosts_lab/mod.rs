@@ -1,5 +1,4 @@
-//! Hosts as stations of a raised network: real agents with real certificates, control and measured
-//! networks apart.
+//! Hosts as stations of a raised network: agents of one job, control and measured networks apart.
 //!
 //! The control network is the drawn one, through the wire. The measured network is a bridge of its
 //! own, in the controller's station, with a second interface in each host; only the hosts have
@@ -12,11 +11,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_control::trust::{Bundle, BundleLimits};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -70,7 +71,7 @@ impl Hosts {
         lab.up(&drawing(&names));
         let hosts = Self { lab, names, agents: Mutex::default() };
         hosts.measured_network(measured);
-        hosts.keys();
+        hosts.bundle("bundle", "me.pem");
         Some(hosts)
     }
 
@@ -121,30 +122,15 @@ impl Hosts {
         true
     }
 
-    /// An authority, an identity for each host and one for the controller.
-    fn keys(&self) {
-        self.authority("keys");
-        self.names
-            .iter()
-            .for_each(|name| self.issue("keys", name, "agent", &format!("{name}.pem")));
-        self.issue("keys", "me", "controller", "me.pem");
-    }
-
-    /// Makes an authority of this name.
-    pub(crate) fn authority(&self, authority: &str) {
-        self.keys_command(authority, &["init"]);
-    }
-
-    /// Has an authority issue an identity.
-    pub(crate) fn issue(&self, authority: &str, name: &str, role: &str, file: &str) {
-        self.keys_command(authority, &["issue", name, "--role", role, "--out", &self.path(file)]);
-    }
-
-    pub(crate) fn keys_command(&self, authority: &str, arguments: &[&str]) {
-        let directory = self.path(authority);
-        let output =
-            self.lab.btu(&[&["keys", "--keys", &directory], arguments].concat()).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
+    /// What a job's agents get, and its controller.
+    pub(crate) fn bundle(&self, agents: &str, controller: &str) {
+        let hour = Duration::from_hours(1);
+        let limits = BundleLimits { lasts: hour, idle: hour, towards: Vec::new(), over: None };
+        let (bundle, identity) = Bundle::issue(&self.names, limits).unwrap();
+        bundle.save(self.path(agents).as_ref()).unwrap();
+        let controller = self.path(controller);
+        fs::write(&controller, identity).unwrap();
+        fs::set_permissions(&controller, fs::Permissions::from_mode(0o600)).unwrap();
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
@@ -171,19 +157,22 @@ impl Hosts {
     }
 
     pub(crate) fn start_agent(&self, name: &str) {
-        self.start_agent_as(name, &[], &["--identity", &self.path(&format!("{name}.pem"))]);
+        self.start_agent_after(name, &[]);
     }
 
-    /// Starts an agent with other arguments, and with another authority.
-    pub(crate) fn start_agent_as(&self, name: &str, before: &[&str], trust: &[&str]) {
+    /// Starts an agent by another program.
+    pub(crate) fn start_agent_after(&self, name: &str, before: &[&str]) {
         let listen = format!("{}:7417", self.control(name));
         let scratch = self.path(&format!("scratch-{name}"));
         fs::create_dir_all(&scratch).unwrap();
         let policy = self.path(&format!("{name}.policy"));
         let rules = format!("[scratch]\ndirectory = \"{scratch}\"\n[copy]\nprograms = [\"scp\"]\n");
         fs::write(&policy, rules).unwrap();
-        let agent = [env!("CARGO_BIN_EXE_btu"), "agent", "--listen", &listen, "--policy", &policy];
-        let mut command = self.lab.exec(name, &[before, &agent, trust].concat());
+        let index = self.names.iter().position(|one| one == name).expect("a host of this lab");
+        let (bundle, index) = (self.path("bundle"), index.to_string());
+        let agent = [env!("CARGO_BIN_EXE_btu"), "hosts", "agent", "--listen", &listen];
+        let options = ["--policy", &policy, "--launched", &bundle, "--index", &index];
+        let mut command = self.lab.exec(name, &[before, &agent, &options].concat());
         let log = fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -209,18 +198,6 @@ impl Hosts {
             assert!(Instant::now() < deadline, "{name} does not listen: {}", self.log(name));
             thread::sleep(Duration::from_millis(20));
         }
-    }
-
-    /// The first line that an agent printed.
-    pub(crate) fn said(&self, name: &str) -> String {
-        let output = self
-            .agents()
-            .get_mut(name)
-            .and_then(|agent| agent.stdout.take())
-            .expect("it was started");
-        let mut line = String::new();
-        BufReader::new(output).read_line(&mut line).unwrap();
-        line
     }
 
     /// Takes all of it down, and checks that nothing is left.
@@ -253,29 +230,6 @@ impl Hosts {
 
     pub(crate) fn signal_agent(&self, name: &str, signal: Signal) {
         kill(Pid::from_raw(self.agent(name)), signal).unwrap();
-    }
-
-    /// Makes these agents read their policy, identity and revocations again, and waits until each
-    /// has done so: a signal is only a request, and until an agent has read the new list the old
-    /// one counts.
-    pub(crate) fn reload_agents(&self, names: &[String]) {
-        const DONE: &str = "agent: read the identity and the revocations again";
-        let count = |name: &String| self.log(name).matches(DONE).count();
-        let before: Vec<usize> = names.iter().map(count).collect();
-        for name in names {
-            self.signal_agent(name, Signal::SIGHUP);
-        }
-        let deadline = Instant::now() + LONG;
-        for (name, before) in names.iter().zip(before) {
-            while count(name) == before {
-                assert!(
-                    Instant::now() < deadline,
-                    "{name} did not read its files again: {}",
-                    self.log(name)
-                );
-                thread::sleep(Duration::from_millis(5));
-            }
-        }
     }
 
     /// Waits until a killed agent is gone.

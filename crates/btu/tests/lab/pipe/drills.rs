@@ -179,7 +179,7 @@ fn an_emulator_that_stands_still_is_told() {
     let late = with_an_emulator_that_stops(&laboratory, Duration::from_millis(50));
     assert!(kinds(&late).contains(&"emulator-late"), "{:?}", kinds(&late));
     for cell in laboratory.json(&["show", "--cells"]).as_array().expect("a list of cells") {
-        let conditions = &cell["conditions"];
+        let conditions = &cell["seen"]["message"]["conditions"];
         for used in ["near_cpu_ns", "far_cpu_ns"] {
             assert!(conditions[used].as_u64().is_some_and(|used| used > 0), "{used}: {conditions}");
         }

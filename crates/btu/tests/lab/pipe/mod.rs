@@ -11,10 +11,19 @@ use std::path::Path;
 use std::process::Command;
 
 use btu_conditions::judge;
+use btu_suite::pipe::{Job, JobRecord, Point};
 
+use crate::common::Laboratory;
 use crate::share::Share;
 use crate::support::text;
 use serde_json::Value;
+
+/// The points of the newest run, which is a signature.
+fn points(laboratory: &Laboratory) -> Vec<Point> {
+    let records: Vec<JobRecord> =
+        serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("records");
+    Job::points(&records, 0)
+}
 
 fn sizes(result: &Value) -> Vec<u64> {
     let sizes = result["result"]["sizes"].as_array().expect("a list of sizes");
@@ -76,6 +85,7 @@ fn transports_of_one_machine_need_no_laboratory() {
     let cells: Value =
         serde_json::from_str(&btu(&["show", "r1", "--cells", "--json"])).expect("JSON");
     let told = |cell: &Value| {
+        let cell = &cell["seen"]["message"];
         (
             cell["pass"].as_u64(),
             cell["size_bytes"].as_u64(),
@@ -134,7 +144,7 @@ fn ends_apart_are_read_after_every_size() {
     assert_eq!(result["run"]["state"], "complete", "{result}");
     let cells = json(directory.path(), &["show", "--cells"]);
     let read = |cell: &&Value| {
-        let machine = &cell["conditions"]["machine"];
+        let machine = &cell["seen"]["message"]["conditions"]["machine"];
         ["core_to_core_ns", "arithmetic_ns"].iter().all(|time| machine[time].as_u64() > Some(0))
     };
     let cells = cells.as_array().expect("cells");

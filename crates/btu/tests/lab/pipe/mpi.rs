@@ -2,10 +2,10 @@
 //! killed.
 
 use btu_conditions::judge;
-use btu_suite::pipe::Point;
 use nix::sys::signal::Signal;
 
 use super::drills::{KILLED, drill, worker};
+use super::points;
 use crate::common::Laboratory;
 use crate::support::{send, text};
 
@@ -35,8 +35,7 @@ fn messages_between_stations_go_over_their_network() {
         result["run"]["events"].to_string().contains("went through a network interface"),
         "{result}"
     );
-    let points: Vec<Point> =
-        serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
+    let points = points(&laboratory);
     let quickest = points[1]
         .one_way_seconds(btu_suite::pipe::Pattern::PingPong)
         .into_iter()

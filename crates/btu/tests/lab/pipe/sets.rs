@@ -38,7 +38,7 @@ fn layers_are_measured_in_turns() {
     let result = json(here, &[&QUICK[..], &asked].concat());
     assert_eq!(
         (&result["run"]["suite"], &result["run"]["state"]),
-        (&"pipe-layers".into(), &"complete".into())
+        (&"pipe".into(), &"complete".into())
     );
     let layers = result["result"]["layers"].as_array().expect("a list");
     assert_eq!(layers.iter().map(|layer| &layer["kind"]).collect::<Vec<_>>(), ["udp", "tcp"]);
@@ -61,10 +61,10 @@ fn layers_are_measured_in_turns() {
     // A pass for each trial.
     let expected = [0, 1, 2, 2, 1, 0, 0, 2].repeat(6);
     assert_eq!(order, expected, "every second size goes the other way round");
-    assert!(printed(here, &["show", "--all"]).contains("The cost of each layer above Unix stream"));
-    printed(here, &["export", "r1", "--output", archive]);
+    assert!(printed(here, &["show", "--all"]).contains("What it costs"));
+    printed(here, &["runs", "export", "r1", "--output", archive]);
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
-    printed(elsewhere.path(), &["import", archive]);
+    printed(elsewhere.path(), &["runs", "import", archive]);
     assert_eq!(json(elsewhere.path(), &["show", "--cells"]), points);
 }
 
@@ -84,7 +84,7 @@ fn a_busy_machine_is_compared_with_the_idle_one() {
     assert!(result["result"]["loads"][0]["latency_ratio"]["value"].is_number());
     let events = result["run"]["events"].to_string();
     assert!(events.contains("the load `cpu` did") && !events.contains("did 0 rounds"), "{events}");
-    assert!(printed(directory.path(), &["show", "--all"]).contains("What the load costs"));
+    assert!(printed(directory.path(), &["show", "--all"]).contains("What it costs"));
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn signatures_are_compared_with_signatures() {
     let compared = json(here, &["compare", "r1", "r2", "--all"]);
     assert_eq!((&compared["base"], &compared["others"][0]["run"]), (&"r1".into(), &"r2".into()));
     assert_eq!(compared["others"][0]["sizes"].as_array().map(Vec::len), Some(3));
-    assert!(printed(here, &["compare", "r1", "r2", "--all"]).contains("Compared with r1"));
+    assert!(printed(here, &["compare", "r1", "r2", "--all"]).contains("r2 compared with r1"));
     let missing = command(here, &["compare", "r1", "r99"]).output().expect("btu runs");
     assert!(text(&missing.stderr).contains("r99"), "{}", text(&missing.stderr));
     for (arguments, word) in [
         (&["compare", "r1", "r1"][..], "the same run was given twice"),
-        (&["compare", "r1", "r3"], "signatures with signatures"),
+        (&["compare", "r1", "r3"], "is no run of a single signature"),
         (&["compare", "r1", "r2", "--fail-if-slower", "5%"], "are for ratings"),
         (&["compare", "r1"], "name two or more"),
     ] {

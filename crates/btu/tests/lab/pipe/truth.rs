@@ -1,8 +1,8 @@
 //! Emulated networks have the signatures of their closed forms, t0 + n/r.
 
 use btu_conditions::judge;
-use btu_suite::pipe::Point;
 
+use super::points;
 use crate::common::Laboratory;
 use crate::support::path;
 
@@ -30,8 +30,7 @@ fn an_emulated_ethernet_has_the_signature_of_its_closed_form() {
         "--each",
         "--quiet",
     ]);
-    let points: Vec<Point> =
-        serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
+    let points = points(&laboratory);
     let one_way: Vec<(f64, f64)> = points
         .iter()
         .map(|point| {
@@ -94,8 +93,7 @@ fn emulated_fddi_and_atm_have_the_signatures_of_their_closed_forms() {
         let asked =
             ["pipe", "--network", &file, "--transport", "udp", "--sizes", sizes, "--trials", "3"];
         laboratory.json(&[&asked[..], &["--target-time", "400 ms", "--each", "--quiet"]].concat());
-        let points: Vec<Point> =
-            serde_json::from_value(laboratory.json(&["show", "--cells"])).expect("points");
+        let points = points(&laboratory);
         // Seconds one way, and the network's part of them.
         let times: Vec<(f64, f64)> = points
             .iter()

@@ -416,8 +416,10 @@ fn imported_programs_are_not_started(laboratory: &Laboratory) {
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     let archive = laboratory.directory.path().join("run.btu");
     let archive = archive.to_str().expect("a path");
-    let exported =
-        laboratory.command(&["export", "latest", "-o", archive]).output().expect("btu starts");
+    let exported = laboratory
+        .command(&["runs", "export", "latest", "-o", archive])
+        .output()
+        .expect("btu starts");
     assert!(exported.status.success(), "{}", text(&exported.stderr));
     let there = |arguments: &[&str]| {
         laboratory
@@ -426,7 +428,7 @@ fn imported_programs_are_not_started(laboratory: &Laboratory) {
             .output()
             .expect("btu starts")
     };
-    assert!(there(&["import", archive]).status.success());
+    assert!(there(&["runs", "import", archive]).status.success());
     let refused = there(&["run", "--resume", "latest", "--quiet"]);
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
     assert!(text(&refused.stderr).contains("--start-programs"), "{}", text(&refused.stderr));

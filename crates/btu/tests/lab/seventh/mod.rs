@@ -1,4 +1,4 @@
-//! The study of docs/adding-a-suite.md: the page shows this file's neighbours, and this measures
+//! The study of docs/adding-a-study.md: the page shows this file's neighbours, and this measures
 //! with the plan. `scripts/new-study` adds all of it to a copy of the program.
 
 #[path = "ask/plan.rs"]
@@ -15,7 +15,8 @@ use btu_control::coordinator::{
 use btu_network::library_text;
 use btu_report::{Origin, Reported, RunHead, StoredRun, TextOptions, page_text};
 use btu_store::{NewRun, State, Store};
-use btu_suite::experiment::{Experiment, Field, Frame, Measured, Raised};
+use btu_studies::Judged;
+use btu_suite::experiment::{Experiment, Field, Frame, Measured, Named, Raised, RunFacts};
 use btu_suite::network::HostName;
 use btu_units::{Bytes, Span};
 
@@ -24,7 +25,7 @@ use plan::{AskCell, AskPlan};
 
 #[test]
 fn the_page_shows_what_is_compiled() {
-    let page = include_str!("../../../../../docs/adding-a-suite.md");
+    let page = include_str!("../../../../../docs/adding-a-study.md");
     for (name, code) in [
         ("ask.rs", include_str!("ask.rs")),
         ("ask/plan.rs", include_str!("ask/plan.rs")),
@@ -32,7 +33,7 @@ fn the_page_shows_what_is_compiled() {
     ] {
         assert!(
             page.contains(&format!("```rust\n{code}```\n")),
-            "docs/adding-a-suite.md does not show tests/lab/seventh/{name} as it is"
+            "docs/adding-a-study.md does not show tests/lab/seventh/{name} as it is"
         );
     }
 }
@@ -137,24 +138,30 @@ fn a_study_that_the_program_does_not_know_is_measured() {
 
     let cells: Vec<Measured<AskCell>> = store.records(lock.run()).expect("cells");
     assert!(cells.len() == 4 && cells.iter().all(Measured::is_valid), "{:?}", cells[0].faults);
-    let verdict = plan.judge(&cells);
+    let verdict = plan.judge(&cells, &RunFacts::default());
     for ((message, found), least) in verdict.round_trips.iter().zip([4.2e-3, 5.7e-3]) {
         let found = found.expect("measured").value;
         assert!((least..least + 2e-3).contains(&found), "{message}: {found} s");
     }
-    let text = told(&plan, &verdict);
+    let text = told(&plan, &verdict, &cells);
     assert!(text.starts_with("Requests of 2 sizes\n") && text.contains("round trip, ms"), "{text}");
 }
 
-fn told(plan: &AskPlan, verdict: &plan::AskVerdict) -> String {
+fn told(plan: &AskPlan, verdict: &plan::AskVerdict, cells: &[Measured<AskCell>]) -> String {
     let origin = Origin {
         uuid: String::new(),
         label: None,
         version: "0".to_owned(),
         plan_hash: plan.hash(),
-        plan_is_known: true,
     };
     let (head, settings) = (RunHead::default(), BTreeMap::new());
-    let stored = StoredRun { run: &head, origin: &origin, settings: &settings, changes: &[] };
-    page_text(&plan.page(verdict, &stored), &TextOptions { colour: false, width: 100 })
+    let stored = StoredRun {
+        run: &head,
+        origin: &origin,
+        settings: &settings,
+        changes: &[],
+        earlier: None,
+        studies: &[],
+    };
+    page_text(&plan.page(verdict, cells, &stored), &TextOptions { colour: false, width: 100 })
 }

@@ -36,7 +36,6 @@ pub enum PolicyError {
 #[serde(deny_unknown_fields)]
 struct File {
     activities: Option<Spanned<Vec<Spanned<String>>>>,
-    controllers: Option<Spanned<Vec<Spanned<String>>>>,
     peers: Option<Spanned<Vec<Spanned<String>>>>,
     runs_at_once: Option<Spanned<usize>>,
     #[serde(default)]
@@ -121,8 +120,6 @@ impl Text<'_> {
         Ok(Policy {
             source: None,
             activities: self.list(file.activities, usual.activities, known_activity)?,
-            controllers: self
-                .list(file.controllers, usual.controllers, |name| Ok(name.to_owned()))?,
             peers: self.list(file.peers, usual.peers, str::parse)?,
             runs_at_once,
             workers: self

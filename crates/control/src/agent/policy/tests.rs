@@ -19,7 +19,6 @@ const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
 const FILE: &str = r#"
 activities = ["tcp-send", "udp-send", "disk", "cpu"]
-controllers = ["carol", "dave"]
 peers = ["192.0.2.0/24"]
 runs_at_once = 2
 
@@ -76,7 +75,7 @@ fn elsewhere() -> Caller {
         local: "203.0.113.1".parse().unwrap(),
         remote: "203.0.113.9".parse().unwrap(),
     };
-    Caller { who: Who::Named("carol".to_owned()), connection: Some(connection) }
+    Caller { who: Who::Job, connection: Some(connection) }
 }
 
 /// A user of this machine.
@@ -116,18 +115,13 @@ fn a_refusal_names_the_rule_and_its_line() {
         deadline: Span::from_seconds(31),
         ..order(Activity::Cpu(Cpu::of(Rounds::Count(1))))
     };
-    assert!(refusal(&policy, long).contains("`limits.duration` in line 10"));
-    assert!(refusal(&policy, datagrams(2, 1)).contains("`limits.rate` in line 8"));
+    assert!(refusal(&policy, long).contains("`limits.duration` in line 9"));
+    assert!(refusal(&policy, datagrams(2, 1)).contains("`limits.rate` in line 7"));
     assert!(refusal(&policy, sends("192.0.2.1:5", Work::Bytes(Bytes::new(1)))).contains("no rate"));
     let alone = Policy { runs_at_once: Rule::default_of(1), ..policy.clone() };
-    assert!(refusal(&alone, datagrams(1, 81)).contains("`limits.bytes` in line 9"));
-    assert!(refusal(&policy, disk(600_000, None)).contains("`scratch.bytes` in line 14"));
+    assert!(refusal(&alone, datagrams(1, 81)).contains("`limits.bytes` in line 8"));
+    assert!(refusal(&policy, disk(600_000, None)).contains("`scratch.bytes` in line 13"));
     assert!(policy.admit(datagrams(1, 80), &elsewhere(), None).is_ok(), "10 MB are allowed");
-    let stranger = policy.check_controller("mallory").unwrap_err().to_string();
-    assert!(
-        stranger.contains("`controllers` in line 3") && policy.check_controller("carol").is_ok(),
-        "{stranger}"
-    );
 }
 
 #[test]
@@ -185,10 +179,7 @@ fn by_default_a_controller_s_own_address_is_a_peer_and_loopback_only_of_who_has_
             admits(&usual, &over(Who::Starter, "203.0.113.9"), loopback),
             "who has an account here: {loopback}"
         );
-        assert!(
-            admits(&usual, &over(Who::Named("carol".to_owned()), "127.0.0.1"), loopback),
-            "{loopback}"
-        );
+        assert!(admits(&usual, &over(Who::Job, "127.0.0.1"), loopback), "{loopback}");
     }
     let activities = Rule::default_of(vec!["tcp-send".to_owned(), "tcp-receive".to_owned()]);
     let written = Policy {
@@ -218,18 +209,18 @@ fn what_is_in_hand_is_bounded_by_session_and_by_host() {
         said.contains("its session would send 600 kb/s in all, and 500 kb/s is the most"),
         "{said}"
     );
-    assert!(said.contains("`limits.rate` in line 8"), "{said}");
+    assert!(said.contains("`limits.rate` in line 7"), "{said}");
     assert!(sum(rate(1), rate(1_000_001)).unwrap_err().contains("this host would send"));
     let scratch = |bytes| Demand { scratch: bytes, ..Demand::default() };
     assert!(sum(scratch(1 << 19), scratch(1 << 20)).is_ok());
     assert!(
         sum(scratch(1 << 19), scratch((1 << 20) + 1))
             .unwrap_err()
-            .contains("`scratch.bytes` in line 14")
+            .contains("`scratch.bytes` in line 13")
     );
     let volume = |bytes| Demand { volume: bytes, ..Demand::default() };
     assert!(
-        sum(volume(5_000_001), volume(5_000_001)).unwrap_err().contains("`limits.bytes` in line 9")
+        sum(volume(5_000_001), volume(5_000_001)).unwrap_err().contains("`limits.bytes` in line 8")
     );
     let workers = |count| Demand { workers: count, ..Demand::default() };
     assert!(sum(workers(32), workers(64)).is_ok());
@@ -571,10 +562,10 @@ fn what_is_wrong_in_a_file_is_shown_in_its_line() {
 
 #[test]
 fn of_a_long_line_the_place_is_shown() {
-    let text = format!("controllers = [{}7]", "\"somebody\", ".repeat(10_000));
+    let text = format!("peers = [{}7]", "\"somebody\", ".repeat(10_000));
     let error = read::parse("btu.toml", &text).unwrap_err().to_string();
     assert!(
-        error.starts_with("btu.toml:1:120016: ") && error.ends_with('^') && error.len() < 500,
+        error.starts_with("btu.toml:1:120010: ") && error.ends_with('^') && error.len() < 500,
         "{error}"
     );
 }

@@ -11,7 +11,7 @@ fn at(seconds: u64) -> Time {
 
 fn asked(run: &str, who: &str, seconds: u64) -> Asked {
     let expected = Span::from_seconds(seconds);
-    Asked { run: run.to_owned(), controller: who.to_owned(), owner: who.to_owned(), expected }
+    Asked { run: run.to_owned(), controller: who.to_owned(), expected }
 }
 
 fn id(number: u8) -> SessionId {
@@ -30,14 +30,14 @@ fn the_second_is_told_who_is_there_and_how_long() {
     let ReservationResult::Busy(busy) = answer else { panic!("two runs at once") };
     assert_eq!(busy.to_string(), "busy with run r12 of ann, free in 40 s");
     assert_eq!(due, []);
-    sessions.renew(at(4), id(1), ANN, Span::from_seconds(600)).0.unwrap();
+    sessions.renew(at(4), id(1), Span::from_seconds(600)).0.unwrap();
     let ReservationResult::Busy(busy) =
         sessions.reserve(at(4), &asked("r3", BOB, 9), None, id(2)).0
     else {
         panic!("two runs")
     };
     assert_eq!(busy.to_string(), "busy with run r12 of ann, free in 10 min");
-    sessions.renew(at(5), id(1), ANN, Span::ZERO).0.unwrap();
+    sessions.renew(at(5), id(1), Span::ZERO).0.unwrap();
     let ReservationResult::Busy(busy) =
         sessions.reserve(at(6), &asked("r3", BOB, 9), None, id(2)).0
     else {
@@ -52,21 +52,18 @@ fn a_lease_that_is_not_renewed_lapses_once_and_can_be_taken_up_again() {
     let mut sessions = Sessions::new(Rules::USUAL);
     sessions.reserve(at(0), &asked("r1", ANN, 60), None, id(1));
     assert_eq!(sessions.next_wake(), Some(at(5)));
-    sessions.renew(at(4), id(1), ANN, Span::ZERO).0.unwrap();
+    sessions.renew(at(4), id(1), Span::ZERO).0.unwrap();
     assert_eq!(sessions.pass(at(8)), []);
     assert_eq!(sessions.pass(at(9)), [Due::Settle(id(1))]);
     assert_eq!(sessions.pass(at(10)), []);
-    assert_eq!(sessions.renew(at(10), id(1), ANN, Span::ZERO).0, Err(Unusable::Lapsed));
-    assert_eq!(
-        (sessions.held(id(1), ANN), sessions.usable(id(1), ANN)),
-        (Err(Unusable::Lapsed), Ok(()))
-    );
+    assert_eq!(sessions.renew(at(10), id(1), Span::ZERO).0, Err(Unusable::Lapsed));
+    assert_eq!((sessions.held(id(1)), sessions.usable(id(1))), (Err(Unusable::Lapsed), Ok(())));
     let (answer, due) = sessions.reserve(at(11), &asked("r1", ANN, 60), Some(id(1)), id(9));
     assert_eq!(
         (answer, due),
         (ReservationResult::Reserved { session: id(1), resumed: true }, vec![])
     );
-    assert_eq!(sessions.held(id(1), ANN), Ok(()));
+    assert_eq!(sessions.held(id(1)), Ok(()));
 }
 
 #[test]
@@ -82,7 +79,7 @@ fn what_is_kept_is_forgotten_after_an_hour_or_with_the_next_run() {
     let (answer, due) = sessions.reserve(at(4005), &asked("r2", BOB, 60), None, id(2));
     assert!(reserved(&answer));
     assert_eq!(due, [Due::Settle(id(1)), Due::Forget(id(1))]);
-    assert_eq!(sessions.usable(id(1), ANN), Err(Unusable::Unknown));
+    assert_eq!(sessions.usable(id(1)), Err(Unusable::Unknown));
 }
 
 #[test]
@@ -105,22 +102,21 @@ fn a_controller_that_was_killed_comes_back_to_its_run_at_once() {
 }
 
 #[test]
-fn a_session_is_its_owners() {
+fn a_session_is_of_those_who_know_it() {
     let mut sessions = Sessions::new(Rules::USUAL);
     sessions.reserve(at(0), &asked("r1", ANN, 60), None, id(1));
-    assert_eq!(sessions.held(id(1), BOB), Err(Unusable::Foreign));
-    assert_eq!(sessions.renew(at(1), id(1), BOB, Span::ZERO).0, Err(Unusable::Foreign));
-    assert_eq!(sessions.release(at(1), id(1), BOB).0, Err(Unusable::Foreign));
-    assert!(!reserved(&sessions.reserve(at(1), &asked("r1", BOB, 60), Some(id(1)), id(2)).0));
-    assert_eq!(sessions.release(at(1), id(1), ANN), (Ok(()), vec![Due::Forget(id(1))]));
+    assert_eq!(sessions.held(id(2)), Err(Unusable::Unknown));
+    assert_eq!(sessions.release(at(1), id(2)).0, Err(Unusable::Unknown));
+    assert!(!reserved(&sessions.reserve(at(1), &asked("r1", BOB, 60), Some(id(2)), id(3)).0));
+    assert_eq!(sessions.release(at(1), id(1)), (Ok(()), vec![Due::Forget(id(1))]));
     assert!(reserved(&sessions.reserve(at(1), &asked("r1", BOB, 60), Some(id(1)), id(2)).0));
 }
 
 #[derive(Debug, Clone)]
 enum Call {
     Reserve { run: u8, who: bool, old: Option<u8> },
-    Renew { session: u8, who: bool },
-    Release { session: u8, who: bool },
+    Renew { session: u8 },
+    Release { session: u8 },
     Nothing,
 }
 
@@ -128,8 +124,8 @@ fn calls() -> impl Strategy<Value = (u64, Call)> {
     let call = prop_oneof![
         (0..3u8, any::<bool>(), prop::option::of(0..40u8))
             .prop_map(|(run, who, old)| Call::Reserve { run, who, old }),
-        (0..40u8, any::<bool>()).prop_map(|(session, who)| Call::Renew { session, who }),
-        (0..40u8, any::<bool>()).prop_map(|(session, who)| Call::Release { session, who }),
+        (0..40u8).prop_map(|session| Call::Renew { session }),
+        (0..40u8).prop_map(|session| Call::Release { session }),
         Just(Call::Nothing),
     ];
     (prop_oneof![4 => 0..4u64, 1 => 0..4000u64], call)
@@ -159,14 +155,14 @@ proptest! {
                     }
                     vec![]
                 }
-                Call::Renew { session, who } => {
-                    let (renewed, due) = sessions.renew(at(now), id(100 + session), name(who), Span::ZERO);
+                Call::Renew { session } => {
+                    let (renewed, due) = sessions.renew(at(now), id(100 + session), Span::ZERO);
                     if renewed.is_ok() {
                         known.iter_mut().filter(|(known, ..)| *known == id(100 + session)).for_each(|known| known.1 = at(now));
                     }
                     due
                 }
-                Call::Release { session, who } => sessions.release(at(now), id(100 + session), name(who)).1,
+                Call::Release { session } => sessions.release(at(now), id(100 + session)).1,
                 Call::Nothing => sessions.pass(at(now)),
             };
             carry_out(&mut known, &due, at(now))?;

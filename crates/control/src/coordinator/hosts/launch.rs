@@ -47,9 +47,6 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 /// An agent lives no longer than this. Schedulers have limits of their own.
 const LASTS: Duration = Duration::from_hours(24);
 
-/// The days for which the job's identities are valid.
-const DAYS: u32 = 2;
-
 /// Beyond the time for which lost hosts are called again: the time between two connections of one
 /// command.
 const IDLE_MARGIN: Duration = Duration::from_mins(1);
@@ -116,7 +113,9 @@ impl Launch {
             over: request.over,
         };
         let names: Vec<String> = (0..MOST_AGENTS).map(certified).collect();
-        let issued = Bundle::issue(&names, limits, DAYS);
+        let issued = Bundle::issue(&names, limits).and_then(|(bundle, controller)| {
+            Ok((bundle, Identity::parse("the controller's identity", controller.as_bytes())?))
+        });
         let (bundle, identity) = issued.map_err(|error| refused(request, &error))?;
         let (mut process, lines) =
             LauncherProcess::start(request, &bundle).map_err(|error| refused(request, &error))?;
@@ -224,16 +223,7 @@ impl LauncherProcess {
                 }
             };
             let Ok(arrival) = line.parse::<Arrival>() else { continue };
-            let agents =
-                arrival.agents.ok_or("it does not tell its processes how many they are")?;
-            if agents > MOST_AGENTS {
-                return Err(format!("it starts {agents} agents; {MOST_AGENTS} are the most"));
-            }
-            let index = arrival.index;
-            if all.insert(index, arrival).is_some() {
-                return Err(format!("two of its processes have index {index}"));
-            }
-            if all.len() >= agents {
+            if add(&mut all, arrival)? {
                 return Ok(all);
             }
         }
@@ -247,6 +237,24 @@ impl LauncherProcess {
         let last = own.or_else(|| self.complaints.reason());
         last.map_or_else(|| "it ended early, without a word".to_owned(), |last| plain(&last))
     }
+}
+
+/// Adds an agent of the job; returns whether it was the last one. One process must not end the wait for the others.
+fn add(all: &mut BTreeMap<usize, Arrival>, arrival: Arrival) -> Result<bool, String> {
+    let agents = arrival.agents.ok_or("it does not tell its processes how many they are")?;
+    if agents > MOST_AGENTS {
+        return Err(format!("it starts {agents} agents; {MOST_AGENTS} are the most"));
+    }
+    let index = arrival.index;
+    if index >= agents || all.values().any(|other| other.agents != arrival.agents) {
+        return Err(format!(
+            "its process {index} says that there are {agents}, and the others do not: does another program print there?"
+        ));
+    }
+    if all.insert(index, arrival).is_some() {
+        return Err(format!("two of its processes have index {index}"));
+    }
+    Ok(all.len() == agents)
 }
 
 fn late(all: &BTreeMap<usize, Arrival>) -> String {
@@ -375,4 +383,29 @@ fn kept(mut complained: impl Read + Send + 'static) -> Complaints {
         }
     });
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added(lines: &[&str]) -> Result<bool, String> {
+        let mut all = BTreeMap::new();
+        let arrivals = lines.iter().map(|line| line.parse().expect("an agent's line"));
+        arrivals.map(|arrival| add(&mut all, arrival)).last().expect("a line")
+    }
+
+    #[test]
+    fn no_process_ends_the_wait_for_the_others() {
+        let line =
+            |index: usize, agents: usize| format!("btu-agent {index} 192.0.2.1 1 x {agents}");
+        let [one, two, third] = [0, 1, 2].map(|index| line(index, 3));
+        assert_eq!(added(&[&one, &two]), Ok(false));
+        assert_eq!(added(&[&one, &two, &third]), Ok(true));
+        for wrong in [line(1, 1), line(1, 2), line(1, 0), line(3, 3)] {
+            let refused = added(&[&one, &wrong]).expect_err(&wrong);
+            assert!(refused.contains("and the others do not"), "{refused}");
+        }
+        assert_eq!(added(&[&one, &one]), Err("two of its processes have index 0".to_owned()));
+    }
 }

@@ -23,17 +23,8 @@ use crate::protocol::DescribeReply;
 /// The records of a run about its hosts.
 pub(crate) struct Notes<'a>(pub(crate) Journal<'a>);
 
-/// The environments of the hosts at one moment: the name of each, its environment, and the stored
-/// form.
-type Looks = BTreeMap<HostName, (String, Environment, Value)>;
-
-/// The field of a stored environment with the connections that an agent has refused since its
-/// start.
-const TURNED_AWAY: &str = "turned_away";
-
-/// Fewer callers than this come from a user's mistake, or from a scan of the network. This many
-/// handshakes take a processor some 30 ms.
-const MANY: u64 = 100;
+/// The environments of the hosts at one moment, and the name of each.
+type Looks = BTreeMap<HostName, (String, Environment)>;
 
 /// Hosts that a warning names.
 const MOST_NAMED: usize = 3;
@@ -54,8 +45,15 @@ pub(crate) async fn measured<S: Study>(
     monitor.guard(stage.reserve(&journal.lock.run().to_string())).await?;
     let before = monitor.guard(stage.describe(false)).await?;
     let before = notes.keep(stage, Moment::Before, before)?;
-    for shared in one_machine(&before) {
-        notes.warn(&shared)?;
+    let machines = machines(&before);
+    if S::HOSTS_APART {
+        refuse_mixture(&machines)?;
+    }
+    for shared in machines.iter().filter(|hosts| hosts.len() > 1) {
+        notes.warn(&format!(
+            "{} are on one machine: they share its processors, and what they exchange need not cross a network",
+            first_names(shared, MOST_NAMED)
+        ))?;
     }
     session::measure(journal, study, stage, monitor, began, observer).await?;
     match monitor.guard(stage.describe(true)).await {
@@ -103,18 +101,17 @@ impl Notes<'_> {
                 fields.insert("station".to_owned(), json!(station));
             }
             self.0.store.save_environment(self.0.lock, moment, &document)?;
-            looks.insert(station, (host, environment, document));
+            looks.insert(station, (host, environment));
         }
         Ok(looks)
     }
 
     fn compare(&self, before: &Looks, after: &Looks) -> Result<(), CoordinatorError> {
-        for (station, (host, before, stored_before)) in before {
-            let Some((_, after, stored_after)) = after.get(station) else { continue };
+        for (station, (host, before)) in before {
+            let Some((_, after)) = after.get(station) else { continue };
             for difference in differences(before, after) {
                 self.warn(&format!("{host}: {difference}"))?;
             }
-            crowd(host, stored_before, stored_after).map_or(Ok(()), |pushed| self.warn(&pushed))?;
         }
         Ok(())
     }
@@ -124,27 +121,33 @@ impl Notes<'_> {
     }
 }
 
-/// Hosts that run on one machine, a warning for each machine: as containers, pods, or processes of a
-/// job.
-fn one_machine(looks: &Looks) -> Vec<String> {
+/// The hosts of each machine: several on one are containers, pods, or processes of a job.
+fn machines(looks: &Looks) -> Vec<Vec<&str>> {
     let mut of_boot: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (host, environment, _) in looks.values() {
+    for (host, environment) in looks.values() {
         if let Some(boot) = &environment.kernel.boot {
             of_boot.entry(boot).or_default().push(host);
         }
     }
-    let several = of_boot.into_values().filter(|hosts| hosts.len() > 1);
-    let warning = |hosts: Vec<&str>| {
-        let named = first_names(&hosts, MOST_NAMED);
-        format!(
-            "{named} are on one machine: they share its processors, and what they exchange need not cross a network"
-        )
+    of_boot.into_values().collect()
+}
+
+/// # Errors
+/// Some hosts share a machine, and there are others: the network would seem slow next to what does not cross it.
+fn refuse_mixture(machines: &[Vec<&str>]) -> Result<(), CoordinatorError> {
+    let Some(shared) = machines.iter().find(|hosts| hosts.len() > 1 && machines.len() > 1) else {
+        return Ok(());
     };
-    several.map(warning).collect()
+    let message = format!(
+        "{} are on one machine and others are not: what they exchange does not cross the network, and the others would seem slow; \
+         start one agent on each machine (srun --ntasks-per-node=1, mpirun -ppn 1), or name one host of each",
+        first_names(shared, MOST_NAMED)
+    );
+    Err(CoordinatorError::Host { host: shared[0].to_owned(), message })
 }
 
 /// A host's own description, with its name and its clock offsets.
-pub(super) fn document(
+fn document(
     reply: &DescribeReply,
     host: &str,
     clock: Option<&HostClock>,
@@ -153,21 +156,8 @@ pub(super) fn document(
     if let Some(fields) = document.as_object_mut() {
         fields.insert("name".to_owned(), json!(host));
         fields.insert("clock".to_owned(), json!(clock));
-        fields.insert(TURNED_AWAY.to_owned(), json!(reply.turned_away));
     }
     Ok(document)
-}
-
-/// The warning about a host that refused many unknown callers between two examinations.
-pub(super) fn crowd(host: &str, before: &Value, after: &Value) -> Option<String> {
-    let [before, after] = [before, after].map(|look| look[TURNED_AWAY].as_u64());
-    let came = after?.saturating_sub(before?);
-    (came >= MANY).then(|| {
-        format!(
-            "{host}: its agent turned away {came} connections of strangers meanwhile, which took its processor and network; its \
-             log says where they came from"
-        )
-    })
 }
 
 #[cfg(test)]
@@ -175,14 +165,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_strangers_at_the_door_are_told_and_a_few_are_not() {
-        let look = |came: u64| json!({TURNED_AWAY: came});
-        let said = crowd("alpha", &look(7), &look(107)).unwrap();
-        assert!(said.starts_with("alpha: its agent turned away 100 connections"), "{said}");
-        // An agent that was started again counts again; one of an older version does not count.
-        for (before, after) in [(look(7), look(106)), (look(500), look(3)), (json!({}), look(1000))]
-        {
-            assert_eq!(crowd("alpha", &before, &after), None);
-        }
+    fn hosts_of_one_machine_are_not_compared_with_others() {
+        let refused = refuse_mixture(&[vec!["a", "b"], vec!["c"]]).unwrap_err().to_string();
+        assert!(refused.starts_with("host a: a, b are on one machine"), "{refused}");
+        let alike = [vec![vec!["a", "b", "c"]], vec![vec!["a"], vec!["b"], vec!["c"]], vec![]];
+        assert!(alike.iter().all(|machines| refuse_mixture(machines).is_ok()));
     }
 }

@@ -43,7 +43,7 @@ impl AgentPipe {
     /// Starts an agent of this machine, which ends with its input.
     pub(super) fn here(program: &Path) -> io::Result<Self> {
         let mut command = Command::new(program);
-        command.args(["agent", "--stdio"]);
+        command.args(["hosts", "agent", "--stdio"]);
         Self::spawn(command)
     }
 

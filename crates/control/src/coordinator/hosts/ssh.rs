@@ -5,6 +5,9 @@
 //! it, runs it with the rest of the connection as its input and output, and removes it when it has
 //! ended. The agent ends with its input, so nothing stays behind when this side ends in any way;
 //! the next start there removes the remains of a host's own crash.
+//!
+//! Where the host's sshd starts an agent of the host's owner instead of the script (`command=` in
+//! `authorized_keys`), that one is used, and nothing is copied.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,6 +22,7 @@ use tokio::time::timeout;
 use super::super::error::CoordinatorError;
 use super::pipe::AgentPipe;
 use super::program::Program;
+use crate::agent::READY;
 
 /// The timeout from the call to the agent's first message, the copying included.
 const START_LIMIT: Duration = Duration::from_mins(2);
@@ -28,10 +32,9 @@ const START_LIMIT: Duration = Duration::from_mins(2);
 /// read its start files (modules, quotas, a home on a slow server).
 const SHELL_LIMITS: [Duration; 2] = [Duration::from_secs(8), Duration::from_secs(100)];
 
-/// The ends of the script's lines: that it has begun, and that the agent's first octet is next.
-/// Login shells may print anything before, without an end of line, too.
+/// The ends of the script's lines: that it has begun, [`READY`], and why it has failed. Login shells
+/// may print anything before, without an end of line, too.
 const BEGUN: &str = "btu-agent-is-on-its-way";
-const READY: &str = "btu-agent-is-ready";
 const FAILED: &str = "btu-agent-failed: ";
 
 /// Octets of greetings and the like that are skipped, and how many a line may have.
@@ -144,8 +147,10 @@ pub(super) fn script(binary: &[u8]) -> String {
         "chmod 700 \"$d/btu\"".to_owned(),
         "said=\"$(\"$d/btu\" --version 2>&1)\" || fail \"$(uname -s) on $(uname -m) cannot run it: $(echo \"$said\" | tail -n 1)\""
             .to_owned(),
+        // The agent's own command was not replaced, even if sshd has replaced the one before it.
+        "unset SSH_ORIGINAL_COMMAND".to_owned(),
         format!("echo {READY}"),
-        "\"$d/btu\" agent --stdio".to_owned(),
+        "\"$d/btu\" hosts agent --stdio".to_owned(),
     ]
     .join("; ")
 }
@@ -174,16 +179,14 @@ fn open(call: &SshCall, script: &str) -> Result<AgentPipe, CoordinatorError> {
     })
 }
 
-/// Sends the program and waits for the agent.
+/// Sends the program, if it is wanted, and waits for the agent.
 async fn begin(pipe: &mut AgentPipe, binary: &[u8]) -> Result<(), Trouble> {
     let AgentPipe { words, orders, .. } = pipe;
-    // A script that has failed stops reading: its message counts, not the closed connection.
     let send = async {
         let sent = orders.write_all(binary).await;
         sent.and(orders.flush().await)
     };
-    let (_, heard) = tokio::join!(send, hear(words, SHELL_LIMITS));
-    heard
+    hear(words, SHELL_LIMITS, send).await
 }
 
 async fn last_words(pipe: &mut AgentPipe, error: &io::Error) -> String {
@@ -223,10 +226,12 @@ fn command(program: &Path, destination: &str, script: &str) -> Command {
     command
 }
 
-/// Waits for the agent among other output; `limits` are those of a login shell.
+/// Waits for the agent among other output, and sends the program when the script has begun;
+/// `limits` are those of a login shell.
 async fn hear(
     words: &mut (impl AsyncBufRead + Unpin),
     limits: [Duration; 2],
+    send: impl Future<Output = io::Result<()>>,
 ) -> Result<(), Trouble> {
     // Until something is printed, ssh may be connecting, or the host thinking.
     words.fill_buf().await?;
@@ -234,10 +239,15 @@ async fn hear(
     let mut waited = Duration::ZERO;
     for limit in limits {
         waited += limit;
-        match timeout(limit, noise.skip(words, BEGUN)).await {
-            Ok(begun) => {
-                begun?;
-                return noise.skip(words, READY).await;
+        match timeout(limit, noise.skip(words, &[BEGUN, READY])).await {
+            Ok(found) => {
+                if found? == READY {
+                    return Ok(());
+                }
+                // A script that has failed stops reading: its message counts, not the closed
+                // connection.
+                let (_, found) = tokio::join!(send, noise.skip(words, &[READY]));
+                return found.map(drop);
             }
             Err(_) if noise.is_unfinished() => break,
             Err(_) => {}
@@ -256,12 +266,12 @@ struct Noise {
 }
 
 impl Noise {
-    /// Skips everything up to the line that ends with `word`.
+    /// Skips everything up to the line that ends with one of `awaited`, and returns that one.
     async fn skip(
         &mut self,
         words: &mut (impl AsyncBufRead + Unpin),
-        word: &str,
-    ) -> Result<(), Trouble> {
+        awaited: &[&'static str],
+    ) -> Result<&'static str, Trouble> {
         loop {
             // What is read stays here if a timeout ends this.
             let mut limited = (&mut *words).take(LONGEST_LINE);
@@ -271,9 +281,10 @@ impl Noise {
             }
             self.octets += read;
             let line = String::from_utf8_lossy(&self.line);
-            if line.trim_end().ends_with(word) {
+            let found = awaited.iter().find(|word| line.trim_end().ends_with(**word));
+            if let Some(found) = found {
                 self.line.clear();
-                return Ok(());
+                return Ok(found);
             }
             if let Some((_, why)) = line.split_once(FAILED) {
                 return Err(Trouble::Said(remedy(why.trim_end())));
@@ -342,8 +353,8 @@ pub(crate) fn fuzz_messages(octets: &[u8]) {
     let mut octets = octets;
     let mut noise = Noise::default();
     let mut heard = async || {
-        noise.skip(&mut octets, BEGUN).await?;
-        noise.skip(&mut octets, READY).await
+        noise.skip(&mut octets, &[BEGUN, READY]).await?;
+        noise.skip(&mut octets, &[READY]).await
     };
     // No wait is needed.
     if let Some(Err(Trouble::Said(said))) = heard().now_or_never() {
@@ -415,11 +426,15 @@ mod tests {
         assert_eq!(cached(), [elsewhere], "nothing else stays");
     }
 
+    fn nothing_to_send() -> impl Future<Output = io::Result<()>> {
+        std::future::ready(Ok(()))
+    }
+
     async fn heard(printed: &[u8]) -> Result<(), String> {
         let (mut shell, host) = tokio::io::duplex(1 << 16);
         shell.write_all(printed).await.unwrap();
         let mut host = tokio::io::BufReader::new(host);
-        let heard = hear(&mut host, [Duration::from_millis(50); 2]).await;
+        let heard = hear(&mut host, [Duration::from_millis(50); 2], nothing_to_send()).await;
         heard.map_err(|why| match why {
             Trouble::Said(said) => said,
             Trouble::Broken(error) => error.to_string(),
@@ -437,6 +452,9 @@ mod tests {
                 assert_eq!(heard(printed.as_bytes()).await, Ok(()), "{length} {between:?}");
             }
         }
+        // An agent of the host's owner, in the place of the script.
+        let owners = format!("welcome\n{READY}\n");
+        assert_eq!(heard(owners.as_bytes()).await, Ok(()));
         let failed = format!("prompt> {BEGUN}\n{FAILED}no room\n");
         assert_eq!(heard(failed.as_bytes()).await, Err("no room".to_owned()));
     }
@@ -463,7 +481,7 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(200)).await;
             shell.write_all(format!("{BEGUN}\n{READY}\n").as_bytes()).await.unwrap();
         };
-        let (heard, ()) = tokio::join!(hear(&mut host, limits), late);
+        let (heard, ()) = tokio::join!(hear(&mut host, limits, nothing_to_send()), late);
         assert!(heard.is_ok());
     }
 
@@ -471,7 +489,7 @@ mod tests {
     #[tokio::test]
     async fn an_account_without_a_shell_is_named_by_what_it_says() {
         let mut host: &[u8] = b"This account is currently not available.\n";
-        let heard = hear(&mut host, SHELL_LIMITS).await;
+        let heard = hear(&mut host, SHELL_LIMITS, nothing_to_send()).await;
         let Err(Trouble::Broken(error)) = heard else { panic!("an agent was heard") };
         assert!(error.to_string().contains("This account is currently not available."), "{error}");
     }

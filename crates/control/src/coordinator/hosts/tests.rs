@@ -8,44 +8,25 @@ use std::sync::Arc;
 use std::thread;
 
 use rustls::ServerConfig;
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 
 use super::*;
 use crate::coordinator::error::CoordinatorError;
 use crate::protocol::PROTOCOL;
-use crate::trust::{Authority, Identity, Role, server_config};
+use crate::trust::server_config;
+use crate::trust::tests::TestJob;
 
-/// An authority of one test's own.
-struct TestAuthority {
-    directory: TempDir,
-    authority: Authority,
-}
-
-impl TestAuthority {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let authority = Authority::create(&directory.path().join("keys")).unwrap();
-        Self { directory, authority }
-    }
-
-    fn identity(&mut self, name: &str, role: Role) -> Identity {
-        let path = self.directory.path().join(format!("{name}.pem"));
-        self.authority.issue(name, role, 1, &path).unwrap()
-    }
-
-    fn access(&mut self) -> Access {
-        let identity = Some(self.identity("me", Role::Controller));
-        Access {
-            keys: Keys { identity, ..Keys::default() },
-            launch: None,
-            ssh_program: "ssh".into(),
-            binary: Program::at("/nowhere".into()),
-            executable: "/nowhere".into(),
-            controller: "a test".to_owned(),
-            timeout: Duration::from_secs(1),
-        }
+/// What a controller of this job has.
+fn access(job: &TestJob) -> Access {
+    Access {
+        identity: Some(job.controller()),
+        launch: None,
+        ssh_program: "ssh".into(),
+        binary: Program::at("/nowhere".into()),
+        executable: "/nowhere".into(),
+        controller: "a test".to_owned(),
+        timeout: Duration::from_secs(1),
     }
 }
 
@@ -95,9 +76,9 @@ fn serve_old_agent(config: Arc<ServerConfig>) -> SocketAddr {
 
 #[test]
 fn nobody_there() {
-    let mut authority = TestAuthority::new();
+    let job = TestJob::new();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let error = call(address, &authority.access());
+    let error = call(address, &access(&job));
     assert!(error.may_pass(), "{error:?}");
     let text = error.to_string();
     assert!(
@@ -109,50 +90,50 @@ fn nobody_there() {
 
 #[test]
 fn somebody_who_sends_garbage() {
-    let mut authority = TestAuthority::new();
+    let job = TestJob::new();
     let address = listen(|mut stream| {
         stream.write_all(b"SSH-2.0-OpenSSH_9.2p1\r\n").unwrap();
         assert!(stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0), "it was greeted");
     });
-    let error = call(address, &authority.access());
+    let error = call(address, &access(&job));
     assert!(matches!(error, CoordinatorError::NotTrusted { .. }), "{error:?}");
     assert!(error.to_string().contains("alpha"), "{error}");
 }
 
 #[test]
 fn somebody_who_says_nothing() {
-    let mut authority = TestAuthority::new();
+    let job = TestJob::new();
     let address = listen(|mut stream| {
         // Until the caller disconnects.
         while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) {}
     });
-    let error = call(address, &authority.access());
+    let error = call(address, &access(&job));
     assert!(error.may_pass() && error.to_string().contains("no answer within"), "{error:?}");
 }
 
 #[test]
-fn an_agent_of_another_authority() {
-    let (mut authority, mut foreign) = (TestAuthority::new(), TestAuthority::new());
-    let config = server_config(&foreign.identity("alpha", Role::Agent), None).unwrap();
-    let error = call(serve_old_agent(config), &authority.access());
+fn an_agent_of_another_job() {
+    let (job, other) = (TestJob::new(), TestJob::new());
+    let config = server_config(&other.agent("alpha")).unwrap();
+    let error = call(serve_old_agent(config), &access(&job));
     assert!(matches!(error, CoordinatorError::NotTrusted { .. }) && !error.may_pass(), "{error:?}");
     assert!(error.to_string().contains("alpha"), "{error}");
 }
 
 #[test]
 fn an_agent_that_is_somebody_else() {
-    let mut authority = TestAuthority::new();
-    let config = server_config(&authority.identity("beta", Role::Agent), None).unwrap();
-    let error = call(serve_old_agent(config), &authority.access());
+    let job = TestJob::new();
+    let config = server_config(&job.agent("beta")).unwrap();
+    let error = call(serve_old_agent(config), &access(&job));
     assert!(matches!(error, CoordinatorError::NotTrusted { .. }), "{error:?}");
 }
 
 #[test]
 fn an_agent_of_another_version() {
     for (said, names) in [(SETTINGS, "2"), (b"btu-control 9 4.5.6\n", "9 (btu 4.5.6)")] {
-        let mut authority = TestAuthority::new();
-        let config = server_config(&authority.identity("alpha", Role::Agent), None).unwrap();
-        let error = call(serve_agent_that_says(config, said), &authority.access());
+        let job = TestJob::new();
+        let config = server_config(&job.agent("alpha")).unwrap();
+        let error = call(serve_agent_that_says(config, said), &access(&job));
         assert!(matches!(error, CoordinatorError::Version { .. }), "{error:?}");
         let own = format!("{PROTOCOL} (btu {})", env!("CARGO_PKG_VERSION"));
         assert_eq!(
@@ -166,37 +147,34 @@ fn an_agent_of_another_version() {
 
 #[test]
 fn what_speaks_tls_and_is_no_agent() {
-    let mut authority = TestAuthority::new();
-    let config = server_config(&authority.identity("alpha", Role::Agent), None).unwrap();
-    let error = call(serve_agent_that_says(config, b"220 alpha ready\r\n"), &authority.access());
+    let job = TestJob::new();
+    let config = server_config(&job.agent("alpha")).unwrap();
+    let error = call(serve_agent_that_says(config, b"220 alpha ready\r\n"), &access(&job));
     assert!(error.to_string().contains("speaks no protocol of btu"), "{error}");
 }
 
 #[test]
-fn no_identity_and_no_code() {
-    let mut authority = TestAuthority::new();
-    let access = Access { keys: Keys::default(), ..authority.access() };
+fn no_identity_and_a_pairing_code_of_an_earlier_version() {
+    let access = Access { identity: None, ..access(&TestJob::new()) };
     let error = call("127.0.0.1:9".parse().unwrap(), &access).to_string();
-    assert!(error.contains("--identity FILE"), "{error}");
+    assert!(error.contains("--identity FILE") && error.contains("ssh = "), "{error}");
     let reached = Reached::Pairing { address: "127.0.0.1:9".to_owned() };
     let call = HostCall { name: "alpha".to_owned(), reached };
     let error = runtime()
         .unwrap()
         .block_on(async { RemoteHost::call(&call, &access).await.map(drop) })
         .unwrap_err();
-    assert!(error.to_string().contains("--pair alpha"), "{error}");
+    assert!(error.to_string().contains("measure again by ssh"), "{error}");
 }
 
 #[test]
 fn no_ssh_here() {
-    let mut authority = TestAuthority::new();
-    let binary = authority.directory.path().join("btu");
+    let job = TestJob::new();
+    let directory = tempfile::tempdir().unwrap();
+    let binary = directory.path().join("btu");
     std::fs::write(&binary, "#!/bin/sh\n").unwrap();
-    let access = Access {
-        ssh_program: "/nowhere/ssh".into(),
-        binary: Program::at(binary),
-        ..authority.access()
-    };
+    let access =
+        Access { ssh_program: "/nowhere/ssh".into(), binary: Program::at(binary), ..access(&job) };
     let call = HostCall {
         name: "alpha".to_owned(),
         reached: Reached::Ssh { destination: "alpha".to_owned() },

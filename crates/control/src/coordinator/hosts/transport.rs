@@ -1,13 +1,11 @@
 //! The ways to an agent, on another machine or on this one.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use btu_suite::network::{Machine, Reached};
-use btu_units::shell_word;
 use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -21,7 +19,7 @@ use super::pipe::AgentPipe;
 use super::ssh::{self, SshCall};
 use super::{Access, HostCall};
 use crate::protocol::{Client, ConnectError, Duplex, HelloReply, Life};
-use crate::trust::{self, Identity, PAIRED, Pairing, Revocations, TrustError};
+use crate::trust::{self, TrustError};
 
 /// Connecting takes a round trip or two; a host that needs longer cannot keep a lease.
 const CONNECT_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
@@ -31,32 +29,13 @@ const LIFE: Life = Life { every: Duration::from_secs(2), limit: Duration::from_s
 /// The time for the first line of an agent that is connected.
 const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
-/// The identity of this controller for agents.
-#[derive(Debug, Default)]
-pub struct Keys {
-    /// The identity of a controller; absent when it has none.
-    pub identity: Option<Identity>,
-    /// Certificates that are no longer taken.
-    pub revocations: Option<Revocations>,
-    /// Pairing codes by host.
-    pub pairings: BTreeMap<String, Pairing>,
-}
-
 impl Access {
     fn config(&self, call: &HostCall) -> Result<Arc<ClientConfig>, CoordinatorError> {
+        let launched = self.launch.as_ref().filter(|_| call.reached == Reached::Launched);
+        let identity = launched.map(|launch| &launch.identity).or(self.identity.as_ref());
         let untrusted =
             |source: TrustError| CoordinatorError::Keys { host: call.name.clone(), source };
-        let keys = &self.keys;
-        if let Reached::Pairing { .. } = call.reached {
-            let pairing = keys.pairings.get(&call.name).ok_or_else(|| no_code(call))?;
-            let identity = pairing.controller().map_err(untrusted)?;
-            return trust::client_config(&identity, None).map_err(untrusted);
-        }
-        if let (Reached::Launched, Some(launch)) = (&call.reached, &self.launch) {
-            return trust::client_config(&launch.identity, None).map_err(untrusted);
-        }
-        let identity = keys.identity.as_ref().ok_or_else(|| no_identity(call))?;
-        trust::client_config(identity, keys.revocations.as_ref()).map_err(untrusted)
+        trust::client_config(identity.ok_or_else(|| no_identity(call))?).map_err(untrusted)
     }
 
     /// Refuses a host of a launcher that has another address than in the plan.
@@ -89,18 +68,19 @@ impl Access {
     }
 }
 
-fn no_code(call: &HostCall) -> CoordinatorError {
-    CoordinatorError::Host {
-        host: call.name.clone(),
-        message: format!("its pairing code is needed again: --pair {}", shell_word(&call.name)),
-    }
-}
-
 fn no_identity(call: &HostCall) -> CoordinatorError {
     CoordinatorError::Host {
         host: call.name.clone(),
-        message: "an identity is needed to reach its agent: --identity FILE, made by `btu hosts keys issue NAME --role \
-                  controller`; or use --pair or --ssh"
+        message: "an agent is reached over the network only by the controller of its job (--identity FILE, as `btu hosts \
+                  kubernetes` makes it); write `ssh = \"user@host\"` to reach the host by ssh"
+            .to_owned(),
+    }
+}
+
+fn paired(call: &HostCall) -> CoordinatorError {
+    CoordinatorError::Host {
+        host: call.name.clone(),
+        message: "its agent was reached with a pairing code, which this btu does not know: measure again by ssh"
             .to_owned(),
     }
 }
@@ -126,7 +106,7 @@ impl Transport {
         };
         match &call.reached {
             Reached::Tls { address } => tls(address, &call.name),
-            Reached::Pairing { address } => tls(address, PAIRED),
+            Reached::Pairing { .. } => Err(paired(call)),
             Reached::Launched => {
                 let agent = access.agent(&call.name)?;
                 tls(&agent.place(), &agent.certified)
@@ -193,23 +173,11 @@ impl Transport {
             message: error.to_string(),
         };
         match self {
-            Self::Tls { agent, .. } => match trust::explain(host, error) {
-                Some(message) => CoordinatorError::NotTrusted { message },
-                // The agent may be gone before its reason is read; for a pairing, one reason is far
-                // more likely than others.
-                None if agent == PAIRED => CoordinatorError::NotTrusted { message: used_up(host) },
-                None => lost(),
-            },
+            Self::Tls { .. } => trust::explain(host, error)
+                .map_or_else(lost, |message| CoordinatorError::NotTrusted { message }),
             Self::Ssh(_) | Self::Here(_) => lost(),
         }
     }
-}
-
-fn used_up(host: &str) -> String {
-    format!(
-        "{host} ended the connection at the greeting: a pairing code is good for ten minutes and one command, and perhaps it \
-         was used already: start the agent again for a new one"
-    )
 }
 
 async fn tls(

@@ -10,7 +10,7 @@ use btu_suite::pipe::End;
 use btu_suite::sample::{Interval, Intervals, Sample};
 use btu_suite::script::{Script, Step};
 use futures_util::stream::{self, SelectAll};
-use futures_util::{FutureExt, Stream, StreamExt, select_biased};
+use futures_util::{Stream, StreamExt};
 
 use super::super::client::AgentLink;
 use super::super::{Observer, Phase, Progress};
@@ -35,11 +35,12 @@ pub(super) async fn watched<T>(
     let mut course = Vec::new();
     let Some(every) = observer.every() else { return (work.await, course) };
     let mut intervals = Intervals::of(script, every);
-    let mut work = pin!(work.fuse());
+    let mut work = pin!(work);
     let mut samples = listen(cell, script, &intervals, links);
     loop {
-        select_biased! {
-            told = samples.select_next_some() => {
+        tokio::select! {
+            biased;
+            Some(told) = samples.next() => {
                 match told {
                     (step, Some(Told::Sample(sample))) => intervals.add(step, sample),
                     (_, Some(Told::View(view))) => observer.view(&view),
@@ -50,7 +51,7 @@ pub(super) async fn watched<T>(
                     course.push(interval);
                 }
             }
-            done = work => return (done, course),
+            done = &mut work => return (done, course),
         }
     }
 }

@@ -22,6 +22,7 @@ fn healthy() -> Facts {
         namespaces: Ok("root".to_owned()),
         netem: Ok(()),
         capabilities: Capabilities::NET_ADMIN,
+        no_new_privileges: false,
         open_files: Some(65_536),
         locked_bytes: Some(u64::MAX),
         scratch_free_bytes: Some(100 << 30),
@@ -36,6 +37,20 @@ fn healthy() -> Facts {
 
 fn of(facts: &Facts, topic: &str) -> Finding {
     judge(facts).into_iter().find(|finding| finding.topic == topic).unwrap()
+}
+
+#[test]
+fn no_service_is_advised_to_leave_its_bounds() {
+    let bounded = Facts {
+        namespaces: Err("no right".to_owned()),
+        netem: Err("no right".to_owned()),
+        no_new_privileges: true,
+        ..healthy()
+    };
+    for topic in ["namespaces", "kernel netem"] {
+        let fix = of(&bounded, topic).fix.unwrap();
+        assert!(fix.starts_with("nothing") && !fix.contains("root"), "{fix}");
+    }
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn string(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::held::MemoryFile;
+    use super::super::ends::MemoryFile;
     use super::*;
 
     /// Sizes and beginning are those of what ssh-keygen writes, and ssh-keygen reads it.

@@ -7,9 +7,7 @@ use std::path::Path;
 use btu_suite::activity::Token;
 use btu_suite::copy::{Direction, Program};
 
-use super::ends::CopyCommand;
-use super::ends::ServingProgram;
-use super::held::MemoryFile;
+use super::ends::{CopyCommand, MemoryFile, ServingProgram};
 use super::key::Key;
 use super::log::LetIn;
 use super::{NAME, account, ending_with_us, find};

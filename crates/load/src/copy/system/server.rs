@@ -11,8 +11,7 @@ use btu_suite::peers::Callers;
 use btu_traffic::{Flow, FlowDoor, Limit};
 use btu_units::Time;
 
-use super::ends::ServingProgram;
-use super::held::MemoryFile;
+use super::ends::{MemoryFile, ServingProgram};
 use super::process::{Ended, RunningProgram};
 use super::{account, find, openssh, rsync, sandbox, vsftpd};
 use crate::LoadError;

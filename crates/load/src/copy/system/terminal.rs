@@ -23,10 +23,8 @@ use btu_units::Span;
 use nix::fcntl::OFlag;
 use nix::unistd::{Group, pipe2};
 
-use super::ends::CopyCommand;
-use super::ends::ServingProgram;
+use super::ends::{CopyCommand, MemoryFile, ServingProgram};
 use super::from_pipe::{Has, look, read_until};
-use super::held::MemoryFile;
 use super::process::RunningProgram;
 use super::{account, find, openssh};
 use crate::LoadError;

@@ -6,8 +6,7 @@
 use btu_suite::activity::Token;
 use btu_units::hexadecimal;
 
-use super::ends::ServingProgram;
-use super::held::MemoryFile;
+use super::ends::{MemoryFile, ServingProgram};
 use super::{account, find};
 use crate::LoadError;
 

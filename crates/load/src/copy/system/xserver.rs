@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use btu_suite::activity::Token;
 use btu_units::Span;
 
+use super::ends::MemoryFile;
 use super::find;
 use super::from_pipe::read_until;
-use super::held::MemoryFile;
 use super::process::{Ended, RunningProgram};
 use crate::LoadError;
 use crate::account::now;

@@ -5,9 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use btu_units::Bytes;
-use suppaftp::types::{FileType, Mode};
-use suppaftp::{FtpError, FtpStream, ImplFtpStream, Status, TlsStream, TransferStream};
 
+use super::control::{FtpControlConnection, FtpError};
 use crate::LoadError;
 
 /// How long a connection may take to come about.
@@ -23,21 +22,13 @@ const TICK: Duration = Duration::from_millis(100);
 /// The time limit for closing connections; the results are complete by then.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// Names the type parameter of [`FtpStream`], which its crate keeps to itself.
-trait Parameter {
-    type Tls: TlsStream;
-}
-
-impl<T: TlsStream> Parameter for ImplFtpStream<T> {
-    type Tls = T;
-}
-
-/// A data connection of [`FtpStream`].
-type DataConnection = TransferStream<<FtpStream as Parameter>::Tls>;
+/// The replies to a transfer that begins, and to one that is complete.
+const BEGINS: &[u16] = &[125, 150];
+const COMPLETE: &[u16] = &[226, 250];
 
 /// A control connection, logged in.
 pub(crate) struct FtpClientSession {
-    ftp: Option<FtpStream>,
+    control: FtpControlConnection,
     server: SocketAddr,
     file: String,
 }
@@ -49,65 +40,74 @@ impl FtpClientSession {
         user: &str,
         password: &str,
     ) -> Result<Self, LoadError> {
-        let failed = |operation: &'static str| move |source| ftp_error(server, operation, source);
-        let mut ftp = FtpStream::connect_timeout(server, CONNECT).map_err(failed("connect"))?;
-        set_timeout(&ftp, SILENCE).map_err(failed("set a time-out"))?;
-        ftp = ftp.passive_stream_builder(open_data);
-        // PASV cannot express IPv6 addresses (RFC 2428), but more servers support it. The client
-        // ignores the address in its reply: behind a relay or a translator it is not reachable, and
-        // it could be that of any machine.
-        ftp.set_mode(if server.is_ipv4() { Mode::Passive } else { Mode::ExtendedPassive });
-        ftp.set_passive_nat_workaround(true);
-        ftp.login(user, password).map_err(failed("log in"))?;
-        ftp.transfer_type(FileType::Binary).map_err(failed("ask for binary transfers"))?;
-        Ok(Self { ftp: Some(ftp), server, file: String::new() })
+        const NEEDS_PASSWORD: u16 = 331;
+        let failed =
+            |operation: &'static str| move |source: FtpError| ftp_error(server, operation, &source);
+        let mut control =
+            FtpControlConnection::open(server, CONNECT, SILENCE).map_err(failed("connect"))?;
+        let answer = control
+            .ask(&format!("USER {user}"), &[230, NEEDS_PASSWORD])
+            .map_err(failed("log in"))?;
+        if answer == NEEDS_PASSWORD {
+            control.ask(&format!("PASS {password}"), &[230, 202]).map_err(failed("log in"))?;
+        }
+        control.ask("TYPE I", &[200]).map_err(failed("ask for binary transfers"))?;
+        Ok(Self { control, server, file: String::new() })
     }
 
     /// Asks for `file`, which has `expected` bytes.
     pub(crate) fn retrieve(&mut self, file: &str, expected: u64) -> Result<FtpTransfer, LoadError> {
-        let server = self.server;
+        let data = self.begin("RETR", file);
+        let data = data.map_err(|source| self.error(&format!("retrieve `{file}`"), &source))?;
+        Ok(self.transfer(data, file, expected))
+    }
+
+    /// Begins to store a file.
+    pub(crate) fn store(&mut self, file: &str) -> Result<FtpTransfer, LoadError> {
+        let data = self.begin("STOR", file);
+        let data = data.map_err(|source| self.error(&format!("store `{file}`"), &source))?;
+        Ok(self.transfer(data, file, 0))
+    }
+
+    /// A data connection, on which the file comes or goes.
+    fn begin(&mut self, command: &str, file: &str) -> Result<TcpStream, FtpError> {
+        let port = self.control.data_port(self.server.is_ipv4())?;
+        let data = open_data(SocketAddr::new(self.server.ip(), port))?;
+        self.control.ask(&format!("{command} {file}"), BEGINS)?;
+        Ok(data)
+    }
+
+    fn transfer(&mut self, data: TcpStream, file: &str, expected: u64) -> FtpTransfer {
         file.clone_into(&mut self.file);
-        let data = self
-            .ftp()?
-            .retr_as_stream(file)
-            .map_err(|source| ftp_error(server, &format!("retrieve `{file}`"), source))?;
-        Ok(FtpTransfer {
+        FtpTransfer {
             data,
-            server,
+            server: self.server,
             file: file.to_owned(),
             expected,
             received: 0,
             ended: false,
             silent_since: None,
-        })
-    }
-
-    /// Begins to store a file.
-    pub(crate) fn store(&mut self, file: &str) -> Result<FtpTransfer, LoadError> {
-        let server = self.server;
-        file.clone_into(&mut self.file);
-        let data = self
-            .ftp()?
-            .put_with_stream(file)
-            .map_err(|source| ftp_error(server, &format!("store `{file}`"), source))?;
-        Ok(FtpTransfer {
-            data,
-            server,
-            file: file.to_owned(),
-            expected: 0,
-            received: 0,
-            ended: false,
-            silent_since: None,
-        })
-    }
-
-    /// After a failure: do not wait long for the server's last reply.
-    pub(crate) fn hurry(&mut self) {
-        if let Some(ftp) = &self.ftp
-            && set_timeout(ftp, GOODBYE).is_err()
-        {
-            self.ftp = None;
         }
+    }
+
+    /// Reads the server's reply that the file is sent, and compares the size.
+    pub(crate) fn complete(&mut self, transfer: FtpTransfer) -> Result<(), LoadError> {
+        let FtpTransfer { data, server, file, expected, received, .. } = transfer;
+        drop(data);
+        let confirmed = self.control.confirm(COMPLETE);
+        confirmed.map_err(|source| self.error(&format!("complete `{file}`"), &source))?;
+        if expected != received {
+            return Err(LoadError::Size { server, file, expected, received });
+        }
+        Ok(())
+    }
+
+    /// Ends the data connection and waits for the server's reply that it has the file.
+    pub(crate) fn complete_store(&mut self, transfer: FtpTransfer) -> Result<(), LoadError> {
+        let FtpTransfer { data, file, .. } = transfer;
+        drop(data);
+        let confirmed = self.control.confirm(COMPLETE);
+        confirmed.map_err(|source| self.error(&format!("have `{file}` stored"), &source))
     }
 
     /// How data connections come about.
@@ -123,26 +123,30 @@ impl FtpClientSession {
     /// Aborts the `unfinished` transfer and closes the session. Failures now come after the
     /// measurement, and the server sees the connections close in any case.
     pub(crate) fn log_out(mut self, unfinished: Option<FtpTransfer>) {
-        let Some(mut ftp) = self.ftp.take() else { return };
-        if set_timeout(&ftp, GOODBYE).is_err() {
-            return;
-        }
-        let aborted = unfinished.map_or(Ok(()), |transfer| ftp.abort(transfer.data));
-        if aborted.is_ok() {
-            let _ = ftp.quit();
-        }
+        let _ = self.leave(unfinished);
     }
 
-    fn ftp(&mut self) -> Result<&mut FtpStream, LoadError> {
-        let gone = || ftp_error(self.server, "use the connection", FtpError::BadResponse);
-        self.ftp.as_mut().ok_or_else(gone)
+    fn leave(&mut self, unfinished: Option<FtpTransfer>) -> Result<(), FtpError> {
+        self.control.set_silence(GOODBYE)?;
+        if let Some(transfer) = unfinished {
+            self.control.send("ABOR")?;
+            drop(transfer);
+            // The transfer's own reply, then that to ABOR, unless the transfer was complete.
+            self.control.confirm(&[225, 226, 426])?;
+            self.control.confirm(&[225, 226])?;
+        }
+        self.control.ask("QUIT", &[221]).map(drop)
+    }
+
+    fn error(&self, operation: &str, source: &FtpError) -> LoadError {
+        ftp_error(self.server, operation, source)
     }
 }
 
 /// A file during its transfer.
 #[derive(Debug)]
 pub(crate) struct FtpTransfer {
-    data: DataConnection,
+    data: TcpStream,
     server: SocketAddr,
     file: String,
     /// The size of a file that is received.
@@ -185,65 +189,26 @@ impl FtpTransfer {
 
     /// Sends all of `bytes`; silence of the network is accepted for a while.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
-        let failed = |source| {
-            ftp_error(
-                self.server,
-                &format!("send `{}`", self.file),
-                FtpError::ConnectionError(source),
-            )
+        let failed = |source: io::Error| {
+            ftp_error(self.server, &format!("send `{}`", self.file), &source.into())
         };
         self.data.write_all(bytes).map_err(failed)
-    }
-
-    /// Ends the data connection and waits for the server's reply that it has the file.
-    pub(crate) fn complete_store(self) -> Result<(), LoadError> {
-        let Self { data, server, file, .. } = self;
-        data.finish().map_err(|source| ftp_error(server, &format!("have `{file}` stored"), source))
     }
 
     /// Whether the server has ended the data connection.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
-
-    /// Reads the server's reply that the file is sent, and compares the size.
-    pub(crate) fn complete(self) -> Result<(), LoadError> {
-        let Self { data, server, file, expected, received, .. } = self;
-        data.finish().map_err(|source| ftp_error(server, &format!("complete `{file}`"), source))?;
-        if expected != received {
-            return Err(LoadError::Size { server, file, expected, received });
-        }
-        Ok(())
-    }
 }
 
 /// A data connection with timeouts.
-fn open_data(address: SocketAddr) -> Result<TcpStream, FtpError> {
-    let open = || {
-        let stream = TcpStream::connect_timeout(&address, CONNECT)?;
-        stream.set_read_timeout(Some(TICK))?;
-        stream.set_write_timeout(Some(SILENCE))?;
-        Ok(stream)
-    };
-    open().map_err(FtpError::ConnectionError)
+fn open_data(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&address, CONNECT)?;
+    stream.set_read_timeout(Some(TICK))?;
+    stream.set_write_timeout(Some(SILENCE))?;
+    Ok(stream)
 }
 
-fn set_timeout(ftp: &FtpStream, timeout: Duration) -> Result<(), FtpError> {
-    ftp.get_ref().set_read_timeout(Some(timeout)).map_err(FtpError::ConnectionError)
-}
-
-fn ftp_error(server: SocketAddr, operation: &str, source: FtpError) -> LoadError {
-    LoadError::Ftp { server, operation: operation.to_owned(), reason: reason(source) }
-}
-
-/// The error, without the text of the server's reply.
-fn reason(error: FtpError) -> String {
-    match error {
-        FtpError::ConnectionError(error) => error.to_string(),
-        FtpError::UnexpectedResponse(answer) if answer.status == Status::Unknown => {
-            "its answer has no code of FTP (RFC 959)".to_owned()
-        }
-        FtpError::UnexpectedResponse(answer) => format!("it answered {}", answer.status.code()),
-        _ => "its answer is none of FTP (RFC 959)".to_owned(),
-    }
+fn ftp_error(server: SocketAddr, operation: &str, source: &FtpError) -> LoadError {
+    LoadError::Ftp { server, operation: operation.to_owned(), reason: source.to_string() }
 }

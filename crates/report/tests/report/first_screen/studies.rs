@@ -7,6 +7,7 @@ use btu_network::{Drawing, library_text};
 use btu_report::html::Page;
 use btu_report::{Origin, Reported, StoredRun, TextOptions, page_text};
 use btu_stats::{Histogram, Welford};
+use btu_studies::Judged;
 use btu_studies::app::{AppCell, AppPlan};
 use btu_studies::copy::{Background, CopyCell, CopyPlan};
 use btu_studies::lan::{LanCell, LanPlan, Level};
@@ -14,7 +15,9 @@ use btu_studies::run::{ExperimentNetwork, Found, Ground, RunCell, RunPlan, read}
 use btu_suite::app;
 use btu_suite::app::{Carrier, Displayed, Drawn, Protocol, Workload};
 use btu_suite::copy::{Cache, Direction, FileCopied, FileEnd, Marks, Mode, Program, Storage};
-use btu_suite::experiment::{Experiment, Field, Frame, Observation, Raised, Slot};
+use btu_suite::experiment::{
+    Experiment, Field, Frame, Measured, Named, Observation, Raised, RunFacts, Scripts, Slot,
+};
 use btu_suite::lan::{
     FileSizes, FilesServed, Pattern, SETUP_CLIENT, ServedClient, StationDone, StationProgram,
     StationWork, Task, TaskDone,
@@ -50,7 +53,7 @@ fn frame(version: u32, network: &str, stations: &[&str]) -> Frame {
 }
 
 /// The page of a run with equal cells of this kind.
-fn page<E: Experiment + Reported>(
+fn page<E: Scripts + Reported + Experiment<Record = Measured<<E as Scripts>::Cell>>>(
     plan: &E,
     network: &str,
     seen: impl Fn(&E::Cell, f64) -> Observation,
@@ -69,9 +72,16 @@ fn page<E: Experiment + Reported>(
     let mut run = head();
     network.clone_into(&mut run.network);
     run.conditions = vec!["congestion control: cubic".to_owned()];
-    let origin = Origin { plan_is_known: true, ..Origin::default() };
-    let stored = StoredRun { run: &run, origin: &origin, settings: &BTreeMap::new(), changes: &[] };
-    plan.page(&plan.judge(&records), &stored)
+    let origin = Origin::default();
+    let stored = StoredRun {
+        run: &run,
+        origin: &origin,
+        settings: &BTreeMap::new(),
+        changes: &[],
+        earlier: None,
+        studies: &[],
+    };
+    plan.page(&plan.judge(&records, &RunFacts::default()), &records, &stored)
 }
 
 /// What these hosts' activities reported.
@@ -398,8 +408,15 @@ fn verdict_of_two(factor: &str, values: &str, times: f64, scatter: f64) -> Strin
         }
     }
     let (run, origin) = (head(), Origin::default());
-    let stored = StoredRun { run: &run, origin: &origin, settings: &BTreeMap::new(), changes: &[] };
-    let page = plan.page(&plan.judge(&records), &stored);
+    let stored = StoredRun {
+        run: &run,
+        origin: &origin,
+        settings: &BTreeMap::new(),
+        changes: &[],
+        earlier: None,
+        studies: &[],
+    };
+    let page = plan.page(&plan.judge(&records, &RunFacts::default()), &records, &stored);
     assert_eq!(page.summary.decided, "", "one factor decides always");
     page.headline
 }

@@ -6,6 +6,7 @@ use btu_report::html::{Page, Section};
 use btu_report::{Origin, RunReport, StoredRun, run_page};
 use btu_studies::papers::Study;
 use btu_studies::rate::{Context, Verdict, judge};
+use btu_suite::experiment::Experiment;
 use btu_suite::record::{CellRecord, Outcome, Received, TcpInfo};
 use btu_units::Span;
 
@@ -42,7 +43,6 @@ impl SampleRun {
                 label: Some("made up".to_owned()),
                 version: "0.1.0".to_owned(),
                 plan_hash,
-                plan_is_known: true,
             },
             settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             changes: Vec::new(),
@@ -66,15 +66,17 @@ impl SampleRun {
         run.notes.clone_from(&self.notes);
         run.conditions.clone_from(&self.conditions);
         run_page(&RunReport {
-            run: &run,
-            origin: &self.origin,
+            stored: StoredRun {
+                run: &run,
+                origin: &self.origin,
+                settings: &self.settings,
+                changes: &self.changes,
+                earlier: None,
+                studies,
+            },
             verdict: &self.verdict(),
             plan: &self.context.plan,
             cells: &self.cells,
-            settings: &self.settings,
-            changes: &self.changes,
-            earlier: None,
-            studies,
         })
     }
 }
@@ -87,6 +89,8 @@ pub(crate) fn study_page(sections: Vec<Option<Section>>) -> Page {
         origin: &run.origin,
         settings: &run.settings,
         changes: &run.changes,
+        earlier: None,
+        studies: &[],
     };
     stored.page("1.50 s by ftp".to_owned(), Vec::new(), sections)
 }

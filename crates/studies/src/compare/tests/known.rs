@@ -206,7 +206,7 @@ fn the_guard_names_what_differs() {
     odd.loads.truncate(2);
     odd.messages.clear();
     odd.profile = Profile::full();
-    odd.ftp_server = Some("10.0.0.1:21/x".to_owned());
+    odd.disk_file = Bytes::new(1 << 20);
     let aspects: Vec<&str> =
         plan_differences(&base, &odd).iter().map(|found| found.aspect.name()).collect();
     assert_eq!(

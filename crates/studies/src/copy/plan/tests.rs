@@ -3,7 +3,9 @@
 use btu_units::Time;
 
 use super::*;
+use crate::Judged;
 use crate::copy::Marks;
+use btu_suite::experiment::RunFacts;
 use btu_suite::experiment::{Field, Raised, Slot};
 use btu_suite::record::{CpuTime, PlacedReport};
 
@@ -277,7 +279,7 @@ fn a_verdict_by_hand() {
             records.push(plan.record(Slot { cell, block, position }, seen));
         }
     }
-    let verdict = plan.judge(&records);
+    let verdict = plan.judge(&records, &RunFacts::default());
     let near = |found: f64, expected: f64| {
         assert!((found / expected - 1.0).abs() < 2e-3, "{found}, not {expected}");
     };

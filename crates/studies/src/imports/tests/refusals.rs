@@ -31,6 +31,14 @@ fn each_field_that_is_wrong_is_named() {
             changed("hyperfine-one.json", "0.02054526206", "1e999"),
             "`times` cannot be read: number out of range",
         ),
+        (
+            changed("hyperfine-one.json", "\"user\": ", "\"user\": -"),
+            "its `user` of `sleep 0.02` is below 0",
+        ),
+        (
+            changed("hyperfine-one.json", "0.02054526206", "-1.5"),
+            "its `times` of `sleep 0.02` is below 0",
+        ),
         (changed("hyperfine-one.json", "\"times\": [", "\"no\": ["), "missing field `times`"),
         (
             changed("iperf3-tcp-up.json", "\"timesecs\":\t1795824953", "\"timesecs\":\"x\\u001b\""),

@@ -2,6 +2,8 @@ use btu_stats::{Histogram, Welford};
 use btu_units::Time;
 
 use super::*;
+use crate::Judged;
+use btu_suite::experiment::RunFacts;
 use btu_suite::experiment::{Field, Raised, Slot};
 use btu_suite::lan::{
     FilesServed, Pattern, Pauses, SETUP_CLIENT, ServedClient, StationDone, StationProgram, TaskDone,
@@ -206,7 +208,7 @@ fn a_server_without_a_pause_is_judged_by_hand() {
     let cells: Vec<_> =
         (0..2).flat_map(|block| plan.cells().into_iter().map(move |cell| (cell, block))).collect();
     let records: Vec<_> = cells.into_iter().map(|(cell, block)| record(cell, block)).collect();
-    let verdict = plan.judge(&records);
+    let verdict = plan.judge(&records, &RunFacts::default());
     let near = |found: f64, expected: f64| {
         assert!((found / expected - 1.0).abs() < 1e-6, "{found}, not {expected}");
     };
@@ -240,7 +242,7 @@ fn a_throttled_station_is_found() {
         stations[1] = station(Span::from_milliseconds(60));
     });
     let slot = Slot { cell: cell(Level::Stations(3)), block: 0, position: 0 };
-    let verdict = plan.judge(&[plan.record(slot, observation)]);
+    let verdict = plan.judge(&[plan.record(slot, observation)], &RunFacts::default());
     let spread = verdict.stations[0].spread.unwrap();
     assert!(spread.stations_differ() && spread.longest_over_shortest > 3.0, "{spread:?}");
 }

@@ -1,7 +1,7 @@
-//! The tables of the paper as printed, misprints included: `btu history btu95` names them. Times are
-//! in seconds. Each component moved 4 MB.
+//! The tables of the paper as printed, misprints included: tests name them. Times are in seconds. Each
+//! component moved 4 MB.
 
-use super::rows::Machine;
+use super::{Configuration, Machine};
 
 /// A time for each of [`COMPONENTS`].
 pub(crate) type Six = [f64; 6];
@@ -10,7 +10,6 @@ pub(crate) type Six = [f64; 6];
 pub(crate) type MessageTimes = [Six; 5];
 
 /// The components of the paper, in the order of its tables.
-#[cfg(test)]
 pub(crate) const COMPONENTS: [&str; 6] =
     ["SEND", "RECV", "SEND+DL", "SEND_RECV", "2xRECV+DL", "2xSEND+DR"];
 
@@ -40,11 +39,7 @@ pub(crate) struct ConcurrentTimes {
 pub(crate) struct Published {
     /// The arithmetic, geometric and harmonic mean of its ratings, in Mb/s.
     pub(crate) means: [f64; 3],
-    pub(crate) specint92: f64,
-    pub(crate) price_usd: f64,
-    pub(crate) system: &'static str,
-    pub(crate) processor: &'static str,
-    pub(crate) network: &'static str,
+    pub(crate) configuration: Configuration,
 }
 
 /// Tables A1 to A4, in the order of [`Machine::ALL`].
@@ -96,7 +91,7 @@ pub(crate) static ALONE: [Alone; Machine::ALL.len()] = [
 ];
 
 /// Tables A5 to A16, by machine and host activity, in the order of [`Machine::ALL`] and
-/// [`Activity::ALL`](super::Activity::ALL).
+/// [`ACTIVITIES`](super::ACTIVITIES).
 pub(crate) static TABLES: [[ConcurrentTimes; 3]; Machine::ALL.len()] = [
     // SPARC 10
     [
@@ -477,34 +472,42 @@ pub(crate) static PENALTIES: [[[[f64; 2]; 3]; 5]; Machine::ALL.len()] = [
 pub(crate) static PUBLISHED: [Published; Machine::ALL.len()] = [
     Published {
         means: [2.496, 2.4, 2.286],
-        specint92: 65.2,
-        price_usd: 18_000.0,
-        system: "Solaris 2.3",
-        processor: "SuperSPARC 60 MHz",
-        network: "Lance Ethernet 10 Mb/s",
+        configuration: Configuration {
+            specint92: 65.2,
+            price_usd: 18_000.0,
+            system: "Solaris 2.3",
+            processor: "SuperSPARC 60 MHz",
+            network: "Lance Ethernet 10 Mb/s",
+        },
     },
     Published {
         means: [2.48, 2.375, 2.266],
-        specint92: 157.7,
-        price_usd: 14_500.0,
-        system: "OSF/1 3.0",
-        processor: "Alpha 21064A 233 MHz",
-        network: "DECchip 21040 Ethernet 10 Mb/s",
+        configuration: Configuration {
+            specint92: 157.7,
+            price_usd: 14_500.0,
+            system: "OSF/1 3.0",
+            processor: "Alpha 21064A 233 MHz",
+            network: "DECchip 21040 Ethernet 10 Mb/s",
+        },
     },
     Published {
         means: [2.154, 2.077, 1.982],
-        specint92: 32.2,
-        price_usd: 7500.0,
-        system: "FreeBSD 2.0",
-        processor: "80486DX2 80 MHz",
-        network: "SMC Elite 16 10 Mb/s",
+        configuration: Configuration {
+            specint92: 32.2,
+            price_usd: 7500.0,
+            system: "FreeBSD 2.0",
+            processor: "80486DX2 80 MHz",
+            network: "SMC Elite 16 10 Mb/s",
+        },
     },
     Published {
         means: [1.106, 0.987, 2.077],
-        specint92: 36.4,
-        price_usd: 8495.0,
-        system: "IRIX 5.2",
-        processor: "MIPS R4000 100 MHz",
-        network: "integral Ethernet 10 Mb/s",
+        configuration: Configuration {
+            specint92: 36.4,
+            price_usd: 8495.0,
+            system: "IRIX 5.2",
+            processor: "MIPS R4000 100 MHz",
+            network: "integral Ethernet 10 Mb/s",
+        },
     },
 ];

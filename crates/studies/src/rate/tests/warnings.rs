@@ -1,5 +1,6 @@
 //! Each warning appears for its own reason only.
 
+use btu_suite::experiment::{HostClocks, LoadBefore};
 use btu_suite::network::HostRole;
 use btu_units::{Bytes, Span};
 
@@ -99,8 +100,8 @@ fn a_wall_clock_that_was_stepped() {
 #[test]
 fn a_machine_that_was_busy_or_is_small() {
     let causes = after(|_, context| {
-        context.load_before = LoadBefore::of(1.5, 2, [None, None]);
-        context.cpus = 2;
+        context.run.load_before = LoadBefore::of(1.5, 2, [None, None]);
+        context.run.cpus = 2;
     });
     let [Cause::LoadBefore(before), Cause::OverCommitted(small)] = &causes[..] else {
         panic!("{causes:?}")
@@ -113,8 +114,8 @@ fn a_machine_that_was_busy_or_is_small() {
 #[test]
 fn other_programs_are_told_before_the_hypervisor() {
     let causes = after(|records, context| {
-        context.load_before = LoadBefore::of(0.5, 2, [Some(1.0), None]);
-        context.cpus = 2;
+        context.run.load_before = LoadBefore::of(0.5, 2, [Some(1.0), None]);
+        context.run.cpus = 2;
         for record in records {
             record.machine.steal_ns = record.machine.user_ns;
         }
@@ -137,7 +138,7 @@ fn b13_a_machine_is_busy_with_what_others_do_and_not_with_what_was() {
 fn a_machine_that_was_busy_after_the_run() {
     let told = |before, after_it| {
         let mut context = context();
-        context.load_before = LoadBefore::of(0.5, 2, [Some(before), Some(after_it)]);
+        context.run.load_before = LoadBefore::of(0.5, 2, [Some(before), Some(after_it)]);
         let records = run(&context, 3, |_, _| 1.0, 1.0);
         let mut warnings = judge(&records, &context).warnings.into_iter();
         let found = warnings.find(|warning| matches!(warning.cause, Cause::LoadBefore(_)));
@@ -243,11 +244,12 @@ fn clocks_that_disagree_and_drift() {
     };
     // 50 parts per million in a hundred seconds is what crystals do.
     let fine = clocks(clock(1_000, 0, 999_000_000), clock(5_001_000, 100, 0));
-    assert_eq!(after(|_, context| context.clocks = vec![fine.clone()]), []);
+    assert_eq!(after(|_, context| context.run.clocks = vec![fine.clone()]), []);
     let apart = clocks(clock(0, 0, -3_600_000_000_000), clock(0, 100, 0));
     let drifting = clocks(clock(0, 0, 0), clock(-51_000_000, 100, 0));
-    let causes =
-        after(|_, context| context.clocks = vec![fine.clone(), apart.clone(), drifting.clone()]);
+    let causes = after(|_, context| {
+        context.run.clocks = vec![fine.clone(), apart.clone(), drifting.clone()];
+    });
     let [Cause::ClocksApart(apart), Cause::ClockDrift(drift)] = &causes[..] else {
         panic!("{causes:?}")
     };
@@ -334,8 +336,8 @@ fn outliers_are_flagged_and_kept() {
 #[test]
 fn every_warning_says_what_was_seen_and_what_to_try() {
     let mut context = context();
-    context.load_before = LoadBefore::of(3.0, 1, [None, None]);
-    context.cpus = 1;
+    context.run.load_before = LoadBefore::of(3.0, 1, [None, None]);
+    context.run.cpus = 1;
     let mut records = run(&context, 1, |_, _| 0.01, 0.1);
     records[0].faults.push("the peer died".to_owned());
     records.pop();

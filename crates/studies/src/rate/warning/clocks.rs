@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::cells::Cells;
-use super::super::context::{Context, HostClocks};
+use super::super::context::Context;
 use super::{Explanation, count, time};
+use btu_suite::experiment::HostClocks;
 use btu_suite::plan::Plan;
 use btu_suite::record::ClockSteps;
 use btu_suite::roll::MOST_APART_NS;
@@ -23,6 +24,7 @@ pub struct ClocksApart {
 impl ClocksApart {
     pub(super) fn check(context: &Context) -> Option<Self> {
         let apart: Vec<(&str, i64)> = context
+            .run
             .clocks
             .iter()
             .filter_map(|clocks| {
@@ -65,7 +67,7 @@ const MOST_DRIFT: f64 = 500e-6;
 
 impl ClockDrift {
     pub(super) fn check(context: &Context) -> Option<Self> {
-        let drifted = context.clocks.iter().filter_map(Self::of);
+        let drifted = context.run.clocks.iter().filter_map(Self::of);
         drifted.max_by_key(|drift| drift.moved_ns.unsigned_abs())
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::{Explanation, count, percent};
-use btu_suite::experiment;
+use btu_suite::experiment::LoadBefore;
 use btu_suite::network::HostRole;
 use btu_suite::plan::Plan;
 use btu_suite::record::{Apart, CellRecord, Outcome, PlacedReport, Shares, Slowed};
@@ -139,75 +139,13 @@ impl Explanation for ProcessorsSlowed {
     }
 }
 
-/// The machine was busy before or after the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LoadBefore {
-    /// Load average over one minute, of runs without that measurement.
-    pub load_average: f64,
-    /// The number of processors.
-    pub cpus: u64,
-    /// The share of their time that others used just before the run: 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub busy: Option<f64>,
-    /// The share that others used just after the run, if that was much, too: 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub busy_after: Option<f64>,
-}
-
-/// The title of the warning, and its advice.
-pub(super) const BUSY_MACHINE: &str = "busy machine";
-const WAIT: &str =
-    "wait until other programs have finished (after a build: one minute) and measure again";
-
-/// Above this share of the processors other programs are running: a quarter, which ten ticks of
-/// each processor distinguish from an idle machine's background work.
-const MOST_LOAD: f64 = 0.25;
-
-impl LoadBefore {
-    /// By the measurements just before and after the run, as shares of the processors' time, which an
-    /// earlier run does not affect; of runs without them by the load average, which includes btu's
-    /// own load in that minute. `None` if others used little.
-    pub fn of(
-        load_average: f64,
-        cpus: usize,
-        [busy, busy_after]: [Option<f64>; 2],
-    ) -> Option<Self> {
-        let share = busy.unwrap_or(load_average / cpus as f64);
-        let busy_after = busy_after.filter(|busy| *busy > MOST_LOAD);
-        (share > MOST_LOAD || busy_after.is_some()).then_some(Self {
-            load_average,
-            cpus: cpus as u64,
-            busy,
-            busy_after,
-        })
-    }
-
-    /// The warning of every study but the rating, which has more to say.
-    pub fn warning(&self) -> experiment::Warning {
-        experiment::Warning { cause: BUSY_MACHINE, observed: self.observed(), advice: WAIT }
-    }
-}
-
 impl Explanation for LoadBefore {
     fn observed(&self) -> String {
-        let cpus = count(self.cpus, "processor");
-        let before = self.busy.filter(|busy| *busy > MOST_LOAD || self.busy_after.is_none());
-        match (before.map(percent), self.busy_after.map(percent)) {
-            (Some(before), None) => format!("others used {before} of {cpus} just before the run"),
-            (None, Some(after)) => format!("others used {after} of {cpus} just after the run"),
-            (Some(before), Some(after)) => {
-                format!(
-                    "others used {before} of {cpus} just before the run and {after} just after it"
-                )
-            }
-            (None, None) => {
-                format!("the load average was {:.2} on {cpus} before the run", self.load_average)
-            }
-        }
+        self.warning().observed
     }
 
     fn advice(&self, _: &Plan) -> String {
-        WAIT.to_owned()
+        self.warning().advice.to_owned()
     }
 }
 
@@ -227,7 +165,7 @@ pub struct OverCommitted {
 impl OverCommitted {
     pub(super) fn check(cells: &Cells, context: &Context) -> Option<Self> {
         let division = context.plan.processors.as_ref();
-        let cpus = division.map_or(context.cpus, |division| division.rest().numbers().len());
+        let cpus = division.map_or(context.run.cpus, |division| division.rest().numbers().len());
         let shares =
             |placed: &&PlacedReport| division.is_none() || placed.station != HostRole::Test;
         let busy = |record: &CellRecord| {

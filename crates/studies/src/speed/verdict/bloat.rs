@@ -20,6 +20,9 @@ const LOST: f64 = 0.01;
 /// them: a median of nothing hides it.
 const TAIL: f64 = 10.0;
 
+/// Fewer answers have no median with a 95 % interval: that of five has one of 94 % at most.
+const LEAST_ANSWERS: u64 = 6;
+
 /// How long requests wait in queues while TCP fills the network, and how many are lost, in one word.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bloat {
@@ -34,6 +37,11 @@ pub struct Bloat {
     /// By how much the 99th percentile is longer than that of the idle network, in the phases in which
     /// this is certainly above the bound and ten times the wait of the median.
     pub tails: Vec<Wait>,
+    /// The phases with TCP in which too few requests were answered for a wait.
+    pub silent: Vec<Phase>,
+    /// Whether a managed queue would be new: the network file has none on the way.
+    #[serde(skip_serializing)]
+    pub has_cure: bool,
     /// The requests that were lost, in each phase with requests alone or with TCP, as the rows have them.
     #[serde(skip_serializing)]
     pub losses: Vec<PhaseLoss>,
@@ -62,6 +70,8 @@ pub enum BloatWord {
     Lossy,
     /// In a phase requests wait longer than the bound.
     Bloated,
+    /// None of these, and in a phase too few requests were answered.
+    Unknown,
     /// They do, but an end was kept from running meanwhile, so that they may wait there.
     BusyEnd,
 }
@@ -97,23 +107,33 @@ impl Wait {
 }
 
 impl Bloat {
-    /// The word for these waits and losses; `None` if there are no waits.
-    pub fn of(waits: Vec<Wait>, tails: Vec<Wait>, losses: Vec<PhaseLoss>) -> Option<Self> {
-        let least = waits.iter().map(|wait| wait.ends()[0]).reduce(f64::max)?;
-        let most = waits.iter().map(|wait| wait.ends()[1]).reduce(f64::max)?;
+    /// The word for these waits and losses; `None` if there are no waits, and no phase without one.
+    pub fn of(
+        waits: Vec<Wait>,
+        tails: Vec<Wait>,
+        losses: Vec<PhaseLoss>,
+        silent: Vec<Phase>,
+    ) -> Option<Self> {
+        if waits.is_empty() && silent.is_empty() {
+            return None;
+        }
+        let longest = |end: usize| waits.iter().map(|wait| wait.ends()[end]).fold(0.0, f64::max);
+        let [least, most] = [0, 1].map(longest);
         let is_lossy = losses.iter().any(|loss| loss.lost.interval.low > LOST);
         let may_be_lossy = losses.iter().any(|loss| loss.lost.share > LOST);
         let word = if least > CALLS_SUFFER {
             BloatWord::Bloated
         } else if is_lossy {
             BloatWord::Lossy
+        } else if !silent.is_empty() {
+            BloatWord::Unknown
         } else if most > CALLS_SUFFER || may_be_lossy || !tails.is_empty() {
             BloatWord::Borderline
         } else {
             BloatWord::Fine
         };
         let (bound_seconds, lost_bound) = (CALLS_SUFFER, LOST);
-        Some(Self { word, bound_seconds, lost_bound, waits, tails, losses })
+        Some(Self { word, bound_seconds, lost_bound, waits, tails, silent, has_cure: true, losses })
     }
 }
 
@@ -122,6 +142,12 @@ impl Bloat {
 pub(super) fn bloat(rows: &[SpeedRow]) -> Option<Bloat> {
     let is_of_tcp =
         |row: &&SpeedRow| matches!(row.cell.phase, Phase::Up | Phase::Down | Phase::Both);
+    let is_answered =
+        |row: &SpeedRow| row.round_trip.is_some_and(|trip| trip.count >= LEAST_ANSWERS);
+    let idle = rows.iter().find(|row| row.cell.phase == Phase::Idle)?;
+    if !is_answered(idle) {
+        return None;
+    }
     let wait = |row: &SpeedRow| {
         let uncertainty_seconds = row.queue_uncertainty_seconds.unwrap_or(0.0);
         Some(Wait { phase: row.cell.phase, seconds: row.queue_seconds?, uncertainty_seconds })
@@ -130,7 +156,7 @@ pub(super) fn bloat(rows: &[SpeedRow]) -> Option<Bloat> {
         let trip = row.round_trip?;
         Some([trip.p99_seconds?, trip.p99_uncertainty_seconds?])
     };
-    let idle = rows.iter().find(|row| row.cell.phase == Phase::Idle).and_then(p99);
+    let idle = p99(idle);
     let tail = |row: &SpeedRow| {
         let tail = Wait::between(row.cell.phase, p99(row)?, idle?);
         let is_long = tail.ends()[0] > CALLS_SUFFER && tail.seconds >= TAIL * row.queue_seconds?;
@@ -141,10 +167,13 @@ pub(super) fn bloat(rows: &[SpeedRow]) -> Option<Bloat> {
         let is_one = row.cell.phase == Phase::Idle || is_of_tcp(&row);
         is_one.then_some(PhaseLoss { phase: row.cell.phase, lost })
     };
+    let silent =
+        rows.iter().filter(is_of_tcp).filter(|row| !row.flows.is_empty() && !is_answered(row));
     let mut bloat = Bloat::of(
-        rows.iter().filter(is_of_tcp).filter_map(wait).collect(),
+        rows.iter().filter(is_of_tcp).filter(|row| is_answered(row)).filter_map(wait).collect(),
         rows.iter().filter(is_of_tcp).filter_map(tail).collect(),
         rows.iter().filter_map(loss).collect(),
+        silent.map(|row| row.cell.phase).collect(),
     )?;
     let is_of_queue = |wait: &Wait| {
         let row = rows.iter().find(|row| row.cell.phase == wait.phase);

@@ -4,9 +4,11 @@ use btu_network::library_text;
 use btu_units::Time;
 
 use super::*;
+use crate::Judged;
 use crate::speed::upload;
 use btu_suite::activity::{Activity, OpenLoop, Receiving};
 use btu_suite::experiment::{CellSetting, Field, Frame, Raised};
+use btu_suite::experiment::{Named, RunFacts};
 use btu_suite::network::HostName;
 use btu_suite::record::{CpuTime, DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent};
 
@@ -150,24 +152,24 @@ fn near(found: f64, expected: f64) {
 fn a_queue_is_what_requests_wait_longer_than_on_the_idle_network() {
     let plan = plan(&[Phase::Idle, Phase::Up]);
     let cells = [
-        cell(Phase::Idle, 0, vec![asked(&[10, 10, 11])]),
+        cell(Phase::Idle, 0, vec![asked(&[10, 10, 10, 10, 11, 11])]),
         cell(
             Phase::Up,
             0,
-            vec![asked(&[60, 110, 160]), turned(stream(1000)), turned(stream(1000))],
+            vec![asked(&[60, 60, 110, 110, 160, 160]), turned(stream(1000)), turned(stream(1000))],
         ),
     ];
-    let verdict = plan.judge(&cells);
+    let verdict = plan.judge(&cells, &RunFacts::default());
     let [idle, up] = &verdict.rows[..] else { panic!("{:?}", verdict.rows) };
     near(idle.round_trip.unwrap().median.value, 0.010);
     near(up.queue_seconds.unwrap(), 0.1);
-    // Of three requests each, the interval by ranks is all of them: 60 to 160 ms, and 10 to 11.
+    // Of six requests each, the interval by ranks is all of them: 60 to 160 ms, and 10 to 11.
     near(up.queue_uncertainty_seconds.unwrap(), 0.05f64.hypot(0.0005));
     // The mean of 110 ms over the shortest of 10.
     near(up.buffer_delay.unwrap(), 10.0);
     // Each way 5 ms and a frame of 78 octets behind a preamble of 8.
     near(verdict.expected_round_trip_seconds.unwrap(), 2.0 * (0.005 + 86.0 * 8.0 / 1e7));
-    // 100 ms of 110, which three requests know to 50 ms: certainly more than 20 ms.
+    // 100 ms of 110, which six requests know to 50 ms: certainly more than 20 ms.
     let bloat = verdict.bloat.expect("a verdict");
     assert_eq!((bloat.word, bloat.waits.len()), (BloatWord::Bloated, 1));
 }
@@ -179,7 +181,7 @@ fn connections_are_counted_over_the_near_host_s_time() {
         cell(Phase::Idle, 0, vec![asked(&[10])]),
         cell(Phase::Connects, 0, vec![asked(&[21; 97])]),
     ];
-    let row = plan.judge(&cells).rows.remove(1);
+    let row = plan.judge(&cells, &RunFacts::default()).rows.remove(1);
     let connects = row.connects.expect("connections");
     near(connects.per_second.value, 48.5);
     near(connects.idle_round_trips.unwrap(), 2.1);
@@ -208,7 +210,7 @@ fn connections_that_no_end_accounts_for_void_the_cell() {
 fn flows_of_one_direction_are_added_over_their_common_time_and_have_a_course() {
     let plan = plan(&[Phase::Both]);
     let pairs = vec![asked(&[10]), turned(stream(1000)), turned(stream(2000)), stream(4000)];
-    let verdict = plan.judge(&[cell(Phase::Both, 0, pairs)]);
+    let verdict = plan.judge(&[cell(Phase::Both, 0, pairs)], &RunFacts::default());
     let [up, down] = &verdict.rows[0].flows[..] else { panic!("{:?}", verdict.rows) };
     assert_eq!((up.direction, down.direction), (Direction::Up, Direction::Down));
     // In the second in which both run: all of the first, and a quarter of the other.
@@ -273,7 +275,11 @@ fn word(times: &[u64], lost: u64) -> BloatWord {
         cell(Phase::Idle, 0, vec![asked(&[10; 150])]),
         cell(Phase::Up, 0, vec![lossy(times), turned(stream(1000)), turned(stream(1000))]),
     ];
-    plan(&[Phase::Idle, Phase::Up]).judge(&cells).bloat.expect("a verdict").word
+    plan(&[Phase::Idle, Phase::Up])
+        .judge(&cells, &RunFacts::default())
+        .bloat
+        .expect("a verdict")
+        .word
 }
 
 #[test]
@@ -290,6 +296,14 @@ fn nothing_is_fine_that_loses_one_in_a_hundred_or_lets_it_wait() {
     assert_eq!(word(&[60; 120], 30), BloatWord::Bloated);
 }
 
+/// Five values have no interval of 95 % for their median.
+#[test]
+fn five_answers_are_no_wait() {
+    assert_eq!(word(&[10; 5], 0), BloatWord::Unknown);
+    assert_eq!(word(&[10; 6], 0), BloatWord::Fine);
+    assert_eq!(word(&[60; 5], 0), BloatWord::Unknown);
+}
+
 #[test]
 fn several_blocks_have_an_interval_and_an_invalid_one_does_not_count() {
     let plan = plan(&[Phase::Down]);
@@ -300,7 +314,7 @@ fn several_blocks_have_an_interval_and_an_invalid_one_does_not_count() {
         cell(Phase::Down, 1, vec![asked(&[12]), stream(1100)]),
         wrong,
     ];
-    let row = plan.judge(&cells).rows.remove(0);
+    let row = plan.judge(&cells, &RunFacts::default()).rows.remove(0);
     assert_eq!(row.invalid, 1);
     let goodput = row.flows[0].goodput.unwrap();
     near(goodput.value, (8e6 * 8e6 / 1.1_f64).sqrt());
@@ -335,8 +349,10 @@ fn datagrams_are_counted_lost_and_never_faster_than_sent() {
     };
     let pairs =
         vec![asked(&[10]), [Outcome::DatagramsReceived(received), Outcome::DatagramsSent(sent)]];
-    let row =
-        plan(&[Phase::DatagramsUp]).judge(&[cell(Phase::DatagramsUp, 0, pairs)]).rows.remove(0);
+    let row = plan(&[Phase::DatagramsUp])
+        .judge(&[cell(Phase::DatagramsUp, 0, pairs)], &RunFacts::default())
+        .rows
+        .remove(0);
     let flow = &row.flows[0];
     near(flow.lost.unwrap().share, 0.1);
     near(flow.sent_bits_per_second.unwrap(), 4e6);
@@ -394,7 +410,7 @@ fn a_99th_percentile_takes_a_hundred_requests() {
     let plan = plan(&[Phase::Idle]);
     let trip = |count: usize| {
         let cells = [cell(Phase::Idle, 0, vec![asked(&vec![10; count])])];
-        plan.judge(&cells).rows[0].round_trip.expect("requests")
+        plan.judge(&cells, &RunFacts::default()).rows[0].round_trip.expect("requests")
     };
     assert_eq!((trip(99).count, trip(99).p99_seconds), (99, None));
     near(trip(100).p99_seconds.unwrap(), 0.010);
@@ -417,7 +433,7 @@ fn what_was_reported_under_way_is_kept() {
     good.seen.course = vec![second.clone()];
     let stored = serde_json::to_string(&good).unwrap();
     let good: Measured<SpeedCell> = serde_json::from_str(&stored).unwrap();
-    assert_eq!(plan.judge(&[faulty, good]).rows[0].course, [second]);
+    assert_eq!(plan.judge(&[faulty, good], &RunFacts::default()).rows[0].course, [second]);
     let older = cell(Phase::Idle, 0, vec![asked(&[10])]);
     assert!(!serde_json::to_string(&older).unwrap().contains("course"));
 }
@@ -432,13 +448,20 @@ fn the_word_is_that_of_the_longest_wait() {
             cell(Phase::Up, 0, vec![asked(up), turned(stream(1000))]),
             cell(Phase::Down, 0, vec![asked(down), stream(1000)]),
         ];
-        plan.judge(&cells).bloat.map(|bloat| bloat.word)
+        plan.judge(&cells, &RunFacts::default()).bloat.map(|bloat| bloat.word)
     };
     let around = |middle: u64| (0..40).map(|place| middle - 10 + place / 2).collect::<Vec<_>>();
     assert_eq!(word(&[12; 40], &[29; 40]), Some(BloatWord::Fine));
     assert_eq!(word(&[12; 40], &[31; 40]), Some(BloatWord::Bloated));
     assert_eq!(word(&[12; 40], &around(30)), Some(BloatWord::Borderline));
-    assert_eq!(plan.judge(&[cell(Phase::Up, 0, vec![asked(&[9]), turned(stream(9))])]).bloat, None);
+    assert_eq!(
+        plan.judge(
+            &[cell(Phase::Up, 0, vec![asked(&[9]), turned(stream(9))])],
+            &RunFacts::default()
+        )
+        .bloat,
+        None
+    );
 }
 
 /// A thread that could run and did not for half of its time: its host's requests wait for a processor, too.
@@ -454,31 +477,10 @@ fn what_a_busy_end_makes_wait_is_no_bloated_queue() {
             report.cpu.waited = Some(Span::from_milliseconds(waited));
         }
         let idle = cell(Phase::Idle, 0, vec![asked(&[10; 40])]);
-        plan.judge(&[idle, up]).bloat.map(|bloat| bloat.word)
+        plan.judge(&[idle, up], &RunFacts::default()).bloat.map(|bloat| bloat.word)
     };
     assert_eq!(word(100), Some(BloatWord::Bloated));
     assert_eq!(word(1000), Some(BloatWord::BusyEnd));
-}
-
-/// An older version sent one request at a time and weighted it by the time that it took: the number
-/// of requests is that of the answers, and no percentile is taken from weights.
-#[test]
-fn weighted_requests_of_older_runs_are_counted_once() {
-    let [_, mut requested] = asked(&[37, 37, 37, 37]);
-    let responded = Outcome::Responded { answers: 5 };
-    if let Outcome::Requested(requested) = &mut requested {
-        requested.round_trip.record_times(1_870_000_000, 183);
-        (requested.requests, requested.answers) = (5, 5);
-    }
-    let plan = SpeedPlan { requests: None, ..plan(&[Phase::Idle]) };
-    let stored = serde_json::to_string(&plan).expect("a plan");
-    assert!(!stored.contains("requests"), "{stored}");
-    let trip = plan.judge(&[cell(Phase::Idle, 0, vec![[responded, requested]])]).rows[0].round_trip;
-    let trip = trip.expect("requests");
-    assert_eq!(
-        (trip.count, trip.lost.trials, trip.p99_seconds, trip.is_weighted),
-        (5, 5, None, true)
-    );
 }
 
 /// Requests that become slower until the end say that a queue still fills.
@@ -497,7 +499,7 @@ fn a_queue_that_still_fills_is_a_warning() {
         };
         let mut measured = cell(Phase::Up, 0, vec![asked(&[500; 9]), turned(stream(3000))]);
         measured.seen.course = (0..4).map(second).collect();
-        plan.judge(&[measured]).warnings
+        plan.judge(&[measured], &RunFacts::default()).warnings
     };
     assert!(course(0.6).is_empty() && course(0.4).is_empty());
     let warnings = course(0.7);

@@ -1,11 +1,13 @@
 //! A program that was started: its streams, and the kernel's counts.
 
-use std::ffi::OsString;
+use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use btu_suite::program::ProgramOrder;
@@ -13,10 +15,9 @@ use btu_suite::record::CpuTime;
 use btu_units::{Bytes, Time, octets_of_text};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigSet, SigmaskHow};
-use nix::unistd::Pid;
+use nix::unistd::{AccessFlags, Pid, access};
 
 use super::super::sys::{self, Usage};
-use super::found::found;
 use super::memory::{self, Memory};
 use super::printed::OutputStream;
 use super::work::PrivateDirectory;
@@ -152,4 +153,64 @@ fn without_waiting(stream: &impl AsFd) -> io::Result<()> {
     let flags = OFlag::from_bits_retain(fcntl(stream.as_fd(), FcntlArg::F_GETFL)?);
     fcntl(stream.as_fd(), FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
     Ok(())
+}
+
+/// The first executable file of the program's name in the directories of its `$PATH`. `None` where
+/// the system has to find it: the name is a path, no directory has it, or one before it is relative
+/// to the directory that the program will work in.
+///
+/// The system tries one directory after another once it has begun to start the program, which would
+/// be part of the program's time.
+fn found(order: &ProgramOrder) -> Option<PathBuf> {
+    let name = order.command.first().filter(|name| !name.contains('/'))?;
+    let own = order.environment.get("PATH").map(Into::into);
+    let path = own.or_else(|| env::var_os("PATH"))?;
+    env::split_paths(&path)
+        .take_while(|directory| directory.is_absolute())
+        .map(|directory| directory.join(OsStr::from_bytes(&octets_of_text(name))))
+        .find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.is_file() && access(file, AccessFlags::X_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use btu_units::{Bytes, Span};
+
+    use super::*;
+
+    fn looked_for(name: &str, path: &str) -> Option<PathBuf> {
+        found(&ProgramOrder {
+            command: vec![name.to_owned(), "--argument".to_owned()],
+            environment: [("PATH".to_owned(), path.to_owned())].into(),
+            directory: None,
+            room: Bytes::ZERO,
+            deadline: Span::ZERO,
+            ready: None,
+        })
+    }
+
+    #[test]
+    fn the_first_executable_file_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        let [none, directory, text, program] =
+            ["none", "directory", "text", "program"].map(|name| root.path().join(name));
+        for (place, mode) in [(&text, 0o644), (&program, 0o755)] {
+            fs::create_dir(place).unwrap();
+            fs::write(place.join("it"), "").unwrap();
+            fs::set_permissions(place.join("it"), Permissions::from_mode(mode)).unwrap();
+        }
+        fs::create_dir_all(directory.join("it")).unwrap();
+        let path = env::join_paths([&none, &directory, &text, &program]).unwrap();
+        let path = path.to_str().unwrap();
+        assert_eq!(looked_for("it", path), Some(program.join("it")));
+        assert_eq!(looked_for("another", path), None);
+        assert_eq!(looked_for("./it", path), None, "a path is not looked for");
+        assert_eq!(looked_for("it", &format!(".:{path}")), None, "relative to another directory");
+    }
 }

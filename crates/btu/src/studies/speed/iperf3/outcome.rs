@@ -30,6 +30,7 @@ pub(super) fn run(server: &str, address: SocketAddr, measured: &[MeasuredPhase])
         quantities,
         courses: measured.iter().take(phases.each().len()).flat_map(courses).collect(),
         remarks: remarks(measured),
+        warnings: Vec::new(),
         faults: measured.iter().filter_map(fault).collect(),
     }
 }
@@ -77,11 +78,12 @@ impl Phases<'_> {
             let lost = wilson_by_batches(events, trials, &by_batch, Level::P95)?;
             Some(PhaseLoss { phase, lost })
         };
-        Bloat::of(
-            of_tcp.into_iter().filter_map(wait).collect(),
-            Vec::new(),
-            [Phase::Idle].into_iter().chain(of_tcp).filter_map(loss).collect(),
-        )
+        let waits: Vec<Wait> = of_tcp.into_iter().filter_map(wait).collect();
+        let is_silent = |phase: &Phase| self.of(*phase).next().is_some() && wait(*phase).is_none();
+        let silent =
+            of_tcp.into_iter().filter(|phase| !waits.is_empty() && is_silent(phase)).collect();
+        let losses = [Phase::Idle].into_iter().chain(of_tcp).filter_map(loss).collect();
+        Bloat::of(waits, Vec::new(), losses, silent)
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) fn run(reflector: &str, settings: &SenderSettings, report: &StampRepo
         quantities: quantities.into_iter().flatten().collect(),
         courses: vec![course(report)],
         remarks: remarks(settings, report),
+        warnings: Vec::new(),
         faults: faults(report),
     }
 }
@@ -185,6 +186,9 @@ fn remarks(settings: &SenderSettings, report: &StampReport) -> Vec<String> {
         Losses::Copied { .. } => Some(
             "The reflector has no state: it copies the numbers of packets, so that the direction of a loss is not known."
                 .to_owned(),
+        ),
+        Losses::Inconsistent { .. } if report.counts.duplicates > 0 => Some(
+            "Packets were doubled, so that the reflector's numbers do not tell the direction of a loss.".to_owned(),
         ),
         Losses::Inconsistent { .. } => Some(
             "The reflector's numbers do not count the packets of this session, so that the direction of a loss is not known."

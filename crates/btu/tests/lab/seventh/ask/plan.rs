@@ -4,8 +4,11 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use btu_stats::{Estimate, Level, geometric_interval};
+use btu_studies::Judged;
 use btu_suite::activity::{Activity, Order, Request, Respond, Transport};
-use btu_suite::experiment::{CellSetting, Experiment, Facts, Frame, Measured, Observation};
+use btu_suite::experiment::{
+    CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
+};
 use btu_suite::network::Impairments;
 use btu_suite::record::{Outcome, Requested};
 use btu_suite::script::{Role, Script, Step};
@@ -42,13 +45,14 @@ pub(super) struct AskVerdict {
     pub(super) round_trips: Vec<(Bytes, Option<Estimate>)>,
 }
 
-impl Experiment for AskPlan {
+impl Named for AskPlan {
     const SUITE: &'static str = "ask";
     const COMMAND: &'static str = "btu ask";
     const VERSION: u32 = 1;
+}
 
+impl Scripts for AskPlan {
     type Cell = AskCell;
-    type Verdict = AskVerdict;
 
     fn frame(&self) -> &Frame {
         &self.frame
@@ -98,8 +102,12 @@ impl Experiment for AskPlan {
         let duration = median(seen).map(Span::from_seconds_f64);
         Facts { message: cell.message, duration, ..Facts::default() }
     }
+}
 
-    fn judge(&self, cells: &[Measured<AskCell>]) -> AskVerdict {
+impl Judged for AskPlan {
+    type Verdict = AskVerdict;
+
+    fn judge(&self, cells: &[Measured<AskCell>], _: &RunFacts) -> AskVerdict {
         let of = |message: Bytes| -> Vec<f64> {
             let own = cells
                 .iter()

@@ -1,12 +1,12 @@
 //! The report of a run.
 
 use btu_report::html::{Block, Cell, Page, Section, Table};
-use btu_report::{Reported, StoredRun};
+use btu_report::{CellTable, Reported, StoredRun, script_cells};
 
 use super::plan::{AskPlan, AskVerdict};
 
 impl Reported for AskPlan {
-    fn page(&self, verdict: &AskVerdict, stored: &StoredRun<'_>) -> Page {
+    fn page(&self, verdict: &AskVerdict, _: &[Self::Record], stored: &StoredRun<'_>) -> Page {
         let mut table = Table::new("Round trips, ms", &["size, B", "round trip, ms"], 1);
         for (message, estimate) in &verdict.round_trips {
             let size = Cell::text(message.count().to_string());
@@ -19,5 +19,9 @@ impl Reported for AskPlan {
             Vec::new(),
             vec![Section::of("Round trips", note, vec![Block::Table(table)])],
         )
+    }
+
+    fn cell_table(&self, records: &[Self::Record]) -> CellTable {
+        script_cells(self, records)
     }
 }

@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicU64;
 
 use btu_suite::network::{HostRole, Machine, Machines};
 
-use super::super::notes::{crowd, document};
 use super::*;
 use crate::agent::drill::Drill;
 use crate::coordinator::stage::Stage;
@@ -26,11 +25,11 @@ async fn reserved(call: &HostCall, access: &Access) -> RemoteHost {
 
 #[tokio::test]
 async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
-    let mut authority = TestAuthority::new();
-    let access = authority.access();
+    let job = TestJob::new();
+    let access = access(&job);
     let (mut agents, mut hosts, mut remote_hosts) = (Vec::new(), Vec::new(), Vec::new());
     for (station, name) in HostRole::ALL.into_iter().zip(["alpha", "beta", "gamma"]) {
-        let agent = Drill::begin(&authority.identity(name, Role::Agent));
+        let agent = Drill::begin(name, &job.agent(name));
         let call = call_to(name, &agent);
         let remote_host = reserved(&call, &access).await;
         if name == "alpha" {
@@ -60,12 +59,10 @@ async fn who_was_found_is_told_of_though_another_is_lost_meanwhile() {
 /// controller.
 #[tokio::test]
 async fn a_host_is_looked_at_only_when_it_is_ours() {
-    let mut authority = TestAuthority::new();
-    let (free, busy) =
-        (authority.identity("alpha", Role::Agent), authority.identity("beta", Role::Agent));
-    let (free, busy) = (Drill::begin(&free), Drill::begin(&busy));
+    let job = TestJob::new();
+    let [free, busy] = ["alpha", "beta"].map(|name| Drill::begin(name, &job.agent(name)));
     let calls = [call_to("alpha", &free), call_to("beta", &busy)];
-    let access = Arc::new(authority.access());
+    let access = Arc::new(access(&job));
     let _somebody = reserved(&calls[1], &access).await;
     let roll =
         tokio::task::spawn_blocking(move || roll_call(&calls, &access)).await.unwrap().unwrap();
@@ -80,26 +77,4 @@ async fn a_host_is_looked_at_only_when_it_is_ours() {
     let at = |name: &str| seen.iter().position(|call| call == name);
     assert!(at("Describe").is_some() && at("Reserve") < at("Describe"), "{seen:?}");
     assert!(!busy.calls.seen().contains(&"Describe".to_owned()), "{:?}", busy.calls.seen());
-}
-
-/// Refused callers of an agent during a measurement give a warning in the run.
-#[tokio::test]
-async fn a_crowd_at_a_host_s_door_is_told() {
-    let mut authority = TestAuthority::new();
-    let agent = Drill::begin(&authority.identity("alpha", Role::Agent));
-    let mut remote_host = reserved(&call_to("alpha", &agent), &authority.access()).await;
-    let before = document(&remote_host.describe().await.unwrap(), "alpha", None).unwrap();
-    for _ in 0..150 {
-        drop(tokio::net::TcpStream::connect(agent.address).await.unwrap());
-    }
-    let began = std::time::Instant::now();
-    let said = loop {
-        let now = document(&remote_host.describe().await.unwrap(), "alpha", None).unwrap();
-        if let Some(said) = crowd("alpha", &before, &now) {
-            break said;
-        }
-        assert!(began.elapsed() < Duration::from_mins(3), "{now}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    };
-    assert!(said.starts_with("alpha: its agent turned away 1"), "{said}");
 }

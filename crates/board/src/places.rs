@@ -1,0 +1,184 @@
+//! The connections of a server: bounded for each host and in all, so that one host keeps no other out.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+
+use crate::metrics::{Counted, METRICS};
+
+/// A host has at most so many connections.
+const MOST_OF_HOST: usize = 64;
+
+/// The connections of a server.
+#[derive(Debug)]
+pub(crate) struct Places {
+    most: usize,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    next: u64,
+    connections: HashMap<u64, Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    /// Absent for one of a proxy, which is of many hosts.
+    host: Option<IpAddr>,
+    /// Since when it has asked for nothing; absent while it is answered.
+    waits_since: Option<Instant>,
+    /// Told when another one takes its place.
+    lost: Arc<Notify>,
+}
+
+/// The place of a connection, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    places: Arc<Places>,
+    number: u64,
+    lost: Arc<Notify>,
+    _counted: Counted,
+}
+
+impl Places {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, taken: Mutex::default() })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for a connection of this host. If none is free, the one that has asked for nothing for the longest time loses
+    /// its own; if all are answered at present, the oldest of the host with most connections, if that has more than this one would
+    /// have. Else `None`.
+    pub(crate) fn take(self: &Arc<Self>, host: Option<IpAddr>) -> Option<Place> {
+        let mut taken = self.taken();
+        let is_own = |one: &Connection| host.is_some() && one.host == host;
+        if taken.connections.values().filter(|one| is_own(one)).count() >= MOST_OF_HOST {
+            taken.free(is_own)?;
+        }
+        if taken.connections.len() >= self.most {
+            taken.free(|one| one.host.is_some()).or_else(|| taken.free_of_largest(host))?;
+        }
+        let (number, lost) = (taken.next, Arc::new(Notify::new()));
+        taken.next += 1;
+        let waits_since = Some(Instant::now());
+        taken.connections.insert(number, Connection { host, waits_since, lost: lost.clone() });
+        Some(Place { places: Arc::clone(self), number, lost, _counted: METRICS.connections.one() })
+    }
+}
+
+impl Taken {
+    /// Takes the place of the one that has waited for the longest time.
+    fn free(&mut self, is_one: impl Fn(&Connection) -> bool) -> Option<()> {
+        let waiting = self.connections.iter().filter(|(_, one)| is_one(one));
+        let waiting = waiting.filter_map(|(number, one)| Some((one.waits_since?, *number)));
+        let (_, number) = waiting.min()?;
+        self.connections.remove(&number)?.lost.notify_one();
+        Some(())
+    }
+
+    /// Takes the oldest place of the host with most connections.
+    fn free_of_largest(&mut self, next: Option<IpAddr>) -> Option<()> {
+        let mut hosts: HashMap<IpAddr, (usize, u64)> = HashMap::new();
+        for (number, one) in &self.connections {
+            let Some(host) = one.host else { continue };
+            let (count, oldest) = hosts.entry(host).or_insert((0, *number));
+            *count += 1;
+            *oldest = (*oldest).min(*number);
+        }
+        let own = next.and_then(|host| hosts.get(&host)).map_or(0, |(count, _)| *count);
+        let (count, oldest) = hosts.into_values().max()?;
+        if count <= own + 1 {
+            return None;
+        }
+        self.connections.remove(&oldest)?.lost.notify_one();
+        Some(())
+    }
+}
+
+impl Place {
+    /// Ends when another connection has taken the place.
+    pub(crate) async fn lost(&self) {
+        self.lost.notified().await;
+    }
+
+    /// Notes whether the connection waits for a request, from now on.
+    pub(crate) fn set_waiting(&self, waits: bool) {
+        if let Some(own) = self.places.taken().connections.get_mut(&self.number) {
+            own.waits_since = waits.then(Instant::now);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.taken().connections.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn host(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    fn has_lost(place: &Place) -> bool {
+        !place.places.taken().connections.contains_key(&place.number)
+    }
+
+    #[test]
+    fn a_host_has_at_most_its_places_and_takes_them_of_itself() {
+        let places = Places::new(1000);
+        let other = places.take(Some(host(2))).unwrap();
+        let all: Vec<_> = (0..MOST_OF_HOST).map(|_| places.take(Some(host(1))).unwrap()).collect();
+        for place in &all[1..] {
+            place.set_waiting(false);
+        }
+        let _next = places.take(Some(host(1))).unwrap();
+        assert!(has_lost(&all[0]) && !has_lost(&other));
+        drop(places.take(Some(host(1))).unwrap());
+        let proxied: Vec<_> = (0..200).map(|_| places.take(None).unwrap()).collect();
+        assert!(proxied.iter().all(|place| !has_lost(place)), "a proxy is of many hosts");
+    }
+
+    #[test]
+    fn a_host_with_many_requests_makes_room_for_others() {
+        let places = Places::new(4);
+        let answered = |last| {
+            let place = places.take(Some(host(last))).unwrap();
+            place.set_waiting(false);
+            place
+        };
+        let all = [1, 2, 1, 1].map(answered);
+        let _next = answered(3);
+        assert_eq!(all.each_ref().map(has_lost), [true, false, false, false]);
+        assert!(places.take(Some(host(1))).is_none(), "it has most of them itself");
+    }
+
+    #[test]
+    fn whoever_has_waited_longest_makes_room_and_whoever_is_answered_stays() {
+        let places = Places::new(3);
+        let all = [1, 2, 3].map(|last| {
+            std::thread::sleep(Duration::from_millis(1));
+            places.take(Some(host(last))).unwrap()
+        });
+        all[0].set_waiting(false);
+        let next = places.take(Some(host(4))).unwrap();
+        assert_eq!(all.each_ref().map(has_lost), [false, true, false]);
+        all[2].set_waiting(false);
+        next.set_waiting(false);
+        assert!(places.take(Some(host(5))).is_none(), "all are answered at present");
+        drop(next);
+        assert!(places.take(Some(host(5))).is_some());
+    }
+}
