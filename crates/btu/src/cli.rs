@@ -3,6 +3,7 @@
 mod agent;
 mod alone;
 mod archive;
+mod board;
 mod compare;
 pub(crate) mod congestion;
 mod help;
@@ -40,7 +41,8 @@ use crate::SuiteCommand;
 
 pub(crate) use agent::Agent;
 pub(crate) use alone::needs_more;
-pub(crate) use archive::{Export, Import, Remove, Tag};
+pub(crate) use archive::{Export, Import, Remove, TAG, Tag};
+pub(crate) use board::Board;
 pub(crate) use compare::{Compare, Format as CompareFormat};
 pub(crate) use congestion::Congestion;
 pub(crate) use history::History;

@@ -2,7 +2,6 @@
 
 pub(crate) mod agent;
 pub(crate) mod archive;
-pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod imports;
@@ -16,5 +15,6 @@ pub(crate) mod papers;
 pub(crate) mod publish;
 pub(crate) mod rank;
 pub(crate) mod report;
+pub(crate) mod runs;
 pub(crate) mod sim;
 pub(crate) mod watch;

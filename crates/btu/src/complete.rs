@@ -25,8 +25,7 @@ use clap_complete::engine::{
 };
 use clap_complete::env::{CompleteEnv, Shells};
 
-use crate::cli::{self, congestion};
-use crate::commands::archive::TAG;
+use crate::cli::{self, TAG, congestion};
 use crate::files;
 
 /// The variable by which a shell's script asks.

@@ -22,11 +22,11 @@ use std::process::ExitCode;
 use btu_testbed::file_size;
 
 use commands::{
-    agent, archive, compare, doctor, history, iperf3, kubernetes, machine, model, papers, publish,
-    rank, report, sim, watch,
+    agent, archive, doctor, history, iperf3, kubernetes, machine, model, papers, publish, rank,
+    report, runs, sim, watch,
 };
 use start::{hosts, privilege};
-use stored::runs;
+use suites::compare;
 
 // The suites, a line each, in the order of the help: docs/adding-a-study.md.
 suites::table! {

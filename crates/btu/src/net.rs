@@ -18,7 +18,7 @@ use crate::cli::{Common, Net, Raising};
 use crate::exit::{self, Refusal};
 use crate::files;
 use crate::start::preflight;
-use crate::start::wall_clock;
+use crate::stored::wall_clock;
 
 /// Runs the command.
 pub(crate) fn run(net: Net, common: &Common) -> ExitCode {
@@ -86,6 +86,6 @@ fn absolute(directory: &Path) -> Result<PathBuf, Refusal> {
             directory.display()
         ))
     };
-    preflight::new_directory("--capture", directory)?;
-    preflight::make_last(directory).and_then(|()| directory.canonicalize()).map_err(unusable)
+    files::new_directory("--capture", directory)?;
+    files::make_last(directory).and_then(|()| directory.canonicalize()).map_err(unusable)
 }

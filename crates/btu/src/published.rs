@@ -1,6 +1,5 @@
 //! Published results: what is in the published form of a run, and how boards are spoken to.
 
-pub(crate) mod board;
 mod cell;
 pub(crate) mod client;
 mod environment;

@@ -8,24 +8,10 @@ pub(crate) mod privilege;
 pub(crate) mod progress;
 pub(crate) mod study;
 
-use std::time::Duration;
-
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::exit::Refusal;
-
-/// Wall time for the record; no measurement uses it.
-pub(crate) fn wall_clock() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-/// Wall time before now, for the record of what began then.
-pub(crate) fn wall_clock_before(duration: Duration) -> String {
-    let now = jiff::Timestamp::now();
-    // Out of the calendar only if the clock is.
-    now.checked_sub(duration).unwrap_or(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
 
 /// The signals that end a server, as a descriptor that does not block; called before there are other
 /// threads, which would take the signals.

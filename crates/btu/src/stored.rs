@@ -1,8 +1,8 @@
 //! A stored run with the data that `show`, `report` and `compare` need.
 
+mod database;
 pub(crate) mod provenance;
 pub(crate) mod resume;
-pub(crate) mod runs;
 pub(crate) mod single;
 
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ use btu_suite::reading::Reading;
 use btu_suite::record::HostClock;
 use btu_units::{Bytes, Span};
 use serde::Deserialize;
+
+pub(crate) use database::{open, open_to_read, wall_clock, wall_clock_before};
 
 fn changes(row: &RunRow) -> Vec<String> {
     match (before(row), after(row)) {

@@ -2,8 +2,10 @@
 //! of suites is in `main.rs`; `show`, `report`, `compare`, `--resume`, `import` and the list of
 //! commands use only that table.
 
+pub(crate) mod compare;
 pub(crate) mod foreign;
 mod roll_call;
+pub(crate) mod shown;
 mod studied;
 
 use std::process::ExitCode;
@@ -159,6 +161,19 @@ pub(crate) fn of(row: &RunRow) -> Result<&'static dyn Suite, Refusal> {
             "run {run} is of the suite `{name}`, which this btu does not know: use btu {version}, which made it"
         ))
     })
+}
+
+/// Refuses a run that `command` did not make, and names the command that continues it, if there is
+/// one.
+pub(crate) fn resumed_by(row: &RunRow, command: &str) -> Result<(), Refusal> {
+    let run = row.summary.id;
+    let maker = of(row)?.resumed_by(row).map_err(Refusal::Usage)?;
+    if maker == command {
+        return Ok(());
+    }
+    Err(Refusal::Usage(format!(
+        "run {run} is one of `{maker}`: resume it with `{maker} --resume {run}`"
+    )))
 }
 
 /// The `--json` output for a run.

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::published::board::Board;
+use super::Board;
+
+/// The beginning of an argument that names all runs with a tag.
+pub(crate) const TAG: &str = "tag:";
 
 pub(crate) const TAG_EXAMPLES: &str = "\
 Examples:

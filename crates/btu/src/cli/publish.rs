@@ -6,8 +6,7 @@ use btu_publication::Visibility;
 use btu_suite::price::Price;
 use clap::Args;
 
-use super::one_of;
-use crate::published::board::Board;
+use super::{Board, one_of};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:

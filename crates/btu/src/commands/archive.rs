@@ -11,19 +11,15 @@ use btu_testbed::note;
 use serde::Serialize;
 
 use super::imports::{self, Content};
-use crate::cli::{Common, Export, Import, Remove, Tag};
+use crate::cli::{Common, Export, Import, Remove, TAG, Tag};
 use crate::exit::Refusal;
 use crate::published::form::{self, Published};
-use crate::start::preflight;
 use crate::terminal::{self, print, print_json};
-use crate::{files, suites};
-
-/// Marks all runs with a tag.
-pub(crate) const TAG: &str = "tag:";
+use crate::{files, stored, suites};
 
 /// Adds tags to a run, or removes them.
 pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::store(common)?;
+    let store = stored::open(common)?;
     let run = store.find(&tag.run)?;
     for word in &tag.tags {
         let done = if tag.remove { store.untag(run, word) } else { store.tag(run, word) };
@@ -39,7 +35,7 @@ pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
 
 /// Deletes the named runs, after a question on a terminal.
 pub(crate) fn remove(remove: &Remove, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::store(common)?;
+    let store = stored::open(common)?;
     let runs = named(&store, &remove.runs)?;
     // All are locked before the first is deleted, so that a run that is being written stops the
     // command before any change.
@@ -79,7 +75,7 @@ fn confirmed(store: &Store, runs: &[RunId]) -> anyhow::Result<bool> {
 
 /// Writes runs to a file.
 pub(crate) fn export(export: &Export, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::store(common)?;
+    let store = stored::open(common)?;
     let runs = named(&store, &export.runs)?;
     let published = export.published.clone().map(Published::on);
     if published.is_some() {
@@ -180,7 +176,7 @@ struct ImportedRun<'a> {
 pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
     let is_stream = import.file.as_os_str() == "-";
     let path = if is_stream { Path::new("standard input") } else { &import.file };
-    let mut store = preflight::store(common)?;
+    let mut store = stored::open(common)?;
     let mut file = if is_stream {
         spooled(store.path().parent().unwrap_or(Path::new(".")))?
     } else {

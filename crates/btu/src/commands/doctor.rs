@@ -9,7 +9,7 @@ use btu_store::Store;
 use btu_suite::doctor::Health;
 
 use crate::cli::{Common, Doctor};
-use crate::start::preflight;
+use crate::files;
 use crate::terminal::{print, print_json, text_options};
 
 /// This machine lacks an essential feature.
@@ -18,7 +18,7 @@ const UNABLE: u8 = 3;
 /// Checks this host and prints the findings.
 pub(crate) fn run(doctor: &Doctor, common: &Common) -> anyhow::Result<ExitCode> {
     if let Some(named) = &doctor.scratch {
-        preflight::is_directory("--scratch", named)?;
+        files::is_directory("--scratch", named)?;
     }
     let findings = judge(&look(&std::env::current_exe()?, &existing(&scratch(doctor, common))));
     if common.json {

@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::exit::Refusal;
-use crate::start::wall_clock;
+use crate::stored::wall_clock;
 use crate::suites::foreign;
 
 /// The first bytes of a gzip stream (RFC 1952).

@@ -13,7 +13,8 @@ use nix::sys::signalfd::SignalFd;
 use crate::cli::{Common, Iperf3};
 use crate::commands::agent::address_or_loopback;
 use crate::exit::Refusal;
-use crate::start::{ending_signals, preflight};
+use crate::start::ending_signals;
+use crate::stored;
 use crate::terminal;
 
 /// The interval of looks for signals.
@@ -37,7 +38,7 @@ pub(crate) fn run(options: &Iperf3, common: &Common) -> anyhow::Result<()> {
         limits: Limits { most_time, ..Limits::STANDARD },
         ..Settings::at(listen)
     };
-    let store = if options.no_store { None } else { Some(preflight::store(common)?) };
+    let store = if options.no_store { None } else { Some(stored::open(common)?) };
     let signals = ending_signals()?;
     let (tell, events) = sync_channel(WAITING);
     // The receiver is gone only when the server ends.

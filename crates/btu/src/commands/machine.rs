@@ -12,9 +12,8 @@ use serde::Serialize;
 
 use crate::cli::{Common, Machine, SetMachine};
 use crate::exit::Refusal;
-use crate::start::preflight;
 use crate::stored::provenance::traits;
-use crate::stored::{among_others, before};
+use crate::stored::{self, among_others, before};
 use crate::terminal::{print, print_json, text_options};
 
 /// The user's name and price of a machine.
@@ -25,7 +24,7 @@ pub(crate) type Cards = BTreeMap<MachineKey, MachineCard>;
 
 /// Lists the machines or describes one.
 pub(crate) fn run(machine: &Machine, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::store(common)?;
+    let store = stored::open(common)?;
     match machine {
         Machine::List => list(&store, common),
         Machine::Set(set) => describe(&store, set, common),

@@ -11,12 +11,12 @@ use serde_json::json;
 use crate::cli::{Common, Publish};
 use crate::commands::machine;
 use crate::exit::Refusal;
+use crate::files;
 use crate::published::client;
 use crate::published::form::{self, Published};
 use crate::published::key::Publisher;
-use crate::start::{preflight, wall_clock};
-use crate::stored::before;
 use crate::stored::provenance::traits;
+use crate::stored::{self, before, wall_clock};
 use crate::terminal::{self, print, print_json};
 use sent::{Files, Tokens};
 
@@ -32,7 +32,7 @@ struct Publication {
 /// Publishes a run.
 pub(crate) fn run(publish: &Publish, common: &Common) -> anyhow::Result<()> {
     check(publish, common)?;
-    let store = preflight::stored(common)?;
+    let store = stored::open_to_read(common)?;
     let publication = publication(publish, &store)?;
     let mut files = Files::write(&publish.output, &publication)?;
     if !common.json {
@@ -65,7 +65,7 @@ pub(crate) fn run(publish: &Publish, common: &Common) -> anyhow::Result<()> {
 /// Refuses what cannot be asked, or would be sent where others can listen.
 fn check(publish: &Publish, common: &Common) -> Result<(), Refusal> {
     client::refuse_exposed(&publish.to)?;
-    preflight::is_directory("--output", &publish.output)?;
+    files::is_directory("--output", &publish.output)?;
     let goes_on = publish.yes || publish.dry_run;
     let problem = if common.json && !goes_on {
         "--json asks nothing: add --yes, or --dry-run"

@@ -10,14 +10,13 @@ use btu_suite::reading::Reading;
 
 use crate::cli::{Common, Rank};
 use crate::commands::machine::{self, Cards};
-use crate::start::preflight;
-use crate::stored::{Rated, among_others, before};
+use crate::stored::{self, Rated, among_others, before};
 use crate::terminal::{print, print_json, text_options};
 use btu_suite::plan::SUITE;
 
 /// Ranks the machines of the stored runs and prints the result.
 pub(crate) fn run(asked: &Rank, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::stored(common)?;
+    let store = stored::open_to_read(common)?;
     let page = page(&store, asked)?;
     if common.json {
         print_json(&page)

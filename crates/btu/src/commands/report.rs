@@ -13,14 +13,13 @@ use btu_studies::papers::Study;
 
 use crate::cli::{Common, Format, Report};
 use crate::exit::Refusal;
-use crate::start::preflight;
 use crate::terminal::{file_options, print, text_options};
-use crate::{files, suites};
+use crate::{files, stored, suites};
 
 /// Writes a report of the stored run.
 pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
     check(report)?;
-    let store = preflight::stored(common)?;
+    let store = stored::open_to_read(common)?;
     let row = store.run(&report.run)?;
     // `--json` holds for every command, and means that format here.
     let format = if common.json { Format::Json } else { report.format };

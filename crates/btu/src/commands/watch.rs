@@ -17,9 +17,9 @@ use nix::sys::signal::Signal;
 
 use crate::SuiteCommand;
 use crate::cli::{Common, Watch};
+use crate::commands::runs;
 use crate::exit::Refusal;
-use crate::start::preflight;
-use crate::stored::runs;
+use crate::stored;
 use crate::suites;
 use metrics::{Metrics, Server};
 
@@ -168,7 +168,7 @@ fn btu(common: &Common, words: &[OsString]) -> anyhow::Result<Command> {
 
 /// The newest complete run of a command.
 fn newest(common: &Common, command: &str) -> anyhow::Result<Option<RunId>> {
-    let all = preflight::stored(common)?.runs()?;
+    let all = stored::open_to_read(common)?.runs()?;
     let mut complete = all.iter().filter(|run| run.state == State::Complete);
     let newest = complete.rfind(|run| suites::command(run).is_some_and(|found| found == command));
     Ok(newest.map(|run| run.id))

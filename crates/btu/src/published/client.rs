@@ -8,7 +8,7 @@ use serde::Deserialize;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Error, Proxy};
 
-use super::board::Board;
+use crate::cli::Board;
 use crate::exit::Refusal;
 
 /// No answer of a board is longer, in bytes.

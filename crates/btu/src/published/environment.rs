@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use btu_control::environment::{Environment, Interface, Kernel, Network};
 use btu_publication::sha256;
 
-use super::board::Board;
+use crate::cli::Board;
 
 /// What is published of a machine: versions, processors, memory, load, and settings that affect
 /// measurements.

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, to_value};
 
-use super::board::Board;
 use super::cell::{WITHHELD, cell};
 use super::environment::environment;
+use crate::cli::Board;
 use crate::exit::Refusal;
 use crate::stored::provenance;
 

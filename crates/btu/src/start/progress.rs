@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::cli::Common;
-use crate::stored::runs::Form;
+use crate::suites::shown::Form;
 use crate::terminal::print;
 
 /// A bar that is redrawn between cells, and during one only for requested lines, so that drawing

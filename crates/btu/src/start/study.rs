@@ -21,9 +21,9 @@ use crate::exit::Refusal;
 use crate::files;
 use crate::start::hosts::Family;
 use crate::start::progress::{Bar, ProgressDisplay};
-use crate::start::wall_clock;
 use crate::start::{company, hosts, preflight};
-use crate::stored::{resume, runs};
+use crate::stored::{self, resume, wall_clock};
+use crate::suites::{self, shown};
 
 /// The network of stations that work on a share: it carries no traffic.
 pub(crate) const USUAL_AT_SHARE: &str = "veth";
@@ -84,19 +84,19 @@ pub(crate) fn run<E: Scripts>(
     let (store, plan, resumed) = match &options.resuming.resume {
         None => {
             let plan = plan()?;
-            (preflight::store(common)?, plan, None)
+            (stored::open(common)?, plan, None)
         }
         Some(name) => {
-            let store = preflight::store(common)?;
+            let store = stored::open(common)?;
             let row = store.run(name)?;
-            resume::made_by(&row, E::COMMAND)?;
+            suites::resumed_by(&row, E::COMMAND)?;
             let plan: E = resume::plan(&row)?;
             resume::is_its_plan(&row, (plan.frame().version, E::VERSION), &plan.hash())?;
             let Some(lock) = resume::lock(&store, &row)? else {
-                runs::print_result(
+                shown::print_result(
                     &store,
                     row.summary.id,
-                    runs::Shown::of(options.all),
+                    shown::Shown::of(options.all),
                     watch.form(common),
                 )?;
                 return Ok((store, row.summary.id));
@@ -124,7 +124,7 @@ pub(crate) fn run<E: Scripts>(
         &lock,
         &mut Scripted { plan, scratch },
         ground,
-        runs::Shown::of(options.all),
+        shown::Shown::of(options.all),
         common,
     );
     sweep_dead(&measured, &directory);
@@ -235,11 +235,11 @@ impl Session {
         lock: &RunLock,
         study: &mut S,
         ground: Ground,
-        shown: runs::Shown,
+        shown: shown::Shown,
         common: &Common,
     ) -> anyhow::Result<Store> {
         self.carry_out(lock, study, ground)?;
-        runs::print_result(&self.store, lock.run(), shown, self.bar.watch().form(common))?;
+        shown::print_result(&self.store, lock.run(), shown, self.bar.watch().form(common))?;
         Ok(self.store)
     }
 

@@ -1,5 +1,5 @@
-//! Continues a stored run. Checks that it belongs to this command, that it is incomplete, that its
-//! plan is unchanged, and that this is still its machine.
+//! Continues a stored run. Checks that it is incomplete, that its plan is unchanged, and that this is
+//! still its machine.
 
 use std::path::Path;
 
@@ -13,20 +13,6 @@ use serde::de::DeserializeOwned;
 use crate::cli::Resuming;
 use crate::exit::Refusal;
 use crate::stored::provenance::{self, Difference, Start};
-use crate::suites;
-
-/// Refuses a run that `command` did not make, and names the command that continues it, if there is
-/// one.
-pub(crate) fn made_by(row: &RunRow, command: &str) -> Result<(), Refusal> {
-    let run = row.summary.id;
-    let maker = suites::of(row)?.resumed_by(row).map_err(Refusal::Usage)?;
-    if maker == command {
-        return Ok(());
-    }
-    Err(Refusal::Usage(format!(
-        "run {run} is one of `{maker}`: resume it with `{maker} --resume {run}`"
-    )))
-}
 
 /// The plan of a run.
 pub(crate) fn plan<T: DeserializeOwned>(row: &RunRow) -> Result<T, Refusal> {

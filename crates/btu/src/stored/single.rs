@@ -7,7 +7,7 @@ use btu_units::{Bytes, Span};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::start::wall_clock;
+use crate::stored::wall_clock;
 
 /// What is stored of such a run.
 pub(crate) struct Single<'a, R> {

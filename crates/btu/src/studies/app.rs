@@ -17,12 +17,12 @@ use btu_suite::network::HostName;
 use btu_units::{BitRate, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
-use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::stored::runs;
+use crate::suites::compare::of_scripts;
+use crate::suites::shown;
 use crate::suites::{Measure, Studied, Suite};
 
 pub(crate) use arguments::App;
@@ -58,7 +58,7 @@ fn run(app: &App, common: &Common) -> anyhow::Result<ExitCode> {
     if let Some(path) = &app.picture {
         save_picture(app, path)?;
     }
-    runs::code(&store, run)
+    shown::code(&store, run)
 }
 
 /// The first picture, as a portable bitmap (pbm(5)): eight pixels to the octet, set ones black, as it is. What displays draw is

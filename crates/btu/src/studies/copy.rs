@@ -11,11 +11,11 @@ use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
-use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::stored::runs;
+use crate::suites::compare::of_scripts;
+use crate::suites::shown;
 use crate::suites::{Measure, Studied, Suite};
 
 pub(crate) use arguments::Copy;
@@ -40,7 +40,7 @@ impl Measure for Copy {
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         let (store, run) =
             study::run(&self.study, common, ProgressDisplay::Never, || plan(&self), room)?;
-        runs::code(&store, run)
+        shown::code(&store, run)
     }
 }
 

@@ -10,12 +10,12 @@ use btu_units::{Bytes, Span};
 use clap::Args;
 
 use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, measuring_time};
-use crate::commands::compare::of_scripts;
 use crate::exit::{Refusal, SLOWER};
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::stored::{resume, runs};
-use crate::suites::{Measure, Studied, Suite};
+use crate::stored::resume;
+use crate::suites::compare::of_scripts;
+use crate::suites::{Measure, Studied, Suite, shown};
 
 /// Of more hosts than this, pairs are not measured alone by default: their number grows with the square.
 const ALL_PAIRS: usize = 16;
@@ -84,7 +84,7 @@ impl Measure for Fleet {
             || self.plan(),
             |_| Bytes::ZERO,
         )?;
-        if self.fail_if_slow { health(&store, run) } else { runs::code(&store, run) }
+        if self.fail_if_slow { health(&store, run) } else { shown::code(&store, run) }
     }
 }
 

@@ -13,12 +13,12 @@ use btu_suite::network::HostName;
 use btu_units::{Bytes, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
-use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::stored::runs;
+use crate::suites::compare::of_scripts;
+use crate::suites::shown;
 use crate::suites::{Measure, Studied, Suite};
 use arguments::BackgroundName;
 
@@ -51,7 +51,7 @@ impl Measure for Lan {
         }
         let (store, run) =
             study::run(&self.study, common, ProgressDisplay::Never, || plan(&self), LanPlan::room)?;
-        runs::code(&store, run)
+        shown::code(&store, run)
     }
 }
 

@@ -23,9 +23,8 @@ use crate::cli::Common;
 use crate::start::preflight;
 use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::study::{Session, resuming};
-use crate::start::wall_clock;
-use crate::stored::runs;
-use crate::suites::{Measure, Studied, Suite};
+use crate::stored::{self, wall_clock};
+use crate::suites::{Measure, Studied, Suite, shown};
 
 pub(crate) use arguments::Pipe;
 use compare::compare;
@@ -44,7 +43,7 @@ impl Measure for Pipe {
 fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<ExitCode> {
     let (asked, mut resumed) = match &pipe.aim.resuming.resume {
         Some(name) => {
-            let store = preflight::store(common)?;
+            let store = stored::open(common)?;
             let row = store.run(name)?;
             let run = row.summary.id;
             let asked = resume::asked(&row)?;
@@ -66,9 +65,9 @@ fn run(pipe: &Pipe, common: &Common) -> anyhow::Result<ExitCode> {
 /// Shows the results, of which each must have something that counts.
 fn shown(all: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::Result<ExitCode> {
     show::results(all, pipe, common)?;
-    let store = preflight::store(common)?;
+    let store = stored::open(common)?;
     for run in all {
-        runs::code(&store, *run)?;
+        shown::code(&store, *run)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,7 +79,7 @@ fn measure(
     (job, network): (&Job, &str),
     resumed: Option<Resumed>,
 ) -> anyhow::Result<RunId> {
-    let store = preflight::store(common)?;
+    let store = stored::open(common)?;
     let scratch = preflight::scratch_directory(pipe.aim.scratch.as_deref(), store.path())?;
     preflight::scratch_room(&scratch, scratch_needed(job))?;
     let command =

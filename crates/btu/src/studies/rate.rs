@@ -21,16 +21,15 @@ use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::protocol_work::ProtocolWork;
 
 use crate::cli::Common;
-use crate::commands::compare::{of_machine, of_ratings};
 use crate::exit::Refusal;
 use crate::start::hosts::{self, Gathered};
 use crate::start::preflight;
 use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::study::{Prepared, Resumed, Session, resuming, seed};
-use crate::start::wall_clock;
-use crate::stored::runs::{Form, Shown};
-use crate::stored::{resume, runs};
-use crate::suites::{JudgedRun, Measure, Studied, Suite};
+use crate::stored::{self, resume, wall_clock};
+use crate::suites::compare::{of_machine, of_ratings};
+use crate::suites::shown::{self, Form, Shown};
+use crate::suites::{self, JudgedRun, Measure, Studied, Suite};
 use arguments::ProcessorsOption;
 
 pub(crate) use arguments::Rate;
@@ -48,23 +47,23 @@ fn run(rate: &Rate, common: &Common) -> anyhow::Result<ExitCode> {
     room::sizes(rate)?;
     match &rate.resuming.resume {
         None if rate.verify.is_some() => {
-            let store = preflight::store(common)?;
+            let store = stored::open(common)?;
             let plan = verifying(rate, &store)?;
             carry_out(rate, store, plan, None, common)
         }
         None => {
             let plan = plan(rate, network::named(rate)?)?;
             rate.challenge.iter().try_for_each(|board| challenge::check(board, &plan))?;
-            carry_out(rate, preflight::store(common)?, plan, None, common)
+            carry_out(rate, stored::open(common)?, plan, None, common)
         }
         Some(name) => {
-            let store = preflight::store(common)?;
+            let store = stored::open(common)?;
             let row = store.run(name)?;
             let plan = stored_plan(&row)?;
             let Some(lock) = resume::lock(&store, &row)? else {
                 let run = row.summary.id;
-                runs::print_result(&store, run, Shown::by(rate.tables), Form::of(common))?;
-                return runs::code(&store, run);
+                shown::print_result(&store, run, Shown::by(rate.tables), Form::of(common))?;
+                return shown::code(&store, run);
             };
             let machines = match &plan.network {
                 Network::Machines(machines) => Some(machines),
@@ -99,7 +98,7 @@ fn carry_out(
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
     let mut rating = Rating::new(plan, scratch, so_far)?;
     let store = session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common)?;
-    runs::code(&store, lock.run())
+    shown::code(&store, lock.run())
 }
 
 /// Checks that this machine, or the hosts, can measure it; removes the rows from the plan that the
@@ -156,7 +155,7 @@ fn verifying(rate: &Rate, store: &Store) -> anyhow::Result<Plan> {
     let name = rate.verify.as_deref().unwrap_or_default();
     let row = store.run(name)?;
     let run = row.summary.id;
-    resume::made_by(&row, Plan::COMMAND)?;
+    suites::resumed_by(&row, Plan::COMMAND)?;
     let JudgedRun { plan, verdict, .. } = JudgedRun::<Plan>::read(store, &row)?;
     let predicted = predicted(&verdict.added_time);
     if predicted.is_empty() || plan.verifies.is_some() {
@@ -255,7 +254,7 @@ fn keep<T: PartialEq>(all: &mut Vec<T>, named: &[T]) {
 
 /// The plan of a run to resume, of this suite and unchanged.
 fn stored_plan(row: &RunRow) -> anyhow::Result<Plan> {
-    resume::made_by(row, Plan::COMMAND)?;
+    suites::resumed_by(row, Plan::COMMAND)?;
     let plan: Plan = resume::plan(row)?;
     resume::is_its_plan(row, (plan.version, Plan::VERSION), &plan.hash())?;
     Ok(plan)

@@ -20,12 +20,12 @@ use btu_units::{Span, shell_word, text_of_octets};
 use serde_json::json;
 
 use crate::cli::{Common, ProfileName, needs_more};
-use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::hosts;
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
+use crate::suites::compare::of_scripts;
 use crate::suites::{Measure, Studied, Suite};
 use crate::terminal::{line_options, print, print_json};
 use place::NetworkFinder;

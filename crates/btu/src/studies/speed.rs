@@ -22,14 +22,13 @@ use btu_units::{BitRate, Bytes, Span, shell_word};
 use nix::sys::signalfd::SignalFd;
 
 use crate::cli::{Common, ProfileName};
-use crate::commands::compare::of_scripts;
 use crate::exit::Refusal;
 use crate::start::hosts::{self, Family};
 use crate::start::progress::{ProgressDisplay, Steps};
 use crate::start::study::{self, Chosen};
-use crate::start::{preflight, wall_clock};
-use crate::stored::{resume, runs};
-use crate::suites::{Measure, Studied, Suite, foreign};
+use crate::stored::{self, resume, wall_clock};
+use crate::suites::compare::of_scripts;
+use crate::suites::{Measure, Studied, Suite, foreign, shown};
 use crate::terminal;
 use arguments::INTRODUCTION;
 
@@ -77,7 +76,7 @@ impl Measure for Speed {
         let watch =
             if self.json_lines { ProgressDisplay::JsonLines } else { ProgressDisplay::Terminal };
         let (store, run) = study::run(&self.study, common, watch, || plan(&self), |_| Bytes::ZERO)?;
-        runs::code(&store, run)?;
+        shown::code(&store, run)?;
         code(&store, run)
     }
 }
@@ -112,15 +111,15 @@ fn with_other_program(
     measure: impl FnOnce(&Steps) -> anyhow::Result<ForeignRun>,
 ) -> anyhow::Result<ExitCode> {
     let options = &speed.study;
-    let mut store = preflight::store(common)?;
+    let mut store = stored::open(common)?;
     let (created, began) = (wall_clock(), Instant::now());
     let steps = Steps::new(options.quiet);
     let run = measure(&steps);
     steps.clear();
     let (took, label) = (Some(Span::from(began.elapsed())), options.naming.label.as_deref());
     let run = foreign::save(&mut store, &run?, (profile, created), took, label)?;
-    runs::print_result(&store, run, runs::Shown::of(options.all), runs::Form::of(common))?;
-    runs::code(&store, run)
+    shown::print_result(&store, run, shown::Shown::of(options.all), shown::Form::of(common))?;
+    shown::code(&store, run)
 }
 
 /// Says where a server of `btu speed` listens and how its clients call it, and serves until a signal.

@@ -17,10 +17,10 @@ use serde_json::Value;
 
 use super::{Suite, first_values, json, lines, refuse_studies, value};
 use crate::cli::{Common, Compare};
-use crate::commands::compare::{self, Compared};
 use crate::exit::Refusal;
 use crate::stored::Surroundings;
 use crate::stored::single::{self, Single};
+use crate::suites::compare::{self, Compared};
 
 pub(super) struct Foreign;
 

@@ -21,8 +21,8 @@ use crate::cli::{CheckOptions, Naming};
 use crate::exit::Refusal;
 use crate::files;
 use crate::start::progress::{Bar, ProgressDisplay};
-use crate::start::wall_clock;
 use crate::start::{company, preflight, study};
+use crate::stored::wall_clock;
 
 /// The shortest replication: starting takes a moment, and nine tenths of it count.
 const SHORTEST: Span = Span::from_milliseconds(200);

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Publication;
+use crate::cli::Board;
 use crate::exit::Refusal;
-use crate::published::board::Board;
 use crate::published::client;
 use crate::{files, suites};
 

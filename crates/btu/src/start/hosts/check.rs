@@ -12,17 +12,16 @@ use super::access::access;
 use super::named;
 use crate::cli::{CheckHosts, Common};
 use crate::exit::Refusal;
-use crate::start::preflight;
 use crate::start::progress::Steps;
-use crate::start::wall_clock;
-use crate::stored::runs;
 use crate::stored::single::{self, Single};
+use crate::stored::{self, wall_clock};
+use crate::suites::shown;
 
 /// Contacts the hosts and prints their answers.
 pub(crate) fn check(check: &CheckHosts, common: &Common) -> anyhow::Result<()> {
     let calls = calls(check)?;
     let access = access(&check.reaching, None, Span::ZERO)?;
-    let mut store = preflight::store(common)?;
+    let mut store = stored::open(common)?;
     let steps = Steps::new(check.quiet);
     steps.say(format!("greeting {} hosts", calls.len()));
     let began = Instant::now();
@@ -30,7 +29,7 @@ pub(crate) fn check(check: &CheckHosts, common: &Common) -> anyhow::Result<()> {
     steps.clear();
     let roll = roll?;
     let run = save(&mut store, check, &calls, &roll, began)?;
-    runs::print_result(&store, run, runs::Shown::All, runs::Form::of(common))?;
+    shown::print_result(&store, run, shown::Shown::All, shown::Form::of(common))?;
     let silent: Vec<&str> = roll
         .hosts
         .iter()

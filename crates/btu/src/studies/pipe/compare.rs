@@ -11,11 +11,11 @@ use btu_suite::experiment::Named;
 use btu_suite::pipe::{Job, JobRecord, PipePlan};
 use serde::Serialize;
 
+use crate::cli::TAG;
 use crate::cli::{Common, Compare, CompareFormat};
-use crate::commands::archive::TAG;
-use crate::commands::compare::deliver;
 use crate::exit::Refusal;
 use crate::stored::{provenance, resume};
+use crate::suites::compare::deliver;
 use crate::terminal;
 
 /// The data that `--json` prints.

@@ -9,6 +9,7 @@ use super::ground::remote_of;
 use super::plan::PlannedWork;
 use crate::cli::Resuming;
 use crate::stored::resume;
+use crate::suites;
 
 /// A run to complete.
 pub(super) struct Resumed {
@@ -20,7 +21,7 @@ pub(super) struct Resumed {
 
 /// The request of this run.
 pub(super) fn asked(row: &RunRow) -> anyhow::Result<PlannedWork> {
-    resume::made_by(row, Job::COMMAND)?;
+    suites::resumed_by(row, Job::COMMAND)?;
     let job: Job = resume::plan(row)?;
     resume::is_its_plan(row, (job.version(), Job::VERSION), &job.hash())?;
     let network = Job::network_in(&row.summary.network).to_owned();

@@ -10,14 +10,13 @@ use btu_suite::pipe::Job;
 
 use super::arguments::Pipe;
 use crate::cli::Common;
-use crate::start::preflight;
-use crate::stored::{Surroundings, runs};
-use crate::suites::{self, Document, JudgedRun};
+use crate::stored::{self, Surroundings};
+use crate::suites::{self, Document, JudgedRun, shown};
 use crate::terminal::{print, print_json, text_options};
 
 /// Prints the results of these runs, and writes the requested files.
 pub(super) fn results(runs: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::store(common)?;
+    let store = stored::open(common)?;
     let rows = runs.iter().map(|run| store.run(&run.to_string())).collect::<Result<Vec<_>, _>>()?;
     let judged = |row| Ok(Document::of(row, JudgedRun::<Job>::read(&store, row)?.verdict));
     let documents = rows.iter().map(judged);
@@ -31,11 +30,11 @@ pub(super) fn results(runs: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::R
     }
     let options = text_options();
     match &documents[..] {
-        [one] => runs::print_result(
+        [one] => shown::print_result(
             &store,
             one.run.summary.id,
-            runs::Shown::of(pipe.wanted.all),
-            runs::Form::of(common),
+            shown::Shown::of(pipe.wanted.all),
+            shown::Form::of(common),
         ),
         // Several transports are compared, and each is shown by itself on demand.
         several => {

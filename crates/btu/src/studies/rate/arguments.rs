@@ -8,12 +8,12 @@ use btu_suite::protocol_work::ProtocolWork;
 use btu_units::{Bytes, Span};
 use clap::Args;
 
+use crate::cli::Board;
 use crate::cli::{
     Congestion, Naming, ProfileName, RatedHosts, Reading, Resuming, Tables, TimeLimit, octets,
     one_of, quantity, share,
 };
 use crate::files;
-use crate::published::board::Board;
 
 const EXAMPLES: &str = "\
 Examples:

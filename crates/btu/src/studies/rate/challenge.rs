@@ -6,11 +6,11 @@ use btu_suite::network::Network;
 use btu_suite::plan::Plan;
 use btu_testbed::note;
 
+use crate::cli::Board;
 use crate::exit::Refusal;
-use crate::published::board::Board;
 use crate::published::client::{self, Sent};
 use crate::published::key::Publisher;
-use crate::start::wall_clock;
+use crate::stored::wall_clock;
 
 /// Refuses a board that cannot be asked, and a run that could not be published there.
 pub(super) fn check(board: &Board, plan: &Plan) -> Result<(), Refusal> {

@@ -9,9 +9,9 @@ use btu_units::{Bytes, Span};
 use clap::Args;
 
 use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, or_usual, quantity};
-use crate::commands::compare::of_scripts;
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
+use crate::suites::compare::of_scripts;
 use crate::suites::{Measure, Studied, Suite};
 use plan::AskPlan;
 

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 
 use crate::cli::{Common, Compare, CompareFormat};
 use crate::exit::SLOWER;
-use crate::start::preflight;
+use crate::stored;
 use crate::terminal::{again, file_options, print, text_options};
 use crate::{files, suites};
 use sides::Chosen;
@@ -79,7 +79,7 @@ struct ComparisonDocument<'a, R> {
 
 /// Compares, and reports by the exit code whether a side is slower than allowed.
 pub(crate) fn run(arguments: &Compare, common: &Common) -> anyhow::Result<ExitCode> {
-    let store = preflight::stored(common)?;
+    let store = stored::open_to_read(common)?;
     let first = sides::first(&store, arguments)?;
     suites::of(&first)?.compare(&store, arguments, common)
 }

@@ -1,27 +1,19 @@
 //! `btu runs` and `btu show`: what is stored, shown again.
 
-use std::process::ExitCode;
-
-use anyhow::bail;
-use btu_report::html::Page;
-use btu_report::{
-    RunLine, TextOptions, VARIANCE, first_screen, openmetrics, runs_text, section_text,
-};
+use btu_report::{RunLine, openmetrics, runs_text};
 use btu_store::{RunId, RunRow, RunSummary, State, Store};
 use btu_units::shell_word;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 
-use crate::cli::{Common, Runs, Show, Tables};
-use crate::exit::Refusal;
-use crate::start::preflight;
-use crate::stored::duration;
+use crate::cli::{Common, Runs, Show};
+use crate::stored::{self, duration};
 use crate::suites;
-use crate::terminal::{line_options, print, print_json, text_options};
+use crate::suites::shown::{Form, Shown, print_result};
+use crate::terminal::{line_options, print, print_json};
 
 /// Lists the stored runs.
 pub(crate) fn list(list: &Runs, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::stored(common)?;
+    let store = stored::open_to_read(common)?;
     let mut runs = store.runs()?;
     if let Some(tag) = &list.tag {
         runs.retain(|run| run.tags.contains(tag));
@@ -61,7 +53,7 @@ impl<'a> ListedRun<'a> {
 
 /// Shows a stored run.
 pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
-    let store = preflight::stored(common)?;
+    let store = stored::open_to_read(common)?;
     let row = store.run(&show.run)?;
     if show.cells {
         return print(&suites::of(&row)?.cells(&store, &row, common.json)?);
@@ -74,7 +66,7 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
 
 /// The result of a run in the text format of `OpenMetrics`.
 pub(crate) fn gauges_of(common: &Common, run: RunId) -> anyhow::Result<String> {
-    let store = preflight::stored(common)?;
+    let store = stored::open_to_read(common)?;
     gauges(&store, &store.run(&run.to_string())?)
 }
 
@@ -89,104 +81,6 @@ fn gauges(store: &Store, row: &RunRow) -> anyhow::Result<String> {
     let seconds = finished.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
     let study = suite.made_by(&row.summary.profile).trim_start_matches("btu ");
     Ok(openmetrics(study, &plan, &run, seconds, &result))
-}
-
-/// In which form a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Text,
-    /// Indented for readers.
-    Json,
-    /// On one line, behind lines of other kinds.
-    JsonLine,
-}
-
-impl Form {
-    /// The request of the command line.
-    pub(crate) fn of(common: &Common) -> Self {
-        if common.json { Self::Json } else { Self::Text }
-    }
-}
-
-/// The part of a result that is shown as text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// Print the first screen only.
-    First,
-    /// Print every table.
-    All,
-    /// The first screen, and where the spread of the rows comes from.
-    Variance,
-}
-
-impl Shown {
-    /// The request of these options.
-    pub(crate) fn by(tables: Tables) -> Self {
-        if tables.explain_variance { Self::Variance } else { Self::of(tables.all) }
-    }
-
-    /// Every table, or the first screen alone.
-    pub(crate) fn of(all: bool) -> Self {
-        if all { Self::All } else { Self::First }
-    }
-}
-
-/// Prints the result of a run; as text, the requested part of it.
-pub(crate) fn print_result(
-    store: &Store,
-    run: RunId,
-    shown: Shown,
-    form: Form,
-) -> anyhow::Result<()> {
-    let row = store.run(&run.to_string())?;
-    let suite = suites::of(&row)?;
-    let options = text_options();
-    let page = || suite.page(store, &row, &[]);
-    print(&match (form, shown) {
-        (Form::Text, Shown::All) => suite.text(store, &row, &options)?,
-        (Form::Text, Shown::First) => first_screen(&page()?, &options),
-        (Form::Text, Shown::Variance) => with_variance(&page()?, run, &options)?,
-        (Form::Json, _) => suite.json(store, &row)?,
-        (Form::JsonLine, _) => result_line(&suite.json(store, &row)?)?,
-    })
-}
-
-/// The exit code of a command that has measured this run and shown it.
-///
-/// # Errors
-/// Nothing of the run counts: the reason is that of the first cell.
-pub(crate) fn code(store: &Store, run: RunId) -> anyhow::Result<ExitCode> {
-    #[derive(Deserialize)]
-    struct Judged {
-        #[serde(default)]
-        faults: Vec<String>,
-    }
-    if store.summary(run)?.valid_cells > 0 {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let cells: Vec<Judged> = store.records(run)?;
-    let why = cells.into_iter().flat_map(|cell| cell.faults).next();
-    let why = why.unwrap_or_else(|| "no cell was measured".to_owned());
-    bail!(
-        "nothing of run {run} counts: {why}; `btu show {run} --cells` has the reason of each cell"
-    );
-}
-
-/// The first screen, and below it where the spread comes from.
-fn with_variance(page: &Page, run: RunId, options: &TextOptions) -> Result<String, Refusal> {
-    let section = section_text(page, VARIANCE, options).ok_or_else(|| {
-        Refusal::Usage(format!(
-            "the spread of run {run} cannot be explained: that takes a run of `btu rate` in which some row was measured twice"
-        ))
-    })?;
-    Ok(format!("{}\n{section}", first_screen(page, options)))
-}
-
-/// The document of a result on one line, with its kind added.
-fn result_line(document: &str) -> anyhow::Result<String> {
-    let mut document: serde_json::Map<String, Value> = serde_json::from_str(document)?;
-    document.insert("kind".to_owned(), "result".into());
-    Ok(serde_json::to_string(&document)?)
 }
 
 /// The user's own words for a run: its label, and each tag with a mark.

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::Compared;
 use crate::cli::Compare;
-use crate::commands::archive::TAG;
+use crate::cli::TAG;
 use crate::exit::Refusal;
 use crate::stored::before;
 use crate::stored::provenance;

@@ -1,0 +1,50 @@
+//! The database of runs, and the times that are stored there.
+
+use std::time::Duration;
+
+use btu_store::Store;
+
+use crate::cli::Common;
+use crate::exit::Refusal;
+use crate::files::new_directory;
+
+/// The file of runs in its directory.
+const DATABASE: &str = "runs.sqlite";
+
+/// Opens the database of runs.
+pub(crate) fn open(common: &Common) -> Result<Store, Refusal> {
+    let path = match &common.data {
+        Some(directory) => {
+            new_directory("--data (BTU_DATA)", directory)?;
+            directory.join(DATABASE)
+        }
+        None => Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?,
+    };
+    Store::open(path).map_err(|error| Refusal::Machine(error.to_string()))
+}
+
+/// Opens the database of runs for a command that only reads them: it may be on a disk that cannot
+/// be written.
+pub(crate) fn open_to_read(common: &Common) -> Result<Store, Refusal> {
+    let path = match &common.data {
+        Some(directory) => directory.join(DATABASE),
+        None => Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?,
+    };
+    // Where there is none yet, an empty one is made, with the same checks as for writing.
+    if !path.is_file() {
+        return open(common);
+    }
+    Store::open_to_read(path).map_err(|error| Refusal::Machine(error.to_string()))
+}
+
+/// Wall time for the record; no measurement uses it.
+pub(crate) fn wall_clock() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Wall time before now, for the record of what began then.
+pub(crate) fn wall_clock_before(duration: Duration) -> String {
+    let now = jiff::Timestamp::now();
+    // Out of the calendar only if the clock is.
+    now.checked_sub(duration).unwrap_or(now).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
