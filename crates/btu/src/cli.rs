@@ -154,7 +154,7 @@ Exit codes:
   143  stopped by SIGTERM or SIGHUP; the run can be resumed";
 
 /// Bits To the User: what an application really gets from a machine and its network while the
-/// machine also works.
+/// machine is busy.
 #[derive(Debug, Parser)]
 #[command(name = "btu", version, max_term_width = 100)]
 #[command(after_help = MORE, after_long_help = EXIT_CODES)]
@@ -195,25 +195,26 @@ impl Common {
 pub(crate) enum Command {
     #[command(flatten)]
     Measure(SuiteCommand),
-    /// Predict by closed forms what the traffic of a network file gets, before anything is measured
+    /// Predict the performance of a network file's traffic by closed forms, before anything is
+    /// measured
     #[command(after_help = model::EXAMPLES)]
     Model(Box<Model>),
     /// Simulate the network of a network file, in virtual time
     #[command(after_help = sim::EXAMPLES)]
     Sim(Sim),
-    /// Check hosts, and let other machines measure with this one
+    /// Check hosts, and run the agent through which other machines measure with this one
     #[command(subcommand, after_help = hosts::EXAMPLES)]
     Hosts(Hosts),
     /// Serve iperf3's clients, many at a time
     #[command(after_help = iperf3::EXAMPLES)]
     Iperf3(Iperf3),
-    /// Check network files, and run programs in the networks that they draw
+    /// Check network files, and run programs in the networks that they describe
     #[command(subcommand, after_help = net::QUESTIONS)]
     Net(Net),
     /// List the stored runs; tag, delete, export and import them
     #[command(after_help = RUNS_EXAMPLES)]
     Runs(Runs),
-    /// Show the result of a stored run again
+    /// Show the result of a stored run
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
     /// Compare stored runs: how much faster or slower, and how sure that is

@@ -17,7 +17,7 @@ A signal ends the agent and all its work.";
 /// The arguments of `btu hosts agent`.
 #[derive(Debug, Args)]
 pub(crate) struct Agent {
-    /// Serve one connection on standard input and output, as under ssh, and end with it
+    /// Serve one connection on standard input and output, as under ssh, and exit with it
     #[arg(long, conflicts_with = "unix")]
     pub(crate) stdio: bool,
     /// Serve one job, as its launcher's process: read the bundle of --launcher from FILE, or `-` for
@@ -37,7 +37,7 @@ pub(crate) struct Agent {
     /// File that says what controllers may do with this host [default: the policy in docs/agent.md]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Name of this host in results [default: the host's name]
+    /// Name of this host in results [default: the host name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 }

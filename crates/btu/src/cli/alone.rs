@@ -48,7 +48,7 @@ fn introduction(command: &Command, group: &str) -> Option<String> {
     let (name, about) = (format!("{group}{}", command.get_name()), command.get_about()?);
     let examples = command.get_after_long_help().or_else(|| command.get_after_help())?;
     Some(format!(
-        "`btu {name}` needs to be told more.\n\n{about}:\n\n{examples}\n\n`btu help {name}` explains everything."
+        "`btu {name}` needs more arguments.\n\n{about}:\n\n{examples}\n\n`btu help {name}` explains everything."
     ))
 }
 

@@ -84,8 +84,8 @@ pub(crate) struct Export {
     /// A new file, `-` for standard output [default: standard output, if it is no terminal]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Only what is published of a rating on this board: neither names of hosts, users and files nor
-    /// texts of yours
+    /// Only what is published of a rating on this board: no names of hosts, users or files, and
+    /// none of your texts
     #[arg(long, value_name = "BOARD")]
     pub(crate) published: Option<Board>,
 }

@@ -28,7 +28,7 @@ tag:NAME.";
 /// The arguments of `btu compare`.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// The base, then the sides that are compared with it; with --baseline only the latter
+    /// The base, then the sides to compare with it; with --baseline only the latter
     #[arg(value_name = "SIDE", required = true)]
     pub(crate) sides: Vec<String>,
     /// Use all runs with this tag as the base

@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[CommandPurpose]); 5] = [
         "Measure",
         &[
             ("speed", "how fast it is to a host, and how long requests wait meanwhile"),
-            ("rate", "what an application gets while this machine also works"),
+            ("rate", "what an application gets while this machine is busy"),
             ("run", "your own program, on any network, under any load"),
             ("pipe", "the time of messages of every size"),
             ("fleet", "which of many hosts, or which link between them, is slow"),
@@ -28,7 +28,7 @@ const GROUPS: [(&str, &[CommandPurpose]); 5] = [
         "Networks",
         &[
             ("net", "networks from a file: run programs in them, with real packets"),
-            ("model", "predict what the traffic of a network gets, by closed forms"),
+            ("model", "predict the performance of a network, by closed forms"),
             ("sim", "simulate a network in virtual time"),
         ],
     ),
@@ -36,12 +36,12 @@ const GROUPS: [(&str, &[CommandPurpose]); 5] = [
         "Results",
         &[
             ("runs", "list the stored runs; tag, delete, export and import them"),
-            ("show", "the result of a stored run again"),
+            ("show", "the result of a stored run"),
             ("compare", "how much faster or slower, and how sure that is"),
             ("watch", "measure on a schedule, and serve the numbers to Prometheus"),
             ("report", "a run as one HTML file, or in another format"),
             ("rank", "machines by their stored runs, with price and configuration"),
-            ("publish", "a rating on a board: signed, without names of yours"),
+            ("publish", "a signed rating on a board, without host, user or file names"),
         ],
     ),
     (
@@ -56,8 +56,8 @@ const GROUPS: [(&str, &[CommandPurpose]); 5] = [
     (
         "Hosts",
         &[
-            ("hosts", "check hosts; the agent for measuring with others"),
-            ("iperf3", "a server for iperf3's clients, many at a time"),
+            ("hosts", "check hosts; the agent for measuring between machines"),
+            ("iperf3", "a server for many iperf3 clients at a time"),
         ],
     ),
 ];

@@ -82,7 +82,7 @@ pub(crate) struct CheckHosts {
 /// The arguments of `btu hosts kubernetes`.
 #[derive(Debug, Args)]
 pub(crate) struct Kubernetes {
-    /// How many agents, each on a node of its own
+    /// How many agents, each on a separate node
     #[arg(long, value_name = "NUMBER")]
     pub(crate) nodes: usize,
     /// The image with btu
@@ -103,7 +103,7 @@ pub(crate) struct Kubernetes {
     /// When the cluster ends both jobs
     #[arg(long, value_name = "TIME", default_value = "1 h", value_parser = quantity::<Span>)]
     pub(crate) time_limit: Span,
-    /// What measures [default: fleet --all]
+    /// The measuring command [default: fleet --all]
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
@@ -124,7 +124,7 @@ pub(crate) struct RatedHosts {
     /// Inventory that gives the roles test, active and passive to hosts
     #[arg(long, value_name = "FILE", conflicts_with_all = ["test", "active", "passive", "ssh", "network"])]
     pub(crate) hosts: Option<PathBuf>,
-    /// The station under test, of the network file
+    /// The network file's station under test
     #[arg(long, value_name = "STATION", conflicts_with = "ssh")]
     pub(crate) test: Option<String>,
     /// The first peer
@@ -133,7 +133,7 @@ pub(crate) struct RatedHosts {
     /// The second peer
     #[arg(long, value_name = "STATION", conflicts_with = "ssh")]
     pub(crate) passive: Option<String>,
-    /// Reach the three hosts by ssh, test first; you need to install nothing there
+    /// Reach the three hosts by ssh, test first; nothing has to be installed there
     #[arg(
         long,
         value_name = "TEST,ACTIVE,PASSIVE",
@@ -157,8 +157,8 @@ pub(crate) struct StudyHosts {
     /// Inventory of the hosts to measure on, instead of an emulated network on this machine
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ssh", "network"])]
     pub(crate) hosts: Option<PathBuf>,
-    /// Reach the hosts by ssh; you need to install nothing there. With a single host this machine
-    /// takes part, too, as `here`
+    /// Reach the hosts by ssh; nothing has to be installed there. With a single host this machine
+    /// is the other one, as `here`
     #[arg(long, value_name = "HOST,HOST", value_delimiter = ',', conflicts_with = "network")]
     pub(crate) ssh: Vec<SshDestination>,
     #[command(flatten)]
@@ -184,7 +184,7 @@ pub(crate) struct Launching {
     /// command, such as 'mpirun -np 8'
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["hosts", "ssh", "network"])]
     pub(crate) launcher: Option<String>,
-    /// The network to measure, where nodes have several, such as 10.1.0.0/16
+    /// The network to measure, if nodes have several, such as 10.1.0.0/16
     #[arg(long, value_name = "NETWORK", requires = "launcher", value_parser = str::parse::<Cidr>)]
     pub(crate) over: Option<Cidr>,
     /// The agents, once they were started.
@@ -214,7 +214,7 @@ pub(crate) struct RemoteEnd {
     /// Inventory in which --to finds its host
     #[arg(long, value_name = "FILE", conflicts_with_all = ["network", "local", "from", "ssh"])]
     pub(crate) hosts: Option<PathBuf>,
-    /// Reach the far end by ssh; you need to install nothing there
+    /// Reach the far end by ssh; nothing has to be installed there
     #[arg(long, value_name = "HOST", conflicts_with_all = ["network", "local", "from", "to"])]
     pub(crate) ssh: Option<SshDestination>,
     #[command(flatten)]

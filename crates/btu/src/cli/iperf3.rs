@@ -25,7 +25,7 @@ tests. What it can do, and where it differs from iperf3: docs/iperf3.md";
     reason = "flags of the command line, which are independent"
 )]
 pub(crate) struct Iperf3 {
-    /// Serve clients of iperf3, until a signal
+    /// Serve iperf3 clients until a signal arrives
     #[arg(long, short, required = true)]
     pub(crate) server: bool,
     /// Address on which to listen for TCP and UDP [default: 127.0.0.1, port 5201]
@@ -42,13 +42,13 @@ pub(crate) struct Iperf3 {
         value_parser = UnknownArgumentValueParser::suggest("`&` after the command, or a service of systemd, runs it in the background")
     )]
     _daemon: Option<String>,
-    /// Make one test at a time, and tell other clients that the server is busy
+    /// Run one test at a time, and answer other clients that the server is busy
     #[arg(long)]
     pub(crate) exclusive: bool,
-    /// End after one test
+    /// Exit after one test
     #[arg(long, short = '1')]
     pub(crate) one_off: bool,
-    /// Print the tests only, and keep none of them as a run
+    /// Only print the tests, without storing them as runs
     #[arg(long)]
     pub(crate) no_store: bool,
     /// Refuse tests that would take longer

@@ -43,16 +43,16 @@ pub(crate) struct Model {
     /// One-way delay of a line that is named by its rate
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) delay: Option<Span>,
-    /// Predict how long a file of this size takes by TCP
+    /// Predict how long a file of this size takes over TCP
     #[arg(long, value_name = "SIZE", value_parser = quantity::<Bytes>)]
     pub(crate) transfer: Option<Bytes>,
     /// The station that sends the file [default: the sender of the file's first traffic]
     #[arg(long, value_name = "STATION", requires = "transfer")]
     pub(crate) from: Option<String>,
-    /// The station that gets it [default: the receiver of that traffic]
+    /// The station that receives it [default: the receiver of that traffic]
     #[arg(long, value_name = "STATION", requires = "transfer")]
     pub(crate) to: Option<String>,
-    /// The window of the connection [default: one that does not limit]
+    /// The window of the connection [default: large enough not to limit]
     #[arg(long, value_name = "SIZE", requires = "transfer", value_parser = quantity::<Bytes>)]
     pub(crate) window: Option<Bytes>,
     /// The traffic in whose place the transfer is, and whose packets/s are its software's; or whose
@@ -81,7 +81,7 @@ pub(crate) struct Model {
     /// Show every submodel with its inputs and results, not only the first screen
     #[arg(long, conflicts_with_all = ["sweep", "most", "check", "ui"])]
     pub(crate) all: bool,
-    /// Open a view in the terminal in which you change values and see tables and a curve at once
+    /// Open an interactive view in the terminal: change values, and watch tables and a curve
     #[arg(long, conflicts_with_all = ["sweep", "most", "check", "xlsx"])]
     pub(crate) ui: bool,
     /// Find the greatest value within a bound: `stations`, KEY, or KEY=FROM..TO where it has a unit

@@ -9,12 +9,12 @@ use crate::files;
 /// Commands for network files and for the networks that are raised from them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Net {
-    /// Read network files and say what they draw, or list all mistakes in them
+    /// Read network files and summarise them, or list all mistakes in them
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Check),
     /// List the networks of the library
     List,
-    /// Print the file of a network, as a start for your own
+    /// Print the file of a network, as a starting point for your own
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Subject),
     /// Start a network, run one command in one of its stations, and end the network

@@ -37,10 +37,10 @@ pub(crate) struct Publish {
     /// Who may see it
     #[arg(long, value_name = "WHO", default_value = "public", value_parser = one_of(Visibility::ALL, Visibility::name))]
     pub(crate) visibility: Visibility,
-    /// The machine in your words [default: its name of `btu runs machine set`]
+    /// A description of the machine [default: its name from `btu runs machine set`]
     #[arg(long, value_name = "TEXT", value_parser = btu_publication::plain)]
     pub(crate) system: Option<String>,
-    /// The price of the machine [default: that of `btu runs machine set`]
+    /// The price of the machine [default: from `btu runs machine set`]
     #[arg(long, value_name = "PRICE")]
     pub(crate) price: Option<Price>,
     // Given as text because a comment would have to mark the path as code, which the help would
@@ -50,7 +50,7 @@ pub(crate) struct Publish {
     )]
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// Existing directory for the files that are sent
+    /// Existing directory for copies of the files that are sent
     #[arg(long, short, value_name = "DIR", default_value = ".")]
     pub(crate) output: PathBuf,
     /// Do not ask

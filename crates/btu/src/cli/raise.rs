@@ -57,7 +57,7 @@ pub(crate) struct Raising {
     /// Replace a value of the file, such as links.trunk.rate='2 Mb/s'
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = files::setting)]
     pub(crate) settings: Vec<(String, String)>,
-    /// Seed of loss and everything else random [default: a new one, shown by `btu net status`]
+    /// Seed of loss and all other randomness [default: a new one, shown by `btu net status`]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// Write the frames at each station's port to pcapng files in this directory, for Wireshark
@@ -85,7 +85,7 @@ pub(crate) struct Run {
     /// Duration of that stream and those requests, if no command is given
     #[arg(long, short, value_name = "TIME", default_value = "20 s", value_parser = measuring_time, conflicts_with = "command")]
     pub(crate) time: Span,
-    /// Print no accounts of the emulator at the end
+    /// Do not print the emulator's accounts at the end
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// The command and its arguments

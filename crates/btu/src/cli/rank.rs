@@ -31,7 +31,7 @@ pub(crate) struct Rank {
     pub(crate) with: Option<ComparedStudy>,
 }
 
-/// Studies with machines that can be shown with new ones.
+/// Studies with machines that can be shown next to new ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ComparedStudy {
     /// The four of the BTU paper (1995), by corrected ratings

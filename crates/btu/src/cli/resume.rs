@@ -9,7 +9,7 @@ use crate::exit::Refusal;
 /// The run to continue, and what to accept for that.
 #[derive(Debug, Args)]
 pub(crate) struct Resuming {
-    /// Complete this run with its own plan, instead of beginning a new one: r12, or latest
+    /// Complete this run with its own plan, instead of starting a new one: r12, or latest
     #[arg(long, value_name = "RUN")]
     pub(crate) resume: Option<String>,
     /// Resume even if a machine, its kernel or btu has changed since the start; the run keeps a

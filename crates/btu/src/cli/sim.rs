@@ -32,15 +32,16 @@ pub(crate) struct Sim {
     /// One-way delay of a line that is named by its rate
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) delay: Option<Span>,
-    /// Simulated time of each replication, warm-up included; the command takes its own time
-    /// [default: that of about 200,000 frames]
+    /// Simulated time of each replication, warm-up included; this is not the running time [default:
+    /// long enough for about 200,000 frames]
     // Once this had the name of the time that commands may take.
     #[arg(long, alias = "time", value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) duration: Option<Span>,
     /// Simulated time at the start that is not counted [default: a tenth of the duration]
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) warm_up: Option<Span>,
-    /// Number of replications, each with other random numbers; intervals come from the differences
+    /// Number of replications, each with different random numbers; intervals come from the
+    /// differences
     #[arg(long, value_name = "NUMBER", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) replications: u32,
     /// Seed of all random numbers
@@ -52,7 +53,7 @@ pub(crate) struct Sim {
     /// Use Lam's idealised contention on every shared Ethernet instead of the standard's
     #[arg(long)]
     pub(crate) idealised: bool,
-    /// Show every table, and one of every station
+    /// Show every table, and one for every station
     #[arg(long)]
     pub(crate) stations: bool,
     /// Draw queues, collisions and the use of media over time, in the first replication, to this

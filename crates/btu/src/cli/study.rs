@@ -15,8 +15,8 @@ pub(crate) struct StudyOptions {
     /// How long and how often to measure
     #[arg(long, alias = "precision", value_enum, default_value = "quick")]
     pub(crate) profile: ProfileName,
-    /// The rate of a line, such as '10 Mb/s', a network file, a link recorded in Mahimahi's form, or
-    /// a name of the library (`btu net list`)
+    /// The rate of a line, such as '10 Mb/s', a network file, a link recorded in Mahimahi's format,
+    /// or a name from the library (`btu net list`)
     #[arg(long, value_name = "RATE|FILE", value_parser = octets())]
     pub(crate) network: Option<String>,
     /// One-way delay of that line
@@ -51,7 +51,7 @@ pub(crate) struct StudyOptions {
 #[derive(Debug, Args)]
 pub(crate) struct TimeLimit {
     /// How long to measure, instead of the profile's time; btu begins blocks while time is left,
-    /// and completes the first one in any case, without what takes longer by its closed form
+    /// and completes the first one in any case, without cells that take longer by their closed form
     #[arg(long, value_name = "TIME", value_parser = measuring_time)]
     pub(crate) time: Option<Span>,
 }

@@ -9,8 +9,8 @@ use super::octets;
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Subject {
-    /// The network: a network file, a name of the library, the rate of a line, or a link recorded in
-    /// Mahimahi's form; - reads standard input
+    /// The network: a network file, a name from the library, the rate of a line, or a link recorded
+    /// in Mahimahi's format; - reads standard input
     #[arg(value_name = "NETWORK", value_parser = octets())]
     bare: Option<String>,
     /// The same with the option of the other commands
@@ -30,7 +30,7 @@ impl Subject {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub(crate) struct Subjects {
-    /// The networks: network files, names of the library, or rates of a line; - reads standard
+    /// The networks: network files, names from the library, or rates of a line; - reads standard
     /// input
     #[arg(value_name = "NETWORK", value_parser = octets())]
     bare: Vec<String>,

@@ -23,7 +23,7 @@ pub(crate) struct Watch {
     /// The time from one start to the next
     #[arg(long, value_name = "TIME", value_parser = measuring_time)]
     pub(crate) every: Span,
-    /// End after so many runs [default: when it is interrupted]
+    /// Stop after this many runs [default: until it is interrupted]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) times: Option<u64>,
     /// Where to serve the newest run's numbers to Prometheus: an address of this machine's loopback

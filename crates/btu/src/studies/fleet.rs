@@ -48,15 +48,15 @@ link between them, is slow:
 
 btu fleet --help has all options.";
 
-/// Find the slow host or link among many: the rates from each host to each
+/// Find the slow host or link among many: the rates between all pairs of hosts
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Fleet {
     /// How long each pair sends [default: 500 ms]
     #[arg(long, value_name = "TIME", value_parser = measuring_time)]
     per_pair: Option<Span>,
-    /// Measure pairs only in rounds in which all hosts are at work at once, each in one pair
-    /// [default: of more than 16 hosts]
+    /// Measure pairs only in rounds in which all hosts send at once, each in one pair [default:
+    /// with more than 16 hosts]
     #[arg(long)]
     at_once: bool,
     /// Exit with code 4 when a host, a pair or a link is slow or fails, for health checks of nodes; with 1 when the run cannot tell

@@ -43,8 +43,8 @@ An application on one station sends the items of a picture to a display on anoth
 and draws them. Every way of doing that must leave the same picture, bit for bit, or it does not
 count.";
 
-/// Measure what an application on one host and its display on another get from a network, by every
-/// protocol
+/// Measure what an application on one host and its display on another get from a network, with
+/// every protocol
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct App {
@@ -92,11 +92,11 @@ pub(crate) struct App {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     pub(crate) display_speed: Vec<Speed>,
     /// How an end is made slower: dilation (it spins after each piece of its own work), quota (the
-    /// kernel's deadline scheduler stops its thread for the rest of each 2 ms; for root only);
-    /// cpufreq and cpu.max are not btu's to set, and it says what to do instead
+    /// kernel's deadline scheduler stops its thread for the rest of each 2 ms; for root only); btu
+    /// does not set cpufreq or cpu.max, and says what to do instead
     #[arg(long, value_name = "NAME", default_value = "dilation", value_parser = slowing)]
     pub(crate) slow_by: SlowBy,
-    /// Send requests of your own instead of pictures: calls one after the other, each of fan-out
+    /// Send your own requests instead of pictures: calls one after the other, each of fan-out
     /// requests, with a pause (think) in between, as in calls=20,fan-out=4,request='200
     /// B',response='2 kB',think='5 ms'
     #[arg(long, value_name = "PART=VALUE,...", value_parser = mix, conflicts_with = "workload")]

@@ -61,14 +61,14 @@ pub(crate) struct Copy {
     pub(crate) contention: Vec<Background>,
     /// How the load of other traffic is set: offered (the sending rate is fixed), held (btu finds
     /// the sending rate that makes the load before the copy, and then keeps it), pressed (btu also
-    /// adjusts it during the copy), saturated (as much as possible; loads are 0 and 100)
+    /// adjusts it during the copy), saturated (as fast as possible; loads are 0 and 100)
     #[arg(long, value_name = "NAME", default_value = "offered", value_parser = mode)]
     pub(crate) mode: Mode,
     /// Where the files are at both ends; the first one for all cells, the others for the largest
     /// file on the quiet network [default: disk,memory]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = storage)]
     pub(crate) storage: Vec<Storage>,
-    /// Which end connects and keeps the time: put (the sender), get (the receiver) [default: put]
+    /// Which end connects and is timed: put (the sender), get (the receiver) [default: put]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = direction)]
     pub(crate) direction: Vec<Direction>,
     /// Whether the source is in the page cache: cold, warm; the first one for all cells, the other

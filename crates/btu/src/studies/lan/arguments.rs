@@ -32,7 +32,7 @@ A station does what a word processor and a file manager do with files, on its ow
 server (NFS version 3), while other stations are at work there. What the clients counted the
 server must have counted, too, or it does not count.";
 
-/// Measure how much slower tasks at a file server are while other stations are at work there
+/// Measure how much slower tasks at a file server are while other stations use it
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Lan {

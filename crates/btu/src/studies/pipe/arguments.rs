@@ -60,7 +60,7 @@ pub(crate) struct Pipe {
     /// Message sizes: a range, a list, or 1996
     #[arg(long, value_name = "SIZES", default_value = "1..10MB")]
     pub(crate) sizes: Sizes,
-    /// Measure each size of a range this much smaller and larger too [default: 3 B]
+    /// Also measure each size of a range this much smaller and larger [default: 3 B]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) perturbation: Option<Bytes>,
     /// How long and how often to measure
@@ -76,7 +76,7 @@ pub(crate) struct Pipe {
     /// Target duration of a trial
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) target_time: Option<Span>,
-    /// Leave larger sizes out once a message takes this long
+    /// Skip larger sizes once a message takes this long
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) limit: Option<Span>,
     /// Measure between two processes here instead of two stations, as transports within one machine
@@ -186,8 +186,7 @@ pub(crate) struct Calls {
     /// Let a receiver poll for this long before it sleeps (`SO_BUSY_POLL`; TCP)
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) busy_poll: Option<Span>,
-    /// Number of pairs at the same time, each with its own connection and threads; throughputs are
-    /// added
+    /// Number of concurrent pairs, each with its own connection and threads; throughputs are added
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) pairs: u32,
     /// Pin the ends to processors: `apart` and `together` use the first ones that may be used; 2,3

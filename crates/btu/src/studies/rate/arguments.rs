@@ -90,15 +90,15 @@ pub(crate) struct Rate {
     /// Only these loads: idle, cpu, disk, transfer
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = load)]
     pub(crate) load: Vec<Load>,
-    /// Take the largest cause that a run found away: measure its activities that wait under the CPU load again, with a
-    /// load that gives way, next to what the run predicts
+    /// Test the largest cause that a run found by removing it: measure the activities that wait
+    /// under the CPU load again, with a load that yields, and compare with what the run predicts
     #[arg(long, value_name = "RUN", conflicts_with_all = ["resume", "network", "component", "message", "load", "profile", "volume", "window", "processors"])]
     pub(crate) verify: Option<String>,
     /// Seed of order, payload and loss [default: a new one, printed]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// Ask this board for the seed, so that it knows that you measured once: `btu publish` sends the
-    /// run there
+    /// Get the seed from this board, to show that the run was not picked from earlier ones: `btu
+    /// publish` sends the run there
     #[arg(long, value_name = "BOARD", conflicts_with_all = ["seed", "verify"])]
     pub(crate) challenge: Option<Board>,
     /// Existing directory on the disk that the disk load uses [default: `scratch` next to the

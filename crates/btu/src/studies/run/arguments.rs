@@ -60,8 +60,8 @@ pub(crate) struct RunStudy {
     /// Shell command of a server in a station; it is ready when it listens on a port
     #[arg(long, value_name = "STATION=COMMAND", requires = "command", value_parser = service)]
     pub(crate) service: Vec<(String, String)>,
-    /// Number of repetitions of each combination [default: 5; standard profile: 15; full: 50; for a
-    /// file, what it says]
+    /// Number of repetitions of each combination [default: 5; standard profile: 15; full: 50; or
+    /// the file's number]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,
     /// How long to measure: btu begins repetitions while time is left, or as many as --blocks; refused

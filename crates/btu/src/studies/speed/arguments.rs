@@ -43,12 +43,12 @@ The first line says whether queues are too long: how much longer requests take w
 network than on the idle one. Then follow rates and round trips. `btu show`, `btu report` and `btu
 runs export` work with it as with every run.";
 
-/// Measure what a network gives between two hosts: rates each way, round trips idle and loaded, and
-/// whether its queues are too long
+/// Measure the network between two hosts: rates each way, round trips idle and loaded, and whether
+/// its queues are too long
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Speed {
-    /// The far host, of the inventory --hosts
+    /// The far host, from the inventory --hosts
     #[arg(value_name = "HOST", conflicts_with_all = ["network", "ssh", "to", "resume"])]
     pub(crate) host: Option<String>,
     /// The near station, or host of an inventory [default: this machine; of a network file the
@@ -76,8 +76,8 @@ pub(crate) struct Speed {
     #[arg(long, short = 'b', visible_alias = "rate")]
     #[arg(value_name = "RATE", value_parser = quantity::<BitRate>)]
     pub(crate) udp: Option<BitRate>,
-    /// Use IPv6: stations of a network file get IPv6 addresses, and of a host's addresses an IPv6
-    /// one is taken
+    /// Use IPv6: stations of a network file get IPv6 addresses, and hosts are measured at an IPv6
+    /// address
     #[arg(long, short = '6')]
     pub(crate) ipv6: bool,
     /// Mark packets for routers that give priority: a code point from 0 to 63, or its name, such as
@@ -89,7 +89,7 @@ pub(crate) struct Speed {
     /// Print the current rates as a line of JSON each second, and the result as the last line
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_lines: bool,
-    /// Measure to a server of iperf3 (`iperf3 -s`), which needs no change and no btu
+    /// Measure to an unmodified iperf3 server (`iperf3 -s`), without btu at the far end
     #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = BETWEEN_HOSTS)]
     pub(crate) iperf3: Option<String>,
     #[command(flatten)]
@@ -107,19 +107,18 @@ pub(crate) struct Speed {
 /// Round trips per minute by the IETF's draft, with a server of any make.
 #[derive(Debug, Args)]
 pub(crate) struct Responsiveness {
-    /// Measure round trips per minute (RPM) under load to a server of any make that speaks
+    /// Measure round trips per minute (RPM) under load to any server that speaks
     /// draft-ietf-ippm-responsiveness; -t is its interval [default: 1 s; standard profile: 5 s]
     #[arg(long, value_name = "URL", conflicts_with_all = BETWEEN_HOSTS, conflicts_with_all = OF_STREAMS)]
     pub(crate) rpm: Option<String>,
-    /// Believe a server whose certificate is of no known authority, such as one of your own
+    /// Accept a server certificate that no known authority signed, such as your own
     #[arg(long, requires = "rpm")]
     pub(crate) any_certificate: bool,
-    /// Be such a server, until a signal
+    /// Run such a server until a signal arrives
     #[arg(long, conflicts_with = "rpm", conflicts_with_all = BETWEEN_HOSTS)]
     #[arg(conflicts_with_all = OF_STREAMS, group = "serving")]
     pub(crate) rpm_server: bool,
-    /// Its certificate and those of its authorities, in PEM form [default: a new one, without an
-    /// authority]
+    /// Its certificate chain, in PEM form [default: a new, self-signed one]
     #[arg(long, value_name = "FILE", requires_all = ["rpm_server", "key"])]
     pub(crate) certificate: Option<PathBuf>,
     /// The key of that certificate, in PEM form
@@ -130,9 +129,8 @@ pub(crate) struct Responsiveness {
 /// Round trips and losses by STAMP, with a reflector of any make.
 #[derive(Debug, Args)]
 pub(crate) struct Reflection {
-    /// Measure round trips, and how much is lost in each direction, to a STAMP (RFC 8762) or TWAMP
-    /// Light reflector of any make; -t is for how long [default: 10 s; standard profile: 60 s; full:
-    /// 300 s]
+    /// Measure round trips, and the loss in each direction, to any STAMP (RFC 8762) or TWAMP Light
+    /// reflector; -t is for how long [default: 10 s; standard profile: 60 s; full: 300 s]
     #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = BETWEEN_HOSTS)]
     #[arg(conflicts_with_all = OF_LOAD)]
     pub(crate) stamp: Option<String>,
@@ -140,7 +138,7 @@ pub(crate) struct Reflection {
     #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = measuring_time)]
     #[arg(requires = "stamp")]
     pub(crate) interval: Span,
-    /// Be such a reflector, until a signal
+    /// Run such a reflector until a signal arrives
     #[arg(long, conflicts_with = "stamp", conflicts_with_all = BETWEEN_HOSTS)]
     #[arg(conflicts_with_all = OF_LOAD, conflicts_with = "ipv6", group = "serving")]
     pub(crate) stamp_reflector: bool,
