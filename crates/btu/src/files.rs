@@ -126,7 +126,7 @@ pub(crate) fn line_with_delay(what: &str, delay: Option<Span>) -> anyhow::Result
 /// The setting that gives the line `what` a delay; no other network has one of its own.
 pub(crate) fn delay_setting(what: &str, delay: Span) -> Result<(String, String), Refusal> {
     if what.parse::<BitRate>().is_err() && what != LINE {
-        let problem = "--delay is that of a line, for example --network '10 Mb/s'; another network has what its file says \
+        let problem = "--delay is for a line, for example --network '10 Mb/s'; the file of another network sets its delays \
                        (--set)";
         return Err(Refusal::Usage(problem.to_owned()));
     }

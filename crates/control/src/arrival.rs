@@ -110,7 +110,7 @@ pub fn address(limits: &BundleLimits) -> Result<IpAddr, String> {
     }
     let towards = limits.towards.iter().find_map(|controller| leaving_for(*controller).ok());
     let found = towards.or_else(|| own().next());
-    found.ok_or_else(|| "this host has no address but those of loopback".to_owned())
+    found.ok_or_else(|| "this host has only loopback addresses".to_owned())
 }
 
 /// The addresses of this host that other machines can use, those of IPv4 first.

@@ -137,7 +137,7 @@ impl Processors {
     /// under test.
     fn hold_the_rest(&self) -> Result<Option<PinnedThread>, CoordinatorError> {
         let Some((_, division)) = &self.divided else { return Ok(None) };
-        let operation = "holding everything but the station under test on processors of its own";
+        let operation = "pinning everything but the station under test to separate processors";
         PinnedThread::on(division.rest().numbers())
             .map(Some)
             .map_err(|source| CoordinatorError::System { operation, source })

@@ -182,7 +182,7 @@ fn follow(input: BufReader<Stdin>, go: &Sender<()>, stop: &AtomicBool) {
                 let _ = go.send(());
             }
             "stop" => stop.store(true, Ordering::Relaxed),
-            other => note!("worker: ignoring unknown word `{other}`"),
+            other => note!("worker: ignoring unknown message `{other}`"),
         }
     }
     // The agent is gone, and with it every process that could use a result.

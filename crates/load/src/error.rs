@@ -132,7 +132,7 @@ pub enum LoadError {
         what: &'static str,
     },
     /// The caller does not need the file any more.
-    #[error("making a file in {} was stopped: who asked for it is gone", .directory.display())]
+    #[error("making a file in {} was stopped: the client that asked for it is gone", .directory.display())]
     Stopped {
         /// The path of the directory.
         directory: PathBuf,

@@ -9,8 +9,8 @@ use super::share;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  btu compare r1,r3,r5 r2,r4,r6             three runs each, measured in turns: the interval is that
-                                            of the differences of neighbours
+  btu compare r1,r3,r5 r2,r4,r6             three runs each, measured in turns: the interval comes
+                                            from neighbouring sessions
   btu compare tag:old tag:new --all         the same by tags; every cell
   btu compare r4 r9                         r9 over r4: a ratio, and no verdict
   btu compare r4 r9 --across network        the networks may differ
@@ -20,7 +20,7 @@ Examples:
                                             more
 
 All before and all after are one session of each: their drift is not in the ratio, so it has no verdict.
-Runs of `btu speed`, app, copy and lan are compared cell by cell: goodput, and one over each time.
+Runs of `btu speed`, app, copy and lan are compared cell by cell, by goodput and the reciprocal of each time.
 Runs of `btu pipe` are compared by throughput, latency and the cost of a byte: btu compare r4 r9.
 A side is a run (r12, latest, or the beginning of its uuid), several with commas between them, or
 tag:NAME.";

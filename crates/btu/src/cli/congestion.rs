@@ -38,8 +38,8 @@ impl Congestion {
 
     /// Refuses the option if no network is raised.
     pub(crate) fn refused(&self) -> Result<(), Refusal> {
-        let problem = "--congestion-control is that of a network that btu starts for the run; elsewhere the system's own is \
-                       measured (sysctl net.ipv4.tcp_congestion_control)";
+        let problem = "--congestion-control applies to a network that btu starts for the run; elsewhere btu measures with the \
+                       system's own (sysctl net.ipv4.tcp_congestion_control)";
         if self.congestion_control.is_empty() {
             return Ok(());
         }

@@ -49,7 +49,7 @@ fn launched(agent: &Agent, bundle: &Path, name: &str) -> anyhow::Result<(Launche
     let said = arrival::index(variable);
     let index = agent.index.or(said.map(|(index, _)| index)).ok_or_else(|| {
         Refusal::Usage(
-            "this process does not know its number in the job: neither Slurm, MPI nor Kubernetes says it here; give --index"
+            "the number of this process in the job is unknown: neither Slurm, MPI nor Kubernetes sets it here; give --index"
                 .to_owned(),
         )
     })?;
@@ -88,8 +88,8 @@ fn entrance(agent: &Agent) -> Result<Entrance, Refusal> {
 
 /// On a network every client could give orders to the agent; on loopback, every user of the machine
 /// could.
-const UNTRUSTED: &str = "an agent serves only controllers it can tell from strangers: give it --stdio under ssh, where \
-                         `btu speed --ssh HOST` and the like start it; docs/hosts.md says how a host's owner limits what it does";
+const UNTRUSTED: &str = "an agent serves only authenticated controllers: run it with --stdio under ssh, where `btu speed \
+                         --ssh HOST` and the like start it; docs/hosts.md says how a host's owner limits what it does";
 
 /// A port that is free.
 const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0);

@@ -29,7 +29,7 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     let link = File::options().read(true).custom_flags(only_itself.bits()).open(path)?;
     let owner = link.metadata()?.uid();
     if owner != 0 && owner != nix::unistd::geteuid().as_raw() {
-        let why = "it is a link of another user, who chose where it leads: name another file";
+        let why = "it is a symbolic link of another user, who chose its target: name another file";
         return Err(io::Error::other(why));
     }
     Ok(path.parent().unwrap_or(Path::new("")).join(readlinkat(&link, "")?))

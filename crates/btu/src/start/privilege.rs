@@ -16,8 +16,8 @@ use crate::exit::Refusal;
 const IDENTITY: &str = "this program's file has a set-user-ID or set-group-ID bit, with which every user would act as its \
                         owner: take it away with chmod ug-s";
 
-const PARTS: &str = "the program's file has capabilities (setcap), and this part of btu works on any interface it is told: it is \
-                     started by btu's own processes only, which have none of them";
+const PARTS: &str = "the program's file has capabilities (setcap), and this part of btu acts on any interface that it is \
+                     given: only btu's own processes start it, and those have no capabilities";
 
 const EVERYBODY: &str = "agent: gave up the capabilities of the program's file, since every user may start it: without netem; \
                          `btu hosts doctor` says how to give them to a group";

@@ -62,7 +62,7 @@ pub(crate) fn lock(store: &Store, row: &RunRow) -> anyhow::Result<Option<RunLock
 /// they are `allowed`.
 pub(crate) fn may_call(row: &RunRow, hosts: &[String], allowed: bool) -> Result<(), Refusal> {
     let does = "call hosts, with your ssh";
-    ask(row, hosts, allowed, does, "If you know them, add --call-hosts")
+    ask(row, hosts, allowed, does, "If you trust them, add --call-hosts")
 }
 
 /// Refuses to start programs for an imported run, as [`may_call`] does to call hosts.
@@ -154,8 +154,8 @@ fn allow(
     }
     let host = name.map_or_else(String::new, |name| format!(" ({name})"));
     Err(Refusal::Machine(format!(
-        "run {} was not begun here{host}: {}. Cells of both make no result of either: finish it where it was begun, begin a \
-         new run, or add --force, which every report of the run will say",
+        "run {} was started in another environment{host}: {}. Cells of both are a result of neither: finish it where it was started, start \
+         a new run, or add --force, which every report of the run will mention",
         row.summary.id,
         provenance::list(found)
     )))

@@ -326,8 +326,8 @@ fn lines(
         || [&app.application, &app.broadcaster, &app.relay].into_iter().any(Option::is_some)
         || !app.display.is_empty();
     if lines.is_some() && (is_named || is_elsewhere(app)) {
-        let problem = "--factors: rate and delay are those of lines that are drawn for it; leave them out with another \
-                       network, stations or hosts (--factors display,application,protocol,transport)";
+        let problem = "--factors: rate and delay are for lines that btu draws itself; leave them out with another network, \
+                       stations or hosts (--factors display,application,protocol,transport)";
         return Err(usage(problem.to_owned()).into());
     }
     let one = || if pollutes && !is_named { DisplayLines::one(line, delay) } else { None };

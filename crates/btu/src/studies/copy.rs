@@ -170,7 +170,7 @@ fn backgrounds(copy: &Copy, wire: Option<PathLimits>) -> anyhow::Result<Vec<Back
     let backgrounds = or_usual(&copy.contention, &usual);
     match backgrounds.iter().find(|background| !background.is_quiet()) {
         Some(background) if wire.is_none() => Err(usage(format!(
-            "--contention {background}: the rate of which that would be a share is not known; name a network that is emulated"
+            "--contention {background}: it would be a share of an unknown rate; name an emulated network"
         ))),
         _ if copy.mode == Mode::Saturated => all_or_nothing(backgrounds),
         _ => Ok(backgrounds),

@@ -187,7 +187,8 @@ fn plan(rate: &Rate, network: Network) -> anyhow::Result<Plan> {
         plan.kept_awake = !rate.idle_states && Wakefulness::is_possible();
         plan.congestion_control = rate.congestion.checked()?;
     } else if rate.processors.is_some() || rate.idle_states || rate.protocol_work.is_receiver() {
-        let problem = "--processors, --protocol-work and --idle-states are those of this machine; other hosts are measured as they are set up";
+        let problem = "--processors, --protocol-work and --idle-states are for this machine only; other hosts are measured as \
+                       they are set up";
         return Err(Refusal::Usage(problem.to_owned()).into());
     }
     plan.receiving = rate.reading.receive;

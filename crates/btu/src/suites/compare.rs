@@ -206,8 +206,8 @@ fn answer<R>(comparison: &Comparison<R>, gates: &[Gate]) -> ExitCode {
                 note!("btu: {side} is slower than {base} by more than --fail-if-slower allows");
             }
             Gate::Unsure => note!(
-                "btu: whether {side} is slower than {base} by more than --fail-if-slower allows cannot be told: \
-                 measure more of both in turns"
+                "btu: cannot tell whether {side} is slower than {base} by more than --fail-if-slower allows: measure more of \
+                 both in turns"
             ),
         }
     }

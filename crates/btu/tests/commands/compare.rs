@@ -125,7 +125,7 @@ fn one_sitting_against_another_has_no_verdict() {
     let sides = sittings(&mut shelf, &plan(Network::Veth), &[1.0, 0.5]);
     let asked = ["compare", &sides[0], &sides[1], "--fail-if-slower", "5%"];
     let (code, text, errors) = shelf.btu(&asked);
-    assert!(code == Some(0) && errors.contains("cannot be told"), "{errors}");
+    assert!(code == Some(0) && errors.contains("cannot tell whether"), "{errors}");
     assert!(
         text.starts_with("r4,r5,r6 compared with r1,r2,r3: 2.00 times lower; one session"),
         "{text}"
@@ -170,7 +170,7 @@ fn scripts_learn_of_a_loss_by_the_exit_code() {
     assert!(errors.contains("is slower than r1,r4,r7"), "{errors}");
     assert_eq!(gate(&sides[0], &sides[2]), (Some(0), String::new()));
     let (code, errors) = gate("r1", "r2");
-    assert!(code == Some(0) && errors.contains("cannot be told"), "{errors}");
+    assert!(code == Some(0) && errors.contains("cannot tell whether"), "{errors}");
 }
 
 #[test]

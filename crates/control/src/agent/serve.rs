@@ -124,7 +124,7 @@ fn arrive() -> Option<Presence> {
     }
     let unknown = |error: io::Error| {
         note!(
-            "agent: what an earlier agent may have left stays, because it is not known whether other agents live: {error}"
+            "agent: leftovers of an earlier agent stay, because it is unknown whether other agents are running: {error}"
         );
     };
     let presence = Presence::announce(AGENTS).map_err(unknown).ok()?;

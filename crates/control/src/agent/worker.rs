@@ -69,7 +69,7 @@ impl WorkerOutput {
     fn keep(&mut self, line: String) -> Result<(), String> {
         let bytes = self.bytes + line.len();
         if bytes > MESSAGE_LIMIT_BYTES {
-            return Err(format!("it told more than {MESSAGE_LIMIT_BYTES} bytes of points"));
+            return Err(format!("it reported more than {MESSAGE_LIMIT_BYTES} bytes of points"));
         }
         self.room.keep(line.len())?;
         self.bytes = bytes;

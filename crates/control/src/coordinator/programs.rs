@@ -176,7 +176,7 @@ impl Supervisor {
         let mut line = serde_json::to_vec(task).map_err(CoordinatorError::Document)?;
         line.push(b'\n');
         let told = self.tasks.write_all(&line).await;
-        told.map_err(|error| self.broken(&format!("it cannot be told anything: {error}")))?;
+        told.map_err(|error| self.broken(&format!("its supervisor cannot be reached: {error}")))?;
         if *task != Task::Stop {
             (self.runs, self.ended) = (true, None);
         }
@@ -215,10 +215,13 @@ impl Supervisor {
             Ok(Ok(Some(line))) => line,
             Ok(Ok(None)) => return Err(self.broken("its supervisor ended")),
             Ok(Err(error)) => {
-                return Err(self.broken(&format!("its supervisor is not heard: {error}")));
+                return Err(self.broken(&format!("reading from its supervisor: {error}")));
             }
             Err(_) => {
-                return Err(self.broken(&format!("no word of it within {} s", limit.as_secs())));
+                return Err(self.broken(&format!(
+                    "no message from its supervisor within {} s",
+                    limit.as_secs()
+                )));
             }
         };
         match serde_json::from_str(&line).map_err(CoordinatorError::Document)? {
@@ -232,7 +235,7 @@ impl Supervisor {
     }
 
     fn unexpected(&self, word: &Message) -> CoordinatorError {
-        self.broken(&format!("its supervisor said another thing than it was asked: {word:?}"))
+        self.broken(&format!("its supervisor sent an unexpected message: {word:?}"))
     }
 }
 

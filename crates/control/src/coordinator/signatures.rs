@@ -239,7 +239,7 @@ impl Signatures {
             CoordinatorError::Prepare { who, activity, step, message } if stage.is_reserved(host) => {
                 let address = self.address_of_far(stage, plan);
                 let message = format!(
-                    "{message}; {host} takes part at {address}, which is to be its address on the measured network"
+                    "{message}; {host} is measured at {address}, which should be its address on the measured network"
                 );
                 CoordinatorError::Prepare { who, activity, step, message }
             }

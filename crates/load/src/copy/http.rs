@@ -88,7 +88,7 @@ pub(super) fn http_get(
     match answer.length {
         Some(length) if length == copy.size() => {}
         Some(length) => return Err(other_size(flow, copy, format!("announced {length}"))),
-        None => return Err(failed(flow, FETCH, "it did not tell the length (Content-Length)")),
+        None => return Err(failed(flow, FETCH, "it did not send the length (Content-Length)")),
     }
     let moved = receive_after(flow, copy, head.rest(), limit)?;
     copy.make_durable()?;

@@ -66,7 +66,7 @@ pub(super) fn rcp_receive(
     let mut room = [0; LONGEST];
     let line = read_line(flow, &mut room, limit)?;
     match record(line) {
-        None => return Err(other_size(flow, copy, "its record is none of rcp's".to_owned())),
+        None => return Err(other_size(flow, copy, "its record is not an rcp record".to_owned())),
         Some(record) if record.size != copy.size() => {
             return Err(other_size(flow, copy, format!("announced {}", record.size)));
         }

@@ -21,7 +21,8 @@ pub enum NfsError {
     },
     /// It ended the connection before it answered the first call.
     #[error(
-        "NFS server {server}: it sent this client away; it takes those only who say this cell's token, and so many at a time"
+        "NFS server {server}: it refused this client; it accepts only clients with this cell's token, and a limited number at \
+         a time"
     )]
     SentAway {
         /// The address of the server.

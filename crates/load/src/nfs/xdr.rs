@@ -5,7 +5,7 @@ use thiserror::Error;
 
 /// The input is not a message of the protocol, or longer than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("a message is cut short, too long, or none of NFS version 3")]
+#[error("a message is cut short, too long, or not NFS version 3")]
 pub(super) struct Garbled;
 
 /// Reads from the front of a message.

@@ -50,7 +50,7 @@ pub(super) fn missed(
         cause: "how TCP begins",
         observed: format!(
             "{} takes {:.1} % {} than its closed form, in which TCP begins with {FIRST_SEGMENTS} segments and one more for each that \
-             is acknowledged, as Reno and CUBIC do (RFC 5681); BBR has a window and a pace of its own",
+             is acknowledged, as Reno and CUBIC do (RFC 5681); BBR sets its window and pace differently",
             row.cell.protocol,
             error * 100.0,
             if row.error < Some(0.0) { "less" } else { "longer" }

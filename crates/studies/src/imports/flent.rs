@@ -104,7 +104,7 @@ fn remarks(document: &FlentDocument, series: &[Series<'_>]) -> Vec<String> {
     // With values the zone is known by their times.
     let is_local = metadata.time.as_ref().is_some_and(|time| !time.ends_with('Z'));
     let zone = (is_local && first(document).is_none())
-        .then(|| "The zone of its time is not known, and UTC is shown.".to_owned());
+        .then(|| "Its time zone is unknown; times are shown in UTC.".to_owned());
     let words = [given("Title", &metadata.title), given("Note", &metadata.note), left, zone];
     words.into_iter().flatten().collect()
 }

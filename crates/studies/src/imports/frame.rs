@@ -58,8 +58,7 @@ pub(super) fn framed(text: &str) -> Result<(String, Vec<String>), String> {
         [_, second, ..] => {
             let line = lines_before(&text, second) + 1;
             return Err(format!(
-                "it holds more than one JSON document, the second one in line {line}: give each a \
-                 file of its own"
+                "it holds more than one JSON document, the second one in line {line}: put each into a separate file"
             ));
         }
     };
@@ -99,7 +98,7 @@ fn joined<'a>(events: impl Iterator<Item = &'a str>) -> Result<String, String> {
         let data = data.strip_suffix('}').unwrap_or(data);
         match name {
             "{\"event\":\"start\"" if start != "null" => {
-                return Err("it holds more than one test: give each a file of its own".to_owned());
+                return Err("it holds more than one test: put each into a separate file".to_owned());
             }
             "{\"event\":\"start\"" => start = data,
             "{\"event\":\"interval\"" => intervals.push(data),

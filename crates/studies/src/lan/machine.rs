@@ -66,7 +66,7 @@ pub(super) fn warning(levels: &[LevelMachine]) -> Option<Warning> {
             counts.join(", "),
             most.count
         ),
-        advice: "ask for fewer stations, a slower network or a --service-time, or measure on hosts of their own",
+        advice: "ask for fewer stations, a slower network or a --service-time, or measure on separate hosts",
     })
 }
 

@@ -49,7 +49,7 @@ fn steal<C>(cells: &[Measured<C>]) -> Option<Warning> {
             "the hypervisor took {:.1} % of the processors' time for others",
             share * 100.0
         ),
-        advice: "measure on a machine of your own, or when its neighbours are quiet",
+        advice: "measure on a dedicated machine, or when its neighbours are quiet",
     })
 }
 

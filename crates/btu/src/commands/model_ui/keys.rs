@@ -24,7 +24,7 @@ pub(super) const HELP: &[(&str, &str)] = &[
     ("f", "the curve of all frames, of each flow, of the transfer"),
     ("w", "warnings in full"),
     ("s", "write a network file with the changed values"),
-    ("q", "quit; changes are told as a command line"),
+    ("q", "quit; changes are printed as a command line"),
 ];
 
 impl State {

@@ -32,8 +32,8 @@ pub(super) fn text(store: &Store, publication: &Publication, archive: &Path) -> 
 const fn seen_by(visibility: Visibility) -> &'static str {
     match visibility {
         Visibility::Public => "everybody can see it there",
-        Visibility::Unlisted => "everybody who has its address can see it there",
-        Visibility::Private => "only who has its token can see it there",
+        Visibility::Unlisted => "anyone with its address can see it there",
+        Visibility::Private => "only someone with its token can see it there",
     }
 }
 

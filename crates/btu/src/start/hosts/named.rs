@@ -116,7 +116,7 @@ pub(super) fn measured(
         } else {
             let name = &host.name;
             Err(Refusal::Usage(format!(
-                "host {name}: its measured address, {address}, is none of IPv6: leave -6 out"
+                "host {name}: its measured address, {address}, is not an IPv6 address: leave -6 out"
             )))
         };
     }

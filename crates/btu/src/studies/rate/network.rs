@@ -42,7 +42,7 @@ pub(super) fn named(rate: &Rate) -> anyhow::Result<Network> {
     if is_changed {
         let instead = "another network has what its file says (--set)";
         return Err(usage(format!(
-            "--delay, --loss, --duplicate and --reorder are those of an emulated path, for example --network '100 Mb/s'; {instead}"
+            "--delay, --loss, --duplicate and --reorder are for an emulated path, for example --network '100 Mb/s'; {instead}"
         ))
         .into());
     }
@@ -155,8 +155,7 @@ pub(super) fn fit(plan: &mut Plan, topology: &Topology) -> Result<Vec<String>, R
         plan.udp_offered = offered;
         plan.udp_stream = plan.profile.stream_over(longest_drain(topology));
     } else {
-        let why =
-            "what the network carries cannot be predicted, so it is not known how much to offer";
+        let why = "the network's capacity cannot be predicted, so there is no rate to offer";
         warnings.extend(hosts::leave_out(plan, |one| *one == Component::Udp, why)?);
     }
     Ok(warnings)

@@ -98,7 +98,7 @@ impl Monitor {
             }
             Ok(Some((Word::Ready { .. }, _))) => {
                 self.kill().await;
-                failed("it said a word that was not due".to_owned())
+                failed("it sent an unexpected message".to_owned())
             }
             Ok(None) => Some(Err(Failure::Died { status: exit_reason(&mut self.child).await })),
             Err(status) => {

@@ -67,7 +67,7 @@ impl Words {
         limited
             .read_until(b'\n', &mut self.line)
             .await
-            .map_err(|error| format!("reading its words: {error}"))?;
+            .map_err(|error| format!("reading its messages: {error}"))?;
         if self.line.is_empty() {
             return Ok(None);
         }

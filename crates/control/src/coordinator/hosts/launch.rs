@@ -235,13 +235,13 @@ impl LauncherProcess {
         // An agent's own words say more than the launcher's about its end.
         let own = self.complaints.last_line(|line| line.contains("btu: "));
         let last = own.or_else(|| self.complaints.reason());
-        last.map_or_else(|| "it ended early, without a word".to_owned(), |last| plain(&last))
+        last.map_or_else(|| "it ended early, without a message".to_owned(), |last| plain(&last))
     }
 }
 
 /// Adds an agent of the job; returns whether it was the last one. One process must not end the wait for the others.
 fn add(all: &mut BTreeMap<usize, Arrival>, arrival: Arrival) -> Result<bool, String> {
-    let agents = arrival.agents.ok_or("it does not tell its processes how many they are")?;
+    let agents = arrival.agents.ok_or("it does not tell its processes their total number")?;
     if agents > MOST_AGENTS {
         return Err(format!("it starts {agents} agents; {MOST_AGENTS} are the most"));
     }

@@ -60,7 +60,7 @@ pub(crate) async fn measured<S: Study>(
         Ok(after) => notes.compare(&before, &notes.keep(stage, Moment::After, after)?),
         // The result is there already.
         Err(error) if error.is_lost() => {
-            notes.warn(&format!("what the hosts were like afterwards is not known: {error}"))
+            notes.warn(&format!("the hosts' state after the run is unknown: {error}"))
         }
         Err(error) => Err(error),
     }

@@ -26,7 +26,7 @@ impl Failure {
                 Some(how) => (format!(" was killed by{how}"), true),
                 None => (format!(": {message}"), false),
             },
-            Some(word) => (format!(" said a word that was not due: {word:?}"), false),
+            Some(word) => (format!(" sent an unexpected message: {word:?}"), false),
             None => (" ended".to_owned(), false),
         };
         Ok(Self { who, what, was_killed })

@@ -111,7 +111,7 @@ impl ResponseHead {
                 (_, Err(why)) => Parsed::Wrong(why),
             },
             Ok(httparse::Status::Partial) => Parsed::Part,
-            Err(_) => Parsed::Wrong("its answer is none of HTTP/1.1 (RFC 9112)"),
+            Err(_) => Parsed::Wrong("its answer is not HTTP/1.1 (RFC 9112)"),
         }
     }
 }
@@ -139,7 +139,7 @@ impl RequestHead {
                 }
             }
             Ok(httparse::Status::Partial) => Parsed::Part,
-            Err(_) => Parsed::Wrong("its request is none of HTTP/1.1 (RFC 9112)"),
+            Err(_) => Parsed::Wrong("its request is not HTTP/1.1 (RFC 9112)"),
         }
     }
 }
@@ -152,9 +152,7 @@ fn field<'a>(fields: &[httparse::Header<'a>], name: &str) -> Option<&'a [u8]> {
 /// two different lengths (RFC 9112, 6.3).
 fn length(fields: &[httparse::Header<'_>]) -> Result<Option<u64>, &'static str> {
     if field(fields, "transfer-encoding").is_some() {
-        return Err(
-            "its content is coded (Transfer-Encoding), and would have to be told by its length",
-        );
+        return Err("its content is coded (Transfer-Encoding), instead of having a Content-Length");
     }
     let mut told = fields.iter().filter(|field| field.name.eq_ignore_ascii_case("content-length"));
     let Some(first) = told.next() else { return Ok(None) };

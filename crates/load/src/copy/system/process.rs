@@ -148,7 +148,7 @@ impl Ended {
     pub(super) fn explained(&self) -> String {
         let Self { status, said, .. } = self;
         if said.last.is_empty() {
-            format!("it ended with {status}, without a word")
+            format!("it ended with {status}, without a message")
         } else {
             format!("it ended with {status}, and said last: {}", said.last)
         }

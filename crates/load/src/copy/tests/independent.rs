@@ -284,12 +284,12 @@ fn http_servers_that_lie_are_named() {
         (told(8_999), "announced 8999"),
         ([told(9_000), vec![7; 8_000]].concat(), "ended after 8000"),
         ([told(9_000), vec![7; 9_001]].concat(), "sent more"),
-        (head(""), "did not tell the length"),
+        (head(""), "did not send the length"),
         (head("Transfer-Encoding: chunked\r\n"), "Transfer-Encoding"),
         (b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n".to_vec(), "it answered 503"),
         (b"HTTP/1.1 100 Continue\r\n\r\n".repeat(20), "again and again"),
-        (b"SSH-2.0-OpenSSH\r\n".to_vec(), "none of HTTP"),
-        (vec![b'x'; 40_000], "none of HTTP"),
+        (b"SSH-2.0-OpenSSH\r\n".to_vec(), "is not HTTP"),
+        (vec![b'x'; 40_000], "is not HTTP"),
         (Vec::new(), "hung up"),
     ] {
         let listener = TcpListener::bind((HERE, 0)).expect("bound");

@@ -25,7 +25,7 @@ pub(super) enum FtpError {
     Refused(u16),
     #[error("its answer has no code of FTP (RFC 959)")]
     OtherCode,
-    #[error("its answer is none of FTP (RFC 959)")]
+    #[error("its answer is not FTP (RFC 959)")]
     NoReply,
 }
 

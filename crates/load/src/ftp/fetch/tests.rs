@@ -85,8 +85,8 @@ fn of_what_a_server_says_only_the_code_is_told() {
         ("421 internal-host.corp is closed to 10.2.3.4\r\n", "it answered 421"),
         // A code of SMTP.
         ("554 internal-host.corp refused 10.2.3.4\r\n", "no code of FTP"),
-        ("SSH-2.0-internal\r\n", "none of FTP"),
-        ("0 internal\r\n", "none of FTP"),
+        ("SSH-2.0-internal\r\n", "is not FTP"),
+        ("0 internal\r\n", "is not FTP"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
         let address = listener.local_addr().expect("bound");

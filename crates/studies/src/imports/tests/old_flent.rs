@@ -58,5 +58,5 @@ fn local_time_comes_with_the_first_value_or_the_zone_is_called_unknown() {
     assert_eq!((&**text, *first), ("2015-07-13T21:38:31.530151", Some(1_436_816_328.1)));
     assert!(known.run.remarks.is_empty());
     let unknown = file(2, r#""a": {"UNITS": "ms"}"#, r#""a": [1.0, 1.0]"#, "");
-    assert_eq!(unknown.run.remarks, ["The zone of its time is not known, and UTC is shown."]);
+    assert_eq!(unknown.run.remarks, ["Its time zone is unknown; times are shown in UTC."]);
 }

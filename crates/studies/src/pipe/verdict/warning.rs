@@ -442,14 +442,14 @@ impl PipeCause {
                 "keep the machine awake: `systemd-inhibit --what=sleep btu pipe ...`, mains power, an open lid"
             }
             Self::EmulatorLate { .. } => {
-                "a processor of its own for the emulator: a quieter machine, more processors, or root for real-time priority"
+                "a dedicated processor for the emulator: a quieter machine, more processors, or root for real-time priority"
             }
             Self::ProcessorsApart { .. } => "a machine whose processors stay where they are",
             Self::ProcessorsSlowed { .. } => {
                 "dedicated cores: no other thread of the same core (SMT) at work meanwhile; or more `--trials`"
             }
             Self::ClockStepped { .. } => ClockSteps::ADVICE,
-            Self::Steal { .. } => "a machine of your own, or an hour when its neighbours are quiet",
+            Self::Steal { .. } => "a dedicated machine, or a time when its neighbours are quiet",
             Self::Lost { .. } => {
                 "larger socket buffers, fewer pairs, or a transport that repairs losses itself"
             }

@@ -90,7 +90,7 @@ impl Explanation for NotMeasured {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "`btu rate --resume RUN` goes on where this run stopped".to_owned()
+        "`btu rate --resume RUN` continues where this run stopped".to_owned()
     }
 }
 

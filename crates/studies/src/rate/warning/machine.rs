@@ -41,7 +41,7 @@ impl Explanation for Steal {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "a machine of your own, or an hour when its neighbours are quiet".to_owned()
+        "a dedicated machine, or a time when its neighbours are quiet".to_owned()
     }
 }
 

@@ -92,7 +92,7 @@ impl Explanation for Retransmits {
         let (segments, cells) = (count(self.segments, "segment"), count(self.cells, "cell"));
         let share = percent(self.share);
         format!(
-            "TCP sent {segments} again ({share} of the bytes, in {cells}) where nothing is dropped on purpose"
+            "TCP retransmitted {segments} ({share} of the bytes, in {cells}) where nothing is dropped on purpose"
         )
     }
 

@@ -30,7 +30,7 @@ impl Explanation for WireLate {
     }
 
     fn advice(&self, _: &Plan) -> String {
-        "the link emulator needs a processor of its own: a quieter machine, more processors, or root for real-time priority"
+        "the link emulator needs a dedicated processor: a quieter machine, more processors, or root for real-time priority"
             .to_owned()
     }
 }

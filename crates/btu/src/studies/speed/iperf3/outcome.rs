@@ -240,8 +240,8 @@ fn courses(one: &MeasuredPhase) -> Vec<ForeignCourse> {
 
 /// How it was measured, and the accounts of each phase.
 fn remarks(measured: &[MeasuredPhase]) -> Vec<String> {
-    let how = "Round trips are those of TCP handshakes with the server's port at random moments, five a second \
-               on average; those of the first seconds of a phase, in which queues fill, do not count."
+    let how = "Round trips are measured by TCP handshakes with the server's port at random moments, five a second on average; \
+               handshakes in the first seconds of a phase, while queues fill, do not count."
         .to_owned();
     let idle =
         "The idle network was measured by a test of iperf3 in which nothing was sent.".to_owned();

@@ -111,7 +111,11 @@ fn numbers(report: &StampReport) -> [Option<ForeignQuantity>; 3] {
     [
         unknown,
         count("duplicates", counts.duplicates, "answers that came again"),
-        count("reordered", counts.reordered, "answers that came after that of a later packet"),
+        count(
+            "reordered",
+            counts.reordered,
+            "answers that arrived after the answer to a later packet",
+        ),
     ]
 }
 
@@ -150,9 +154,9 @@ fn clock_steps(report: &StampReport) -> Option<String> {
     let more = report.steps.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(", and {more} times more") } else { String::new() };
     let variation = if report.variation_there_seconds.is_empty() {
-        "that often no delay variation can be told"
+        "with so many steps no delay variation is given"
     } else {
-        "delays are compared between two such moments only"
+        "delays are compared only between two such moments"
     };
     (!report.steps.is_empty()).then(|| {
         format!(
@@ -184,14 +188,14 @@ fn remarks(settings: &SenderSettings, report: &StampReport) -> Vec<String> {
     let which = match report.losses {
         Losses::ByDirection { .. } => None,
         Losses::Copied { .. } => Some(
-            "The reflector has no state: it copies the numbers of packets, so that the direction of a loss is not known."
+            "The reflector has no state: it copies the numbers of packets, so the direction of a loss is unknown."
                 .to_owned(),
         ),
         Losses::Inconsistent { .. } if report.counts.duplicates > 0 => Some(
-            "Packets were doubled, so that the reflector's numbers do not tell the direction of a loss.".to_owned(),
+            "Packets were duplicated, so the reflector's numbers do not show the direction of a loss.".to_owned(),
         ),
         Losses::Inconsistent { .. } => Some(
-            "The reflector's numbers do not count the packets of this session, so that the direction of a loss is not known."
+            "The reflector's numbers do not count the packets of this session, so the direction of a loss is unknown."
                 .to_owned(),
         ),
     };
@@ -210,7 +214,9 @@ fn accounts(report: &StampReport) -> String {
     let counts = report.counts;
     let lost = match report.losses {
         Losses::ByDirection { there, back, unknown } => {
-            format!("{there} lost there + {back} lost back + {unknown} lost on an unknown way")
+            format!(
+                "{there} lost there + {back} lost back + {unknown} lost in an unknown direction"
+            )
         }
         Losses::Copied { lost } | Losses::Inconsistent { lost } => format!("{lost} lost"),
     };
@@ -242,9 +248,7 @@ fn one_way(report: &StampReport) -> String {
     } else {
         why.join(", ")
     };
-    format!(
-        "How long one way takes is not known ({why}): each took between nothing and the round trip."
-    )
+    format!("The one-way delay is unknown ({why}): it is between zero and the round trip.")
 }
 
 fn unusual(report: &StampReport) -> impl Iterator<Item = String> {
