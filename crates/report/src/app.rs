@@ -166,8 +166,8 @@ fn rates(plan: &AppPlan, verdict: &AppVerdict, columns: Columns) -> Option<Secti
     if let Some(shares) = &verdict.shares {
         let share = |share: f64| format!("{:.0} %", share * 100.0);
         blocks.push(Block::Text(format!(
-            "Of what the logarithms of these rates differ by over {}, {} is the protocol's, {} the picture's, {} neither's \
-             alone.",
+            "Of the variance of the logarithms of these rates over {}, {} is due to the protocol, {} to the picture, {} to \
+             neither alone.",
             shares.carrier,
             share(shares.protocol),
             share(shares.workload),
@@ -191,7 +191,7 @@ fn rates(plan: &AppPlan, verdict: &AppVerdict, columns: Columns) -> Option<Secti
         )
     };
     let note = format!(
-        "geometric mean of the blocks (95 % interval); a picture ends when its last answer is there{slowed}{nice}"
+        "geometric mean of the blocks (95 % interval); a picture ends with its last answer{slowed}{nice}"
     );
     Section::of("How fast a picture is drawn", &note, blocks)
 }

@@ -297,8 +297,8 @@ fn parts(verdict: &CopyVerdict) -> Option<Section> {
         table.rows.push(names(&row.cell).into_iter().chain(cells).collect());
     }
     let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
-    let note = "medians; the first four by the clock of who connects from the command's start, the next two by the receiver's; \
-                resent segments are told where the connection can be seen";
+    let note = "medians; the first four by the connecting end's clock from the command's start, the next two by the \
+                receiver's; resent segments are shown where the connection can be observed";
     Section::of("What a copy's time is made of", note, blocks)
 }
 

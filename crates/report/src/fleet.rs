@@ -102,7 +102,8 @@ fn no_norm(verdict: &FleetVerdict, Quicker { hosts, ratio }: &Quicker) -> String
     let number = verdict.hosts.len();
     let names: Vec<&str> = hosts.iter().map(|host| verdict.hosts[*host].as_str()).collect();
     format!(
-        "Cannot tell whether {} of {number} hosts are slow, or {} share a quick link: among themselves these have {ratio:.1} times the rate of other pairs",
+        "Cannot tell whether {} of {number} hosts are slow, or {} share a fast link: among themselves these have {ratio:.1} \
+         times the rate of other pairs",
         number - hosts.len(),
         first_names(&names, MOST_NAMED)
     )
@@ -228,7 +229,7 @@ fn slow_pairs(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
         let more = model.slow_pairs.len() - 1;
         let others = if more > 0 { format!(", and {more} more") } else { String::new() };
         format!(
-            "{} to {} is slow: {:.0} % of what these hosts have with others{others}",
+            "{} to {} is slow: {:.0} % of what these hosts reach with others{others}",
             verdict.hosts[pair.from],
             verdict.hosts[pair.to],
             PERCENT * pair.share
@@ -294,8 +295,8 @@ fn parts(verdict: &FleetVerdict) -> Option<Section> {
         }
     };
     let note = format!(
-        "by median polish of the rates' logarithms; a host is slow where it has less than 90 % of the usual rate and chance would mark {FALSE_MARKS} in a run of \
-         this size, in the mean, if sound hosts differ by {:.0} %; {seen}",
+        "by median polish of the rates' logarithms; a host is slow where it has less than 90 % of the usual rate and chance \
+         would mark {FALSE_MARKS} in a run of this size, on average, if sound hosts differ by {:.0} %; {seen}",
         PERCENT * USUAL_SPREAD,
     );
     Section::of("Hosts", &note, vec![Block::Table(table)])
@@ -396,7 +397,7 @@ mod tests {
         let pair = SlowPair { from: 2, to: 6, share: 0.25, repetitions: 9 };
         assert_eq!(
             headline(&verdict(&[], &[], vec![pair, pair])),
-            "h2 to h6 is slow: 25 % of what these hosts have with others, and 1 more"
+            "h2 to h6 is slow: 25 % of what these hosts reach with others, and 1 more"
         );
     }
 
@@ -444,7 +445,7 @@ mod tests {
         verdict.model.as_mut().unwrap().quicker = Some(Quicker { hosts: vec![2, 3], ratio: 2.5 });
         assert_eq!(
             headline(&verdict),
-            "Cannot tell whether 6 of 8 hosts are slow, or h2, h3 share a quick link: among themselves these have 2.5 times the rate of other pairs"
+            "Cannot tell whether 6 of 8 hosts are slow, or h2, h3 share a fast link: among themselves these have 2.5 times the rate of other pairs"
         );
         assert_eq!(
             figures(&verdict)[0].note,

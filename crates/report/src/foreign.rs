@@ -57,7 +57,7 @@ fn setting(stored: &StoredRun, run: &ForeignRun) -> Vec<String> {
 }
 
 fn by_program(run: &ForeignRun) -> Option<PageWarning> {
-    let observed = format!("the numbers are those of {}, as its file says them", run.program);
+    let observed = format!("the numbers are from {}, as in its file", run.program);
     (run.measured_by == MeasuredBy::Program)
         .then(|| page_warning("not measured by btu", &observed, ""))
 }

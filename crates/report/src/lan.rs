@@ -179,7 +179,7 @@ fn normalised(plan: &LanPlan, verdict: &LanVerdict) -> Option<Section> {
     let shows = |row: &LanRow| Cell::number(row.normalised.map(|ratio| ratio.value));
     let title = ("Times as long as on the own disk, k stations at work", "own disk, ms");
     let table = by_level(plan, verdict, title, shows, |_| true);
-    let note = "Figure 3 of the study: what a task takes at the server over what it takes on the station's own disk; geometric \
+    let note = "Figure 3 of the study: time of a task at the server divided by its time on the station's own disk; geometric \
                 mean of the blocks";
     Section::of("At the server and on the own disk", note, vec![Block::Table(table)])
 }
@@ -188,8 +188,8 @@ fn slowdown(plan: &LanPlan, verdict: &LanVerdict) -> Option<Section> {
     let shows = |row: &LanRow| Cell::estimate(row.slowdown.as_ref(), 1.0);
     let title = ("Times as long as with no other station, k stations at work", "k = 0, ms");
     let table = by_level(plan, verdict, title, shows, |count| count > 0);
-    let note = "what a task takes with k stations at work over what it takes with none, block by block (95 % interval); the line \
-                without points is the closed form";
+    let note = "time of a task with k stations at work divided by its time with none, block by block (95 % interval); the \
+                line without points is the closed form";
     Section::of("Slowed down by load alone", note, vec![Block::Figure(figure(verdict, table))])
 }
 
@@ -309,7 +309,7 @@ fn study(verdict: &LanVerdict) -> Option<Section> {
         layout: Layout::SideBySide,
         table,
     };
-    let note = "what a task takes with k stations at work over what it takes with none: 1988 from Figure 3's one decimal, which \
+    let note = "time of a task with k stations at work divided by its time with none: 1988 from Figure 3's one decimal, which \
                 leaves the last column within some 6 % of itself";
     let blocks =
         if figure.table.rows.is_empty() { Vec::new() } else { vec![Block::Figure(figure)] };

@@ -227,7 +227,7 @@ fn answer(verdict: &SpeedVerdict, [near, far]: &[String; 2]) -> Option<Section> 
             "; measured once, so no number has an interval: --profile standard measures five times";
     }
     if verdict.rows.iter().any(is_quicker_than_idle) {
-        note += "; a busy network has processors that are awake: without a queue its requests may be quicker than those of the idle one";
+        note += "; on a busy network processors are awake: without a queue its requests may be faster than on the idle one";
     }
     let blocks = [Some(table), datagrams].into_iter().flatten().map(Block::Table).collect();
     Section::of("What the network gives", &note, blocks)

@@ -162,7 +162,7 @@ fn processors_and_congestion_control_that_are_not_there() {
         (&["rate", "-C", "No"], "names no congestion control"),
         (&["app", "-C", "no-such"], "this kernel has no no-such; it has "),
         (&["pipe", "-C", "no-such"], "this kernel has no no-such; it has "),
-        (&["pipe", "--local", "-C", "reno"], "that of a network that btu starts for the run"),
+        (&["pipe", "--local", "-C", "reno"], "applies to a network that btu starts for the run"),
     ] {
         let (code, line) = refusal(arguments);
         assert_eq!(code, Some(2), "{line}");

@@ -220,7 +220,7 @@ fn what_makes_no_sense_begins_no_run(trio: &Trio<'_>) {
     let hosts = ["--hosts", inventory.as_str()];
     for (arguments, code, word) in [
         (["lan", "--server", "delta"], 2, "there is no host `delta`; there are alpha, beta, gamma"),
-        (["copy", "--contention", "60"], 2, "is not known"),
+        (["copy", "--contention", "60"], 2, "an unknown rate"),
         (["app", "--delay", "5 ms"], 2, "--delay, --set and --scratch"),
         (["app", "--congestion-control", "reno"], 2, "--congestion-control"),
         (["lan", "--stations", "101"], 2, "are too many"),

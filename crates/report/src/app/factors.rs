@@ -48,10 +48,10 @@ fn factors(shares: &FactorShares) -> Option<Section> {
     table.rows.extend(shares.factors.iter().map(cells));
     let noise = shares.noise.map_or_else(
         || "one block only, so there are no intervals".to_owned(),
-        |noise| format!("the scatter of repetitions would make {} % by itself", percent(noise)),
+        |noise| format!("the scatter of repetitions alone would make {} %", percent(noise)),
     );
     let text = format!(
-        "{} runs in each of {} blocks. Of the variance of ln(rate) {} % is made by more than two factors together; {noise}.",
+        "{} runs in each of {} blocks. Interactions of more than two factors explain {} % of the variance of ln(rate); {noise}.",
         shares.runs,
         shares.blocks,
         percent(shares.rest)

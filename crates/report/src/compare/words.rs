@@ -238,7 +238,7 @@ pub(super) fn surer_together<R: ComparedRow>(
     let is_told = matches!(overall.finding, Finding::Faster | Finding::Slower);
     let none_is = cells.iter().all(|cell| cell.finding == Finding::CannotTell);
     (is_told && none_is && cells.len() > 1)
-        .then_some("no cell alone is sure enough to tell; the mean of all is surer than each")
+        .then_some("no single cell is significant; the mean of all is more certain than each")
 }
 
 /// How the words are chosen.

@@ -135,7 +135,7 @@ fn outside(most: &MostFound, beyond: Beyond) -> String {
 fn next(most: &MostFound) -> String {
     if most.figure == MostFound::TRANSFER_TIME {
         return format!(
-            "Next: `btu sim` with --set {}=VALUE tells the delay of a packet where the formula does not hold.",
+            "Next: `btu sim` with --set {}=VALUE gives the delay of a packet where the formula does not hold.",
             most.key
         );
     }

@@ -190,7 +190,7 @@ pub(super) fn limit(bulk: &BulkTransfer) -> String {
             format!("{}, {line}: others use {} % of it", place.name, percent(place.others))
         }
         BulkLimit::Path if bulk.by_start.is_some() => {
-            format!("{}, recorded, {line} in the mean", place.name)
+            format!("{}, recorded, {line} on average", place.name)
         }
         BulkLimit::Path if bulk.limited_from_seconds > 0.0 => {
             format!("{}, {line} from {} on", place.name, short(bulk.limited_from_seconds))

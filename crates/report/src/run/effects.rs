@@ -52,7 +52,8 @@ fn given_up(rows: usize, fraction: &Fraction) -> String {
         _ => "the share of a factor or of an interaction of two includes no other such effect",
     };
     format!(
-        "The rows are {rows} of {} combinations, a fraction of resolution {}: {meaning}. A share is that of all aliased effects together.",
+        "The rows are {rows} of {} combinations, a fraction of resolution {}: {meaning}. A share covers all aliased effects \
+         together.",
         fraction.combinations, fraction.resolution
     )
 }

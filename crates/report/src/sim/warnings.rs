@@ -40,8 +40,8 @@ fn of(cause: &Cause) -> PageWarning {
         Cause::AlwaysMore { flow } => page_warning(
             "always one more",
             &format!(
-                "{flow} always has one more to send; its delay is that of two frames in each sender's queue, not of a load \
-                 that a user would offer"
+                "{flow} always has one more to send; its delay is for two frames in each sender's queue, not for a load that \
+                 a user would offer"
             ),
             "",
         ),

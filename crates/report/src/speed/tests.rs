@@ -359,7 +359,7 @@ fn a_queue_within_its_uncertainty_is_none() {
         verdict.rows[1].queue_uncertainty_seconds = Some(0.001);
         told(&verdict, 120)
     };
-    let why = "processors that are awake";
+    let why = "processors are awake";
     let shown = with(-0.002);
     assert!(shown.contains(" none ") && shown.replace('\n', " ").contains("awake"), "{shown}");
     let shown = with(0.000_9);

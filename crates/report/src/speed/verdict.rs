@@ -53,7 +53,7 @@ fn silent(bloat: &Bloat) -> String {
 /// said once.
 fn waits(bloat: &Bloat) -> String {
     if bloat.waits.is_empty() {
-        return "how long the others wait is not known".to_owned();
+        return "the wait of the others is unknown".to_owned();
     }
     let mut each: Vec<(String, String)> = Vec::new();
     for wait in &bloat.waits {

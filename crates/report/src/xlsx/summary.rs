@@ -73,7 +73,7 @@ pub(super) fn sheet(
         page.computed("Aggregate delay", "s", &transfer.aggregate)?;
         page.computed("Time of the transfer", "s", &transfer.seconds)?;
     }
-    page.heading("Formulas, where they are from, and what they take for granted")?;
+    page.heading("Formulas, their sources, and their assumptions")?;
     for reference in &prediction.formulas {
         page.text(&format!("{}: {}", reference.name, reference.source))?;
         page.note(reference.assumptions)?;

@@ -50,8 +50,8 @@ pub(super) fn sheet(
     }
     if outcomes {
         page.note(
-            "Senders that wait for replies, or always have one more, have no rate of their own: btu computed theirs \
-             (mean-value analysis), and it does not follow changes of other cells.",
+            "Senders that wait for replies, or always have one more, have no given rate: btu computed it (mean-value \
+             analysis), and it does not follow changes of other cells.",
         )?;
     }
     Ok((page, cells))

@@ -44,7 +44,7 @@ pub(super) fn missed(
             row.cell.protocol,
             error * 100.0
         ),
-        advice: "rely on what was measured; the closed form is that of a connection that has sent more before",
+        advice: "rely on what was measured; the closed form is for a connection that has sent more before",
     });
     let begins = begins.map(|(row, error)| Warning {
         cause: "how TCP begins",

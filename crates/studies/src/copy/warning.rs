@@ -30,7 +30,7 @@ fn scattered(rows: &[CopyRow]) -> Option<Warning> {
             rows.len(),
             first.cell
         ),
-        advice: "nothing is left out: more blocks (--profile standard) make the medians sure",
+        advice: "nothing is left out: more blocks (--profile standard) make the medians more certain",
     })
 }
 
@@ -51,6 +51,6 @@ fn off(rows: &[CopyRow]) -> Option<Warning> {
             rows.len(),
             first.cell
         ),
-        advice: "the network does not carry that much: what it carried is in the table of the background",
+        advice: "the network does not carry that much: the table of the background shows what it carried",
     })
 }

@@ -303,7 +303,7 @@ impl Reader<'_> {
                     );
                 }
                 if let Some(item) = congestion {
-                    item.problem("it is that of a network's stations: real hosts have their own");
+                    item.problem("it applies to a network's stations: real hosts have their own");
                 }
                 Some((hosts.iter().map(|host| (host.clone(), None)).collect(), None, None))
             }
@@ -401,7 +401,7 @@ impl Reader<'_> {
             None => 0,
             Some((asked, found)) => networks.place(asked, found).or_else(|| {
                 let most =
-                    format!("more than {MOST_NETWORKS} networks would stand at the same time: have fewer levels");
+                    format!("more than {MOST_NETWORKS} networks would be up at the same time: use fewer levels");
                 document.problem_at(factors.place(), most);
                 None
             })?,

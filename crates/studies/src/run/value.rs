@@ -244,18 +244,18 @@ fn by_pointer(pointer: &str, printed: &Printed) -> Result<f64, String> {
     let document: serde_json::Value = serde_json::from_str(&printed.text)
         .map_err(|error| format!("it printed no JSON ({error}){}", said(printed)))?;
     match document.pointer(pointer) {
-        None => Err(format!("there is nothing at `{pointer}` of what it printed")),
+        None => Err(format!("its output has nothing at `{pointer}`")),
         Some(serde_json::Value::String(text)) => number(text),
-        Some(value) => value
-            .as_f64()
-            .ok_or_else(|| format!("there is no number at `{pointer}` of what it printed")),
+        Some(value) => {
+            value.as_f64().ok_or_else(|| format!("its output has no number at `{pointer}`"))
+        }
     }
 }
 
 fn by_column(column: &str, row: Option<&str>, printed: &Printed) -> Result<f64, String> {
     let lines: Vec<Vec<String>> =
         printed.text.lines().filter(|line| !line.trim().is_empty()).map(fields).collect();
-    let missing = || format!("there is no column `{column}` in what it printed{}", said(printed));
+    let missing = || format!("its output has no column `{column}`{}", said(printed));
     let head = lines.first().ok_or_else(missing)?;
     let by_name = head.iter().position(|name| name == column);
     let place =
@@ -265,9 +265,8 @@ fn by_column(column: &str, row: Option<&str>, printed: &Printed) -> Result<f64, 
         None => body.next_back(),
         Some(row) => body.rfind(|line| line.first().is_some_and(|first| first == row)),
     };
-    let line = line.ok_or_else(|| {
-        format!("there is no line `{}` in what it printed", row.unwrap_or("with numbers"))
-    })?;
+    let line =
+        line.ok_or_else(|| format!("its output has no line `{}`", row.unwrap_or("with numbers")))?;
     number(line.get(place).ok_or_else(missing)?)
 }
 

@@ -36,7 +36,7 @@ fn left_running(cells: &[Measured<RunCell>]) -> Option<Warning> {
             cells.len(),
             if count == 1 { "" } else { "es" }
         ),
-        advice: "what they did is not in the measured time: have the program stay in the foreground",
+        advice: "their work is not in the measured time: keep the program in the foreground",
     })
 }
 
@@ -68,7 +68,7 @@ fn not_waited_for(cells: &[Measured<RunCell>]) -> Option<Warning> {
             measured.iter().filter(left).count(),
             measured.len()
         ),
-        advice: "its time is that of writing, not of arriving: measure at the receiver (a download, a number that the receiver \
+        advice: "its time covers writing, not arrival: measure at the receiver (a download, a number that the receiver \
                  prints), or btu's `tcp-stream`",
     })
 }

@@ -193,7 +193,7 @@ fn factor(name: &str, item: &Item<'_>, loads: &[String]) -> Option<Read> {
     for item in &levels {
         let level = level(name, item, loads)?;
         if read.iter().any(|other| other.text == level.text) {
-            item.problem("this level stands there twice");
+            item.problem("this level is listed twice");
             return None;
         }
         read.push(level);

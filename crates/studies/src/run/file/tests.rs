@@ -164,7 +164,7 @@ fn each_mistake_is_told() {
         (with("[order]\nblocks = 0"), "0 is not possible here"),
         (with("[factors]\nload = [\"none\", \"cpu + dsik\"]"), "`dsik` is not known here"),
         (with("[factors]\nload = [\"none\"]"), "a list of 2 to 100 levels"),
-        (with("[factors]\nx = [1, 1]"), "stands there twice"),
+        (with("[factors]\nx = [1, 1]"), "is listed twice"),
         (with("[factors]\n\"links.acces.delay\" = [\"1 ms\", \"2 ms\"]"), "did you mean `access`?"),
         (with("[factors]\n\"links.access.delay\" = [\"1 ms\", \"2 furlongs\"]"), "furlongs"),
         (with("[factors]\n\"measure.a.deadline\" = [\"1 s\", \"1 parsec\"]"), "parsec"),
