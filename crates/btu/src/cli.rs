@@ -122,7 +122,7 @@ fn not_a_text(line: &[OsString]) -> String {
 
 /// The output of `btu` without arguments.
 const QUESTIONS: &str = "\
-btu: Bits To the User, what a network really gives
+btu: Bits To the User, what a network really delivers
 
 How fast is it to that host? (A second machine with ssh: rented, or a friend's)
   btu speed --ssh HOST
@@ -148,8 +148,8 @@ Exit codes:
   1    the run failed, or nothing of it counts; its stored cells are kept
   2    the command line or a network file is wrong, or names a run that does not exist
   3    this machine cannot do this (namespaces, disk, directories); nothing was started
-  4    --fail-if-slower of `btu compare` or `btu run` found what is slower than allowed, or --fail-if-slow of
-       `btu fleet` a slow host
+  4    --fail-if-slower of `btu compare` or `btu run` found a result slower than allowed, or
+       --fail-if-slow of `btu fleet` a slow host
   130  stopped by Ctrl-C; the run can be resumed
   143  stopped by SIGTERM or SIGHUP; the run can be resumed";
 

@@ -7,8 +7,8 @@ use clap::Args;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   command=\"btu hosts agent --stdio --policy /etc/btu/policy.toml\",restrict ssh-ed25519 AAAA...
-                                                  in ~/.ssh/authorized_keys: what the holder of this
-                                                  key may do here with `btu speed --ssh` and the like
+                                                  in ~/.ssh/authorized_keys: limits what the holder
+                                                  of this key can do here with `btu speed --ssh` etc.
   btu hosts agent --launched FILE                 `--launcher` and `btu hosts kubernetes` start this
   btu hosts agent --unix /run/user/1000/btu.sock  for this user, on this machine
 

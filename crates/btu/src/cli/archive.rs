@@ -47,8 +47,8 @@ Files that can be imported, recognised by their content:
   Flent's data files (.flent.gz, .flent)
   hyperfine's JSON (`hyperfine --export-json`)
 
-What another program measured is a run of its own, marked as not measured by btu. A run that is
-stored already stays as it is.";
+Results of another program become a separate run, marked as not measured by btu. A run that is
+already stored stays as it is.";
 
 /// The arguments of `btu runs tag`.
 #[derive(Debug, Args)]

@@ -16,10 +16,10 @@ use super::{Agent, agent, quantity};
 pub(super) const EXAMPLES: &str = "\
 What works on this host, and how do I fix the rest?
   btu hosts doctor
-How do I measure with hosts of mine? By ssh, with nothing installed there:
+How do I measure with my own hosts? Over ssh, with nothing installed there:
   btu speed --ssh alpha
   btu rate --ssh alpha,beta,gamma
-What do all hosts of an inventory say?
+What is the state of all hosts of an inventory?
   btu hosts check lab.toml                        every host: version, clock, what works
 How do I decide what others may do with this host?
   btu hosts agent --help                          a command for their keys in ~/.ssh/authorized_keys";
@@ -33,7 +33,7 @@ An inventory:
   [hosts.alpha]
   role = \"test\"                  # test, active or passive, for `btu rate`
   ssh = \"user@alpha\"            # how it is reached
-  measured = \"198.51.100.10\"     # its address on the measured network, where that is another one";
+  measured = \"198.51.100.10\"     # its address on the measured network, if that is another one";
 
 const KUBERNETES_EXAMPLES: &str = "\
 Examples:
@@ -228,8 +228,7 @@ Examples:
   btu hosts doctor          what works on this host, what does not, and how to fix it
   btu hosts doctor --json   the same as data
 
-`btu hosts check FILE` shows what the doctors of other hosts find, all hosts of an inventory at
-once.";
+`btu hosts check FILE` shows the findings for all hosts of an inventory at once.";
 
 /// The arguments of `btu hosts doctor`.
 #[derive(Debug, Args)]

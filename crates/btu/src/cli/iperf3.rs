@@ -11,12 +11,12 @@ Examples:
   btu iperf3 --server                             clients on this machine: iperf3 -c 127.0.0.1
   btu iperf3 --server --listen 0.0.0.0            clients on every network of this host
   btu iperf3 --server --listen [::]:5202 --json   another port, IPv6 too; a line of JSON for each test
-  btu iperf3 --server --one-off                   end after one test
+  btu iperf3 --server --one-off                   exit after one test
   btu runs; btu show last                         the tests are kept as runs, if --no-store is not given
   btu iperf3 --server --exclusive                 one test at a time, as iperf3's own server
 
-Any client can use it, without a key: listen where you know the clients. Ctrl-C ends it and its
-tests. What it can do, and where it differs from iperf3: docs/iperf3.md";
+Any client can use it, without a key: listen only on networks whose clients you trust. Ctrl-C ends
+it and its tests. What it can do, and where it differs from iperf3: docs/iperf3.md";
 
 /// The arguments of `btu iperf3`.
 #[derive(Debug, Args)]

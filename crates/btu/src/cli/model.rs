@@ -28,7 +28,7 @@ Examples:
   btu model campus --ui                           change values and see the results at once
   btu model campus --most stations --mean-delay '20 ms'    how many stations keep this bound
 
-A delay that cannot be given is `saturated`: more is offered than can be carried. `>` marks a
+`saturated` means that more is offered than can be carried, so there is no mean delay. `>` marks a
 lower bound.";
 
 /// The arguments of `btu model`.

@@ -11,15 +11,15 @@ use super::{Board, one_of};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   btu publish r4 --to https://board.example.org --name 'Ada Example' --dry-run
-                                            what would be sent, and the files; nothing is sent
+                                            shows what would be sent, and writes the files
   btu publish r4 --to https://board.example.org --name 'Ada Example'
   btu publish latest --to https://board.example.org --name 'Ada Example' \\
       --system 'a desk machine' --price '1200 EUR' --visibility unlisted
   btu rate --challenge https://board.example.org
-                                            a run with a number of the board, to be published
+                                            a run with a seed from the board, to be published
 
-Only ratings of one machine are published. Sent are the numbers, the machine's kind and its
-settings; not sent are names of hosts, users and files, addresses, your label and your tags.
+Only ratings of one machine are published. btu sends the numbers, the machine's kind and its
+settings, but no names of hosts, users and files, no addresses, labels or tags.
 docs/publish.md has the list.";
 
 /// The arguments of `btu publish`.

@@ -17,7 +17,7 @@ Examples:
   btu net run home-bloated -C reno --watch       draw queue, stream and requests while they run
   btu net run lab.toml --svg lab.svg -- ./load    queues and collisions over time
 
-The exit code is the command's; 126 and 127 say that it could not be started or is not there. To
+The exit code is the command's; 126 and 127 mean that it could not be started or was not found. To
 run commands in several stations, start the network with `btu net up` and enter it with `btu net
 exec`.";
 
@@ -33,7 +33,7 @@ Examples:
   btu net exec --name before laptop -- ping server
   btu net exec active                             a shell
 
-The exit code is the command's; 126 and 127 say that it could not be started or is not there.";
+The exit code is the command's; 126 and 127 mean that it could not be started or was not found.";
 
 pub(super) const STATUS_EXAMPLES: &str = "\
 Examples:

@@ -14,8 +14,8 @@ Examples:
   btu report r12 --format xlsx -o r12.xlsx
   btu report r12 --format raw > r12.csv   every repetition, with stable column names
 
-btu makes a report from stored data alone, and can make it again at any time. The HTML file is
-complete: it loads nothing from the network.";
+A report is made from stored data alone, and can be made again at any time. The HTML file is
+self-contained: it loads nothing from the network.";
 
 /// The arguments of `btu report`.
 #[derive(Debug, Args)]

@@ -14,8 +14,8 @@ Examples:
   btu watch --every '10 min' --times 6 -- rate --component SEND --load idle,cpu
   curl http://127.0.0.1:9417/metrics              the newest run's numbers, for Prometheus
 
-Every run is kept, as if the command had been typed: `btu runs` lists them, and `btu compare` compares
-them. A page of Grafana and alert rules for Prometheus are in docs/examples.";
+Every run is stored, as if you had typed the command: `btu runs` lists them, `btu compare` compares
+them. A Grafana dashboard and alert rules for Prometheus are in docs/examples.";
 
 /// The arguments of `btu watch`.
 #[derive(Debug, Args)]

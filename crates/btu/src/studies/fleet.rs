@@ -28,14 +28,14 @@ Examples:
   btu fleet --ssh alpha,beta,gamma,delta          by ssh, where nothing is installed
   btu fleet --hosts lab.toml                      the hosts of an inventory
   btu fleet --launcher slurm                      the nodes of this job: within salloc or sbatch
-  btu fleet --launcher 'mpirun -np 8'             or what else starts a process on each node
+  btu fleet --launcher 'mpirun -np 8'             or any command that starts a process on each node
   btu fleet --network ethernet-switched-100 --at-once
                                                   the stations of a network file, on this machine
   btu fleet --launcher slurm --fail-if-slow       exit code 4 if anything is slow: a health check
   btu fleet --resume latest                       finish an interrupted run
 
-Every host sends to every other one by TCP, a pair at a time, and then all hosts at once in pairs. The
-first line says which host or which pair is slower than chance explains.";
+Every host sends to every other one over TCP, one pair at a time; then all hosts send at once, in
+pairs. The first line says which host or which pair is slower than chance explains.";
 
 /// The answer if no hosts are given.
 const INTRODUCTION: &str = "\

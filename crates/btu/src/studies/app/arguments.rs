@@ -28,11 +28,11 @@ Examples:
                                                   delay and picture
   btu app --factors protocol=stop-and-wait..window-8,delay='10 ms..200 ms',rate='1 Mb/s..50 Mb/s'
   btu app --mix calls=20,fan-out=4,request='300 B',response='4 kB',think='10 ms' --display-time '1 ms'
-                                                  a client of an interface over HTTP: requests one
-                                                  by one, some or all at once
+                                                  a client of an HTTP API: requests one by one,
+                                                  some or all at once
   btu app --network ethernet-shared-10 --transport tcp,relay --relay host-3
                                                   what a relay on a third station costs
-  btu app --broadcasts 0/s,1000/s                 what broadcasts of another station cost
+  btu app --broadcasts 0/s,1000/s                 the cost of another station's broadcasts
   btu app --within '100 ms' --at-least 5000/s     how many round trips are allowed, how much
                                                   bandwidth is needed
   btu app --x11                                   the same pictures as requests to an X server

@@ -30,9 +30,9 @@ Examples:
   btu copy --ssh me@alpha,me@beta                 between real hosts, with nothing installed there
   btu copy --resume latest                        finish an interrupted run
 
-A file is made at the sender, copied to the receiver, and has to be there to the last bit; time is
-taken from the start of the command until the receiver has it durable. What it takes is told
-apart: hardware, program, other traffic.";
+A file is created at the sender and copied to the receiver, where every bit is checked; the time runs
+from the start of the command until the copy is durable at the receiver. It is divided into hardware,
+program and other traffic.";
 
 /// Copy files across a loaded network with several programs, and separate the cost of hardware,
 /// program and other traffic

@@ -29,8 +29,8 @@ Examples:
   btu lan --resume latest                         finish an interrupted run
 
 A station does what a word processor and a file manager do with files, on its own disk and at a
-server (NFS version 3), while other stations are at work there. What the clients counted the
-server must have counted, too, or it does not count.";
+server (NFS version 3), while other stations use the server. A cell counts only if the server counted
+the same operations as its clients.";
 
 /// Measure how much slower tasks at a file server are while other stations use it
 #[derive(Debug, Args)]

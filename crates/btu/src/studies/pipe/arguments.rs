@@ -22,13 +22,13 @@ Examples:
   btu pipe --ssh me@beta                          to a host where nothing is installed
   btu pipe --pattern streaming --json > stream.json
   btu pipe --network '10 Mb/s' --svg graphs.svg --with netpipe96
-  btu pipe --layers                               what TLS, HTTP/2 and QUIC cost more than TCP and
-                                                  UDP
-  btu pipe --load cpu,disk                        what remains while the machine also works
+  btu pipe --layers                               the extra cost of TLS, HTTP/2 and QUIC over TCP
+                                                  and UDP
+  btu pipe --load cpu,disk                        what remains while the machine is busy
   btu pipe --hint --network '10 Mb/s'             HINT with two processes and that network between
                                                   them
   btu pipe --transport tcp,tls,quic --pairs 4     four connections at once
-  btu pipe --resume latest                        the sizes that a stopped run still lacks
+  btu pipe --resume latest                        the missing sizes of an interrupted run
 
 Sizes are NetPIPE's sequence between two sizes, a list such as
 1,64,4KiB, or 1996 for the sizes of that year's Ethernet curves.";

@@ -25,8 +25,8 @@ Examples:
   btu rate --component SEND --message 65536 --load idle,cpu
   btu rate --ssh alpha,beta,gamma                 on three hosts, by ssh
   btu rate --hosts lab.toml                       on three hosts of an inventory
-  btu rate --verify latest                        take the waiting away that it found
-  btu rate --challenge https://board.example.org  with a number of a board, to be published there
+  btu rate --verify latest                        remove the waiting that it found
+  btu rate --challenge https://board.example.org  with a seed from a board, to be published there
   btu rate --resume latest                        finish an interrupted run
 
 Sizes are written with their unit: 4KB is 4000 bytes, 4KiB is 4096.";

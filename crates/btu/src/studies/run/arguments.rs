@@ -27,8 +27,8 @@ Examples:
                                     for scripts: exit code 4 if a variant is slower by 5 % or more
   btu run --resume latest           finish an interrupted run
 
-Programs run in stations of a network that btu starts on this machine, unchanged, as `btu net exec`
-runs them. `btu show`, `btu report` and `btu runs export` take it like every run. Exit code 1: no
+Unmodified programs run in stations of a network that btu starts on this machine, as with `btu net
+exec`. `btu show`, `btu report` and `btu runs export` work with it as with every run. Exit code 1: no
 repetition counts.";
 
 /// Measure your own program, or btu's activities, on any network, under any load, with several

@@ -17,7 +17,7 @@ whether queues are too long, how long a request takes from here to a host, idle 
   btu speed --ssh me@alpha                      to a host by ssh, where nothing is installed
   btu speed --network home-bloated --from laptop --to server
                                                 between two stations of a network file, on this machine
-  btu speed --iperf3 iperf.example.net          to a server of iperf3, of which there are public ones
+  btu speed --iperf3 iperf.example.net          to an iperf3 server; there are public ones
   btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
                                                 longer, with four connections, both ways at once, and datagrams
 
@@ -31,17 +31,17 @@ Examples:
                                                   between two stations of a network file, on this
                                                   machine
   btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
-  btu speed --iperf3 iperf.example.net            to a server of iperf3, on which nothing of btu runs
-  btu speed --rpm https://nq.example.net          round trips per minute under load, with a server
-                                                  of any make
-  btu speed --rpm-server --listen 0.0.0.0         be such a server
-  btu speed --stamp router.example.net            round trips, and the loss of each direction, to a
-                                                  STAMP or TWAMP Light reflector of any make
-  btu speed --stamp-reflector --listen 0.0.0.0    be such a reflector
+  btu speed --iperf3 iperf.example.net            to an iperf3 server, without btu at the far end
+  btu speed --rpm https://nq.example.net          round trips per minute under load, with any server
+                                                  of that protocol
+  btu speed --rpm-server --listen 0.0.0.0         run such a server
+  btu speed --stamp router.example.net            round trips, and the loss of each direction, to any
+                                                  STAMP or TWAMP Light reflector
+  btu speed --stamp-reflector --listen 0.0.0.0    run such a reflector
 
 The first line says whether queues are too long: how much longer requests take while TCP fills the
-network than on the idle one. Then follow rates and round trips. `btu show`, `btu report` and `btu
-runs export` work with it as with every run.";
+network than while it is idle. Rates and round trips follow. `btu show`, `btu report` and `btu runs
+export` work with it as with every run.";
 
 /// Measure the network between two hosts: rates each way, round trips idle and loaded, and whether
 /// its queues are too long
