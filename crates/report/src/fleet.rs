@@ -40,7 +40,7 @@ impl Reported for FleetPlan {
     }
 }
 
-/// The usual rate, and all pairs at once.
+/// The typical rate, and all pairs at once.
 fn figures(verdict: &FleetVerdict) -> Vec<KeyFigure> {
     let figure = |name: &str, value: f64, note: String| KeyFigure {
         name: name.to_owned(),
@@ -50,7 +50,7 @@ fn figures(verdict: &FleetVerdict) -> Vec<KeyFigure> {
     };
     let usual = verdict.model.as_ref().map(|model| {
         let norm = if model.quicker.is_some() { ", which may be that of slow hosts" } else { "" };
-        figure("usual", model.usual_bits_per_second, format!("from one host to another{norm}"))
+        figure("typical", model.usual_bits_per_second, format!("from one host to another{norm}"))
     });
     let at_once = verdict.at_once.as_ref().map(|of| {
         let pairs = verdict.hosts.len() / 2;
@@ -97,7 +97,7 @@ fn headline(verdict: &FleetVerdict) -> String {
     }
 }
 
-/// That the usual rate is no norm: some hosts are quicker than that among themselves.
+/// That the typical rate is no norm: some hosts are quicker than that among themselves.
 fn no_norm(verdict: &FleetVerdict, Quicker { hosts, ratio }: &Quicker) -> String {
     let number = verdict.hosts.len();
     let names: Vec<&str> = hosts.iter().map(|host| verdict.hosts[*host].as_str()).collect();
@@ -114,7 +114,7 @@ fn none(hosts: usize, model: &Fleet) -> String {
     let least = PERCENT * model.least_host;
     if model.least_host < LEAST_TELLING {
         return format!(
-            "Cannot tell whether one of {hosts} hosts is slow: only one below {least:.0} % of the usual rate could have been seen"
+            "Cannot tell whether one of {hosts} hosts is slow: only one below {least:.0} % of the typical rate could have been seen"
         );
     }
     let pair = match model.least_pair {
@@ -125,7 +125,7 @@ fn none(hosts: usize, model: &Fleet) -> String {
         None => "; pairs cannot be told from their hosts".to_owned(),
     };
     format!(
-        "None of {hosts} hosts is slow: one below {least:.0} % of the usual rate would have been seen{pair}"
+        "None of {hosts} hosts is slow: one below {least:.0} % of the typical rate would have been seen{pair}"
     )
 }
 
@@ -183,7 +183,7 @@ fn links(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
         let names: Vec<&str> = group.iter().map(|host| verdict.hosts[*host].as_str()).collect();
         let share = group.iter().map(|host| share_of(model, *host)).fold(1.0, f64::min);
         format!(
-            "The link of {} is slow: {:.0} % of the usual rate to others, and all of it among themselves",
+            "The link of {} is slow: {:.0} % of the typical rate to others, and all of it among themselves",
             names.join(" and "),
             PERCENT * share
         )
@@ -210,7 +210,7 @@ fn hosts(verdict: &FleetVerdict, model: &Fleet) -> Vec<String> {
     let host = |place: usize| {
         let (ways, share) = way(model, place);
         format!(
-            "{} is slow: {ways} {:.0} % of the usual rate",
+            "{} is slow: {ways} {:.0} % of the typical rate",
             verdict.hosts[place],
             PERCENT * share
         )
@@ -261,11 +261,11 @@ fn matrix(verdict: &FleetVerdict) -> Option<Section> {
     Section::of("From host to host", note, vec![Block::Table(table)])
 }
 
-/// What each host has of the usual rate.
+/// What each host has of the typical rate.
 fn parts(verdict: &FleetVerdict) -> Option<Section> {
     let model = verdict.model.as_ref()?;
     let head = ["host", "sends, %", "receives, %", "both, %", "slow"];
-    let mut table = Table::new("Hosts, % of the usual rate", &head, 1);
+    let mut table = Table::new("Hosts, % of the typical rate", &head, 1);
     for (place, host) in verdict.hosts.iter().enumerate() {
         let mark = match &model.quicker {
             _ if model.is_slow(place) => "host",
@@ -295,7 +295,7 @@ fn parts(verdict: &FleetVerdict) -> Option<Section> {
         }
     };
     let note = format!(
-        "by median polish of the rates' logarithms; a host is slow where it has less than 90 % of the usual rate and chance \
+        "by median polish of the rates' logarithms; a host is slow where it has less than 90 % of the typical rate and chance \
          would mark {FALSE_MARKS} in a run of this size, on average, if sound hosts differ by {:.0} %; {seen}",
         PERCENT * USUAL_SPREAD,
     );
@@ -383,16 +383,16 @@ mod tests {
         let said = |slow: &[usize], behind: &[usize]| headline(&verdict(slow, behind, Vec::new()));
         assert_eq!(
             said(&[], &[]),
-            "None of 8 hosts is slow: one below 74 % of the usual rate would have been seen, a pair below 55 %"
+            "None of 8 hosts is slow: one below 74 % of the typical rate would have been seen, a pair below 55 %"
         );
-        assert_eq!(said(&[5], &[]), "h5 is slow: sends 35 % of the usual rate");
+        assert_eq!(said(&[5], &[]), "h5 is slow: sends 35 % of the typical rate");
         assert_eq!(
             said(&[], &[0, 1]),
-            "The link of h0 and h1 is slow: 30 % of the usual rate to others, and all of it among themselves"
+            "The link of h0 and h1 is slow: 30 % of the typical rate to others, and all of it among themselves"
         );
         assert!(
             said(&[1, 2, 3, 4], &[])
-                .ends_with("h3 is slow: sends 33 % of the usual rate; 1 more slow host")
+                .ends_with("h3 is slow: sends 33 % of the typical rate; 1 more slow host")
         );
         let pair = SlowPair { from: 2, to: 6, share: 0.25, repetitions: 9 };
         assert_eq!(
@@ -440,7 +440,7 @@ mod tests {
         verdict.model.as_mut().unwrap().least_host = 0.12;
         assert_eq!(
             headline(&verdict),
-            "Cannot tell whether one of 8 hosts is slow: only one below 12 % of the usual rate could have been seen"
+            "Cannot tell whether one of 8 hosts is slow: only one below 12 % of the typical rate could have been seen"
         );
         verdict.model.as_mut().unwrap().quicker = Some(Quicker { hosts: vec![2, 3], ratio: 2.5 });
         assert_eq!(
@@ -464,7 +464,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "usual 94.0 Mb/s from one host to another",
+                "typical 94.0 Mb/s from one host to another",
                 "at once 376 Mb/s 4 pairs together, 100 % of what they get alone"
             ]
         );
