@@ -180,7 +180,9 @@ impl ControlConnection {
         match State::of(octet[0]) {
             Some(State::ClientTerminate) => Err(Ending::Terminated),
             Some(state) => Ok(state),
-            None => Err(Ending::Nonsense(format!("{}, which is no state", octet[0].cast_signed()))),
+            None => {
+                Err(Ending::Nonsense(format!("{}, which is not a state", octet[0].cast_signed())))
+            }
         }
     }
 

@@ -335,6 +335,6 @@ fn read_cookie(stream: &mut TcpStream, within: Duration) -> Result<Option<Cookie
             Ok(_) | Err(_) => return ended(read, by.gone()),
         }
     }
-    let none = || Ending::Nonsense("no name of a test, so it is no client of iperf3".to_owned());
+    let none = || Ending::Nonsense("no name of a test, so it is not a client of iperf3".to_owned());
     Cookie::read(cookie).ok_or_else(none).map(Some)
 }

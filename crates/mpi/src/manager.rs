@@ -34,7 +34,7 @@ pub enum ManagerError {
     #[error("talk about addresses: {0}")]
     Talk(#[from] io::Error),
     /// The other process or the library sent an invalid message.
-    #[error("`{0}` is no word of a process manager")]
+    #[error("`{0}` is not a word of a process manager")]
     Word(String),
     /// The MPI library ended the process.
     #[error("the MPI library gave up: {0}")]

@@ -83,7 +83,7 @@ pub enum Control {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HostAddressError {
     /// Its parts are missing or in the wrong order.
-    #[error("`{0}` is no address: write host:port, 192.0.2.10, or [2001:db8::10]:7417")]
+    #[error("`{0}` is not an address: write host:port, 192.0.2.10, or [2001:db8::10]:7417")]
     Address(String),
     /// OpenSSH would read it as an option, or as several words.
     #[error(

@@ -117,7 +117,8 @@ impl Discovery {
         let urls = said.urls;
         let read = |name: &str, url: Option<String>| -> Result<Uri, String> {
             let url = url.ok_or_else(|| format!("names no {name}"))?;
-            let uri: Uri = url.parse().map_err(|_| format!("names a {name} that is no address"))?;
+            let uri: Uri =
+                url.parse().map_err(|_| format!("names a {name} that is not an address"))?;
             if uri.scheme_str() != Some("https") || uri.authority().is_none() {
                 return Err(format!("names a {name} that does not begin with https"));
             }

@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum ResponsivenessError {
     /// The text is no address of a server.
     #[error(
-        "`{address}` is no address of a responsiveness server: {why}; write https://HOST[:PORT]"
+        "`{address}` is not an address of a responsiveness server: {why}; write https://HOST[:PORT]"
     )]
     Address {
         /// The text.

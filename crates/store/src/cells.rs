@@ -114,7 +114,7 @@ impl Store {
             let record = row.get(0);
             all.push(
                 record.map_err(|error| {
-                    self.damaged_run(run, format!("a cell is no text ({error})"))
+                    self.damaged_run(run, format!("a cell is not text ({error})"))
                 })?,
             );
         }

@@ -18,12 +18,12 @@ pub fn open_data_file(path: &Path, how: &mut OpenOptions) -> io::Result<File> {
     let opened = how.mode(0o600).custom_flags(flags).open(path);
     let file = opened.map_err(|error| match error.raw_os_error() {
         Some(libc::ELOOP) => io::Error::other("it is a link"),
-        Some(libc::ENXIO) => io::Error::other("it is no regular file"),
+        Some(libc::ENXIO) => io::Error::other("it is not a regular file"),
         _ => error,
     })?;
     let about = file.metadata()?;
     if !about.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     if !is_trusted(&about) && about.uid() != directory_of(path).metadata()?.uid() {
         return Err(io::Error::other("it belongs to another user"));
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(opened(&path("link")), Err("it is a link".to_owned()));
         assert_eq!(opened(&path("nowhere")), Err("it is a link".to_owned()));
         assert!(!path("missing").exists());
-        assert_eq!(opened(&path("pipe")), Err("it is no regular file".to_owned()));
+        assert_eq!(opened(&path("pipe")), Err("it is not a regular file".to_owned()));
     }
 
     #[test]

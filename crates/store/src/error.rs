@@ -95,7 +95,7 @@ pub enum StoreError {
     },
     /// The text cannot be a tag.
     #[error(
-        "{tag:?} is no tag: write one word of at most 100 bytes, without commas or control characters, that does not \
+        "{tag:?} is not a tag: write one word of at most 100 bytes, without commas or control characters, that does not \
          begin with `-`"
     )]
     BadTag {
@@ -104,7 +104,7 @@ pub enum StoreError {
     },
     /// The text cannot be a label.
     #[error(
-        "{label:?} is no label: write one line of at most {LONGEST_LABEL} bytes, without control characters"
+        "{label:?} is not a label: write one line of at most {LONGEST_LABEL} bytes, without control characters"
     )]
     BadLabel {
         /// The text that was given.

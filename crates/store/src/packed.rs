@@ -49,7 +49,7 @@ fn inflated(packed: &[u8]) -> Result<String, String> {
     if text.len() > LARGEST {
         return Err("it is larger than any record".to_owned());
     }
-    String::from_utf8(text).map_err(|_| "it is no text".to_owned())
+    String::from_utf8(text).map_err(|_| "it is not text".to_owned())
 }
 
 impl FromSql for Packed {

@@ -100,5 +100,5 @@ impl ImportedProgram {
 
 /// The refusal of what no known program wrote.
 pub fn unknown() -> String {
-    format!("this is no file that can be imported: {KINDS}")
+    format!("this is not a file that can be imported: {KINDS}")
 }

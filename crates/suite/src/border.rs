@@ -109,7 +109,7 @@ pub fn share<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     if share > 0.0 && share <= 1.0 {
         Ok(share)
     } else {
-        Err(Error::custom(format!("{share} is no share of a mean")))
+        Err(Error::custom(format!("{share} is not a share of a mean")))
     }
 }
 

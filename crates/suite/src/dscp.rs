@@ -43,7 +43,7 @@ pub struct Dscp(u8);
 
 /// A text or number that is not a code point.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no code point: a number from 0 to 63, or a name such as EF, AF41, CS1 or LE")]
+#[error("`{0}` is not a code point: a number from 0 to 63, or a name such as EF, AF41, CS1 or LE")]
 pub struct NoDscp(String);
 
 impl Dscp {

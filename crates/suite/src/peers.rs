@@ -175,8 +175,9 @@ impl FromStr for Cidr {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is no network: write 192.0.2.0/24, 2001:db8::/32, or an address");
+        let wrong = || {
+            format!("`{text}` is not a network: write 192.0.2.0/24, 2001:db8::/32, or an address")
+        };
         let (address, length) = match text.split_once('/') {
             Some((address, length)) => (address, Some(length)),
             None => (text, None),

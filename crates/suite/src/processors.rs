@@ -85,7 +85,7 @@ stored_as_text!(ProcessorList);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DivisionError {
     /// Not in the kernel's list format.
-    #[error("`{0}` is no list of processors: write 0-3,8")]
+    #[error("`{0}` is not a list of processors: write 0-3,8")]
     NoList(String),
     /// The text is not two lists.
     #[error("`{0}` divides no processors: write test=0-3,rest=4-7")]

@@ -34,7 +34,7 @@ impl Broadcasting {
     pub(crate) fn prepare(order: &Order, part: &Broadcast) -> Result<Self, TrafficError> {
         let address = SocketAddr::new(part.on, 0);
         if !matches!(part.on, IpAddr::V4(_)) {
-            let what = format!("{} is no address of IPv4, which alone has broadcasts", part.on);
+            let what = format!("{} is not an address of IPv4, which alone has broadcasts", part.on);
             return Err(TrafficError::Order { activity: "broadcast", what });
         }
         let listen = |source| TrafficError::Listen { address, source };

@@ -43,7 +43,7 @@ impl FromStr for Board {
         if is_address(bare) {
             return Ok(Self(bare.to_owned()));
         }
-        Err("it is no address of a board, such as https://board.example.org".to_owned())
+        Err("it is not an address of a board, such as https://board.example.org".to_owned())
     }
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn address(text: &str, port: u16) -> Result<SocketAddr, Refusal> {
     let with_port = text.parse().ok();
     with_port.or_else(|| Some(SocketAddr::new(bare.parse().ok()?, port))).ok_or_else(|| {
         Refusal::Usage(format!(
-            "`{text}` is no address to listen on: write 192.0.2.10, 192.0.2.10:{port} or [::]:{port}"
+            "`{text}` is not an address to listen on: write 192.0.2.10, 192.0.2.10:{port} or [::]:{port}"
         ))
     })
 }

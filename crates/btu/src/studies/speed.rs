@@ -149,7 +149,7 @@ fn resolved(option: &str, server: &str, port: u16, needs_ipv6: bool) -> anyhow::
         // `host:port` or `[address]:port`; an address of IPv6 has more colons.
         Some((host, port)) if is_name(host) || host.ends_with(']') => {
             let port: u16 = port.parse().map_err(|_| {
-                usage(format!("{option} {server}: `{port}` is no port: write HOST or HOST:PORT"))
+                usage(format!("{option} {server}: `{port}` is not a port: write HOST or HOST:PORT"))
             })?;
             let host = host.trim_start_matches('[').trim_end_matches(']');
             (host, port).to_socket_addrs()

@@ -41,9 +41,9 @@ fn runs_are_found_by_their_tags() {
     let (_, out, _) = shelf.btu(&["runs", "--tag", "lab"]);
     assert!(out.starts_with("No run has the tag `lab`"), "{out}");
     let (code, _, errors) = shelf.btu(&["runs", "tag", "r1", "two words"]);
-    assert!(code == Some(2) && errors.contains("is no tag"), "{errors}");
+    assert!(code == Some(2) && errors.contains("is not a tag"), "{errors}");
     let (code, _, errors) = shelf.btu(&["rate", "--tag", "two words"]);
-    assert!(code == Some(2) && errors.contains("is no tag"), "{errors}");
+    assert!(code == Some(2) && errors.contains("is not a tag"), "{errors}");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_label_does_nothing_to_a_terminal() {
     let shelf = Shelf::new();
     for label in ["\u{202e}tsrif", "a\nb", "\u{1b}[2J"] {
         let (code, _, errors) = shelf.btu(&["rate", "--label", label]);
-        assert!(code == Some(2) && errors.contains("is no label"), "{errors}");
+        assert!(code == Some(2) && errors.contains("is not a label"), "{errors}");
     }
 }
 
@@ -388,9 +388,9 @@ fn a_run_that_could_not_be_imported_is_not_begun() {
     let evil = serde_json::json!({"order": {"command": ["\u{1b}[2J"]}});
     let lines = serde_json::json!({"name": "a\nb"});
     for (new, word) in [
-        (NewRun { network: "a\nb", ..new.clone() }, "is no name"),
-        (NewRun { suite: "../x", ..new.clone() }, "is no name"),
-        (NewRun { created: "now", ..new.clone() }, "is no time"),
+        (NewRun { network: "a\nb", ..new.clone() }, "is not a name"),
+        (NewRun { suite: "../x", ..new.clone() }, "is not a name"),
+        (NewRun { created: "now", ..new.clone() }, "is not a time"),
         (NewRun { plan: &evil, ..new.clone() }, "would control a terminal"),
         (NewRun { plan: &lines, ..new }, "several lines"),
     ] {

@@ -23,7 +23,7 @@ pub(super) enum ImpairError {
     Interfaces(#[source] nix::Error),
     #[error("no interface has the address {0}: `ip address` lists them")]
     NoInterface(IpAddr),
-    #[error("a loss of {0} is no probability: 0 to 1")]
+    #[error("a loss of {0} is not a probability: 0 to 1")]
     Loss(f64),
     #[error(transparent)]
     Netem(#[from] NetemError),

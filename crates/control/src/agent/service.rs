@@ -102,7 +102,7 @@ impl CallerService {
         let session = self.host.working(&self.caller, session)?;
         let address: IpAddr = address
             .parse()
-            .map_err(|_| Status::invalid_argument(format!("`{address}` is no address")))?;
+            .map_err(|_| Status::invalid_argument(format!("`{address}` is not an address")))?;
         let wanted = Impairment { delay: Span::from_nanoseconds(*delay_ns), loss: *loss };
         let how = self.host.impair(&self.caller, session, address, wanted, *seed)?;
         Ok(ImpairReply { how })

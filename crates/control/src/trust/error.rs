@@ -47,7 +47,7 @@ pub enum TrustError {
     },
     /// A name that cannot be in a certificate.
     #[error(
-        "`{name}` is no name for a host: use lower-case letters, digits and hyphens, as in host names"
+        "`{name}` is not a name for a host: use lower-case letters, digits and hyphens, as in host names"
     )]
     Name {
         /// The name in question.

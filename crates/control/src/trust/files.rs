@@ -22,7 +22,7 @@ pub(super) fn read_private(path: &Path) -> Result<String, TrustError> {
     let file = opened.map_err(reading(path))?;
     let about = file.metadata().map_err(reading(path))?;
     if !about.is_file() {
-        return Err(reading(path)(std::io::Error::other("it is no regular file")));
+        return Err(reading(path)(std::io::Error::other("it is not a regular file")));
     }
     let mode = about.permissions().mode() & 0o777;
     if mode & exposing(path, std::env::var_os("CREDENTIALS_DIRECTORY").as_deref()) != 0 {
@@ -89,7 +89,7 @@ mod tests {
         let path = directory.path().join("pipe.pem");
         mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
         let error = read_private(&path).unwrap_err().to_string();
-        assert!(error.contains("it is no regular file"), "{error}");
+        assert!(error.contains("it is not a regular file"), "{error}");
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn measured(item: &Item<'_>) -> Option<IpAddr> {
             "an address of the host on the measured network is wanted, such as \"198.51.100.10\"",
         ),
         Some(address) if address.is_unspecified() || address.is_multicast() => {
-            item.problem(format!("{address} is no address of one host"));
+            item.problem(format!("{address} is not an address of one host"));
         }
         Some(_) => return address,
     }
@@ -157,7 +157,7 @@ control = "spare.example.org:99"
             ),
             "hosts.toml:2:8: hosts.alpha.role: `tset` is not known here (did you mean `test`?); there are `test`, `active`, \
              `passive`\n    2 | role = \"tset\"\n      |        ^^^^^^\n\
-             hosts.toml:3:11: hosts.alpha.control: `192.0.2.10:x` is no address: write host:port, 192.0.2.10, or \
+             hosts.toml:3:11: hosts.alpha.control: `192.0.2.10:x` is not an address: write host:port, 192.0.2.10, or \
              [2001:db8::10]:7417\n    3 | control = \"192.0.2.10:x\"\n      |           ^^^^^^^^^^^^^^\n\
              hosts.toml:4:12: hosts.alpha.measured: an address of the host on the measured network is wanted, such as \
              \"198.51.100.10\"\n    4 | measured = \"here\"\n      |            ^^^^^^"

@@ -10,7 +10,7 @@ use crate::{RunId, StoreError};
 #[derive(Debug, Error)]
 pub enum ArchiveError {
     /// The file is not an archive.
-    #[error("this is no archive of btu runs; `btu runs export` makes one")]
+    #[error("this is not an archive of btu runs; `btu runs export` makes one")]
     NotAnArchive,
     /// A later version of the program wrote it.
     #[error(

@@ -161,7 +161,7 @@ fn check_line(number: u64, text: &str, study: FindStudy) -> Result<ArchiveLine, 
         ArchiveLine::Run(run) => run_problem(run, study),
         ArchiveLine::Environment(environment) => match Moment::from_name(&environment.moment) {
             Some(_) => check_document("environment", environment.document.get()).err(),
-            None => Some(format!("`{}` is no moment", environment.moment)),
+            None => Some(format!("`{}` is not a moment", environment.moment)),
         },
         ArchiveLine::Event(event) => {
             let known = Level::from_name(&event.level).is_some() && is_time(&event.at);
@@ -212,22 +212,22 @@ pub(super) fn run_fault(run: &RunLine) -> Option<String> {
     let odd = words.into_iter().find(|word| !is_word(word));
     let odd = odd.or(run.label.iter().find(|label| !is_short(label)));
     if let Some(word) = odd.or(Some(&run.suite).filter(|suite| !is_name(suite))) {
-        return Some(format!("{word:?} is no name"));
+        return Some(format!("{word:?} is not a name"));
     }
     if let Some(time) = [&run.created].into_iter().chain(&run.finished).find(|at| !is_time(at)) {
-        return Some(format!("{time:?} is no time"));
+        return Some(format!("{time:?} is not a time"));
     }
     if !is_uuid(&run.uuid) {
-        return Some(format!("{:?} is no uuid", run.uuid));
+        return Some(format!("{:?} is not a uuid", run.uuid));
     }
     if !matches!(State::from_name(&run.state), Some(state) if state != State::Running) {
-        return Some(format!("{:?} is no state of a run that has ended", run.state));
+        return Some(format!("{:?} is not a state of a run that has ended", run.state));
     }
     if let Some(error) = run.tags.iter().find_map(|tag| check_tag(tag).err()) {
         return Some(error.to_string());
     }
     if !run.btu_version.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+')) {
-        return Some(format!("{:?} is no version", run.btu_version));
+        return Some(format!("{:?} is not a version", run.btu_version));
     }
     if run.spent_ns.is_some_and(i64::is_negative) {
         return Some("it was measured for less than no time".to_owned());

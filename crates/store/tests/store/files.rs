@@ -153,11 +153,11 @@ fn pipes_in_the_files_places_are_not_waited_for() {
     let lock_file = path.with_file_name("runs.sqlite.lock");
     fs::remove_file(&lock_file).unwrap();
     mkfifo(&lock_file, Mode::S_IRWXU).unwrap();
-    assert!(store.runs().unwrap_err().to_string().contains("it is no regular file"));
+    assert!(store.runs().unwrap_err().to_string().contains("it is not a regular file"));
     drop((store, lock));
     fs::remove_file(&path).unwrap();
     mkfifo(&path, Mode::S_IRWXU).unwrap();
-    assert!(refusal(&path).contains("it is no regular file"));
+    assert!(refusal(&path).contains("it is not a regular file"));
     assert!(Store::open_to_read(&path).is_err());
 }
 

@@ -279,7 +279,7 @@ pub enum FactorsError {
     },
     /// A transport whose display is not btu's own.
     #[error(
-        "{0} is no level: its display is an X server, and its requests are others; name other transports"
+        "{0} is not a level: its display is an X server, and its requests are others; name other transports"
     )]
     NoLevel(Carrier),
 }

@@ -20,7 +20,7 @@ pub struct Background(u16);
 
 /// No load that can be offered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no load of a network: write 0 or 60 %, at most 100 %, in steps of 0.1 %")]
+#[error("`{0}` is not a load of a network: write 0 or 60 %, at most 100 %, in steps of 0.1 %")]
 pub struct BackgroundError(String);
 
 impl Background {

@@ -51,7 +51,7 @@ fn has(imported: &Imported, name: &str) -> bool {
 
 /// Whether a value is printed as this word, whose last digit was rounded.
 fn assert_printed(value: f64, word: &str) {
-    let printed: f64 = word.parse().unwrap_or_else(|_| panic!("`{word}` is no number"));
+    let printed: f64 = word.parse().unwrap_or_else(|_| panic!("`{word}` is not a number"));
     let digits = word.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     // Half a unit of the last digit, and what the fraction of a binary number may differ.
     let allowed = 0.5 * 0.1_f64.powi(i32::try_from(digits).unwrap()) * (1.0 + 1e-9);

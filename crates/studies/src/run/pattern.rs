@@ -119,7 +119,7 @@ fn compile(text: &str) -> Result<Regex, String> {
     built.map_err(|error| match error {
         regex::Error::Syntax(why) => {
             let last = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            format!("`{text}` is no regular expression: {last}")
+            format!("`{text}` is not a regular expression: {last}")
         }
         _ => format!(
             "`{text}` is too large a regular expression: `[A-Za-z0-9_]` takes less room than `\\w`, and `.*` less than many repetitions"
@@ -150,7 +150,9 @@ mod tests {
             assert_eq!(pattern(wanted).last_in(text), Ok(found), "{wanted}");
         }
         assert!(
-            Pattern::new("(".to_owned()).unwrap_err().starts_with("`(` is no regular expression: ")
+            Pattern::new("(".to_owned())
+                .unwrap_err()
+                .starts_with("`(` is not a regular expression: ")
         );
         assert!(Pattern::new("(a{1000}){1000}".to_owned()).unwrap_err().contains("too large"));
     }

@@ -146,7 +146,7 @@ impl Value {
         if number.is_finite() {
             Ok(number)
         } else {
-            Err(format!("{}: {number} is no number to work with", self.name))
+            Err(format!("{}: {number} is not a number to work with", self.name))
         }
     }
 
@@ -293,7 +293,7 @@ fn number(text: &str) -> Result<f64, String> {
     let plain = text.trim().trim_end_matches('%').replace([',', '_'], "");
     plain
         .parse()
-        .map_err(|_| format!("`{}` is no number", text.chars().take(60).collect::<String>()))
+        .map_err(|_| format!("`{}` is not a number", text.chars().take(60).collect::<String>()))
 }
 
 fn said(printed: &Printed) -> String {

@@ -20,7 +20,9 @@ pub struct Broadcasts(u32);
 
 /// A text or a number that is no rate of broadcasts.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no rate of broadcasts: write a number from 0 to {MOST} a second, such as 1000/s")]
+#[error(
+    "`{0}` is not a rate of broadcasts: write a number from 0 to {MOST} a second, such as 1000/s"
+)]
 pub struct BroadcastsError(String);
 
 impl Broadcasts {

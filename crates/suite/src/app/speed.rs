@@ -15,7 +15,7 @@ pub struct Speed(u8);
 
 /// A number that is no share of a processor's speed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no share of a processor's speed: write per cent from 1 to 100, such as 50%")]
+#[error("`{0}` is not a share of a processor's speed: write per cent from 1 to 100, such as 50%")]
 pub struct SpeedError(String);
 
 impl Speed {

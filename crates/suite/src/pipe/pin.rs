@@ -60,7 +60,7 @@ pub enum Pin {
 pub enum PinError {
     /// Neither a word nor two numbers.
     #[error(
-        "`{0}` is no way to hold two ends: give apart, together, free, or two processors such as 0,1"
+        "`{0}` is not a way to hold two ends: give apart, together, free, or two processors such as 0,1"
     )]
     Unknown(String),
     /// There is one processor only.

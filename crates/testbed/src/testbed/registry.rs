@@ -60,7 +60,7 @@ impl Registry {
         };
         if !is_name(name) {
             return refused(
-                "that is no name",
+                "that is not a name",
                 format!("write up to {LONGEST_NAME_BYTES} letters, digits and `-`"),
             );
         }

@@ -29,7 +29,7 @@ impl Holder {
             .filter(|_| hold.full.bits_per_second() > 0);
         let wrong = || TrafficError::Order {
             activity: KIND,
-            what: format!("{} of {} is no level", hold.asked, hold.full),
+            what: format!("{} of {} is not a level", hold.asked, hold.full),
         };
         Ok(Self {
             servo: servo.ok_or_else(wrong)?,

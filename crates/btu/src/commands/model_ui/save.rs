@@ -25,7 +25,7 @@ pub(super) fn save(basis: &Basis, changes: &Changes, path: &Path, over: bool) ->
         opened.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     match written {
         Ok(()) if changes.contains_key(TRANSFER) => {
-            Saved::Done(format!("{}; a transfer is no part of a file", told(path)))
+            Saved::Done(format!("{}; a transfer is not a part of a file", told(path)))
         }
         Ok(()) => Saved::Done(told(path)),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Saved::Exists(path.to_owned()),
@@ -61,8 +61,9 @@ fn changed(text: &str, settings: &[(String, String)]) -> Result<String, String> 
         let mut table: &mut dyn TableLike = document.as_table_mut();
         for part in way {
             let item = table.entry(part).or_insert_with(|| Item::Table(Table::new()));
-            table =
-                item.as_table_like_mut().ok_or_else(|| format!("{key}: `{part}` is no table"))?;
+            table = item
+                .as_table_like_mut()
+                .ok_or_else(|| format!("{key}: `{part}` is not a table"))?;
         }
         put(table, last, value);
     }

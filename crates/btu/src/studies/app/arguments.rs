@@ -183,5 +183,7 @@ fn mix(text: &str) -> Result<Mix, String> {
 fn per_second(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
     let rate = number.filter(|rate| rate.is_finite() && *rate > 0.0);
-    rate.ok_or_else(|| format!("`{text}` is no number of items a second; write one such as 60/s"))
+    rate.ok_or_else(|| {
+        format!("`{text}` is not a number of items a second; write one such as 60/s")
+    })
 }

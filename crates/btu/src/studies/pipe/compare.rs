@@ -155,7 +155,7 @@ fn signature(row: &RunRow) -> Result<PipePlan, Refusal> {
         Job::Set(_) | Job::Hint(_) => {
             let run = row.summary.id;
             Err(Refusal::Usage(format!(
-                "{run} is no run of a single signature, and only these are compared; see it with `btu show {run}`"
+                "{run} is not a run of a single signature, and only these are compared; see it with `btu show {run}`"
             )))
         }
     }

@@ -102,7 +102,7 @@ fn load(text: &str) -> Result<String, String> {
 fn factor(text: &str) -> Result<(String, Vec<String>), String> {
     let parts = text.split_once('=').filter(|(key, _)| !key.trim().is_empty());
     let (key, values) = parts.ok_or_else(|| {
-        format!("`{text}` is no factor: write KEY=VALUE,VALUE, such as threads=1,4")
+        format!("`{text}` is not a factor: write KEY=VALUE,VALUE, such as threads=1,4")
     })?;
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
     if values.len() < 2 || values.iter().any(String::is_empty) {
@@ -118,6 +118,6 @@ fn service(text: &str) -> Result<(String, String), String> {
         .split_once('=')
         .filter(|(station, command)| !station.is_empty() && !command.is_empty());
     let (station, command) =
-        parts.ok_or_else(|| format!("`{text}` is no service: write STATION=COMMAND"))?;
+        parts.ok_or_else(|| format!("`{text}` is not a service: write STATION=COMMAND"))?;
     Ok((station.to_owned(), command.to_owned()))
 }

@@ -172,7 +172,7 @@ fn what_makes_no_sense_is_refused_before_anything_starts() {
         (&["--transport", "udp", "--sizes", "1MB"], "give smaller sizes"),
         (
             &["--pin", "left,right"],
-            "is no way to hold two ends: give apart, together, free, or two processors such as 0,1",
+            "is not a way to hold two ends: give apart, together, free, or two processors such as 0,1",
         ),
         (
             &["--layers", "--pin", "0,70000"],

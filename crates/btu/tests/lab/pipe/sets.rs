@@ -105,7 +105,7 @@ fn signatures_are_compared_with_signatures() {
     assert!(text(&missing.stderr).contains("r99"), "{}", text(&missing.stderr));
     for (arguments, word) in [
         (&["compare", "r1", "r1"][..], "the same run was given twice"),
-        (&["compare", "r1", "r3"], "is no run of a single signature"),
+        (&["compare", "r1", "r3"], "is not a run of a single signature"),
         (&["compare", "r1", "r2", "--fail-if-slower", "5%"], "are for ratings"),
         (&["compare", "r1"], "name two or more"),
     ] {

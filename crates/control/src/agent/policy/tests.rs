@@ -536,7 +536,7 @@ fn what_is_wrong_in_a_file_is_shown_in_its_line() {
     let wrong = |text| read::parse("btu.toml", text).unwrap_err().to_string();
     assert_eq!(
         wrong("runs_at_once = 1\npeers = [\"10.0.0.0/8\", \"192.0.2.0/33\"]\n"),
-        "btu.toml:2:24: `192.0.2.0/33` is no network: write 192.0.2.0/24, 2001:db8::/32, or an address\n    2 | peers = \
+        "btu.toml:2:24: `192.0.2.0/33` is not a network: write 192.0.2.0/24, 2001:db8::/32, or an address\n    2 | peers = \
          [\"10.0.0.0/8\", \"192.0.2.0/33\"]\n      |                        ^^^^^^^^^^^^^^"
     );
     for (text, place, said) in [

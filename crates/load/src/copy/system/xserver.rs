@@ -127,7 +127,7 @@ fn failed(problem: String) -> LoadError {
 /// What it writes when it listens.
 fn ready(process: &mut RunningProgram, within: Span) -> Result<Vec<u8>, LoadError> {
     let Some((mut output, _input)) = process.pipes() else {
-        return Err(failed("its output is no pipe".to_owned()));
+        return Err(failed("its output is not a pipe".to_owned()));
     };
     let until = now()? + within;
     read_until(

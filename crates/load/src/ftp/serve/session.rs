@@ -165,7 +165,7 @@ impl FtpServerSession {
                 self.offset = offset;
                 self.control.reply(350, "and the transfer?").await
             }
-            Err(_) => self.control.reply(501, "this is no number of bytes").await,
+            Err(_) => self.control.reply(501, "this is not a number of bytes").await,
         }
     }
 

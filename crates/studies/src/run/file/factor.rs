@@ -185,7 +185,7 @@ fn factor(name: &str, item: &Item<'_>, loads: &[String]) -> Option<Read> {
     }
     if OWN.contains(&name) && !matches!(name, LOAD | "network" | CONGESTION) {
         item.problem(format!(
-            "`{name}` is no value: name a key below it, such as `measure.get.message`"
+            "`{name}` is not a value: name a key below it, such as `measure.get.message`"
         ));
         return None;
     }

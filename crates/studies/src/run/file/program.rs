@@ -83,7 +83,7 @@ fn environment(item: &Item<'_>, context: &Context<'_>) -> Option<BTreeMap<String
     let mut all = BTreeMap::new();
     for (name, spot, item) in fields.members().take(MOST) {
         if name.is_empty() || name.contains(['=', '\0']) {
-            fields.problem_at(&spot, "this is no name of an environment's entry");
+            fields.problem_at(&spot, "this is not a valid name of an environment variable");
         }
         all.insert(name.to_owned(), filled(&item, &plain(&item)?, context.words)?);
     }

@@ -141,7 +141,7 @@ fn mistakes_are_told_all_at_once_where_they_stand() {
         wrong(text),
         "lab.toml:3:6: measure.get.on: `labtop` is not known here (did you mean `laptop`?); there are `laptop`, `phone`, `server`\n    \
          3 | on = \"labtop\"\n      |      ^^^^^^^^\n\
-         lab.toml:4:16: measure.get.run[1]: `{sevrer}` is no station and no factor (did you mean `server`?); there are `laptop`, \
+         lab.toml:4:16: measure.get.run[1]: `{sevrer}` is neither a station nor a factor (did you mean `server`?); there are `laptop`, \
          `phone`, `server`; `{{` is a brace\n    4 | run = [\"curl\", \"{sevrer}\"]\n      |                ^^^^^^^^^^\n\
          lab.toml:5:9: measure.get.value: `speed` is not known here; there are `elapsed`, `cpu`, `memory`, `switches`, `goodput`, \
          `round-trip`, `round-trip-p99`, `loss`\n    5 | value = \"speed\"\n      |         ^^^^^^^"
@@ -168,7 +168,7 @@ fn each_mistake_is_told() {
         (with("[factors]\n\"links.acces.delay\" = [\"1 ms\", \"2 ms\"]"), "did you mean `access`?"),
         (with("[factors]\n\"links.access.delay\" = [\"1 ms\", \"2 furlongs\"]"), "furlongs"),
         (with("[factors]\n\"measure.a.deadline\" = [\"1 s\", \"1 parsec\"]"), "parsec"),
-        (with("[factors]\nmeasure = [1, 2]"), "`measure` is no value"),
+        (with("[factors]\nmeasure = [1, 2]"), "`measure` is not a value"),
         (with("[variant.old]\nmeasure.a.run = [\"true\"]"), "write two of them"),
         (with("[measure.\"a b\"]\non = \"phone\"\nrun = [\"a\"]"), "this is not a name here"),
         (with("[mesure.b]\non = \"phone\""), "did you mean `measure`?"),

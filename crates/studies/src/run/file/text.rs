@@ -54,7 +54,7 @@ fn unknown<'w>(
     let meant = suggestion(name, known());
     let known = listed(known());
     item.problem(format!(
-        "`{{{name}}}` is no station and no factor{meant}; there are {known}; `{{{{` is a brace"
+        "`{{{name}}}` is neither a station nor a factor{meant}; there are {known}; `{{{{` is a brace"
     ));
     None
 }

@@ -71,7 +71,7 @@ pub(super) fn read(
 fn time(text: &str, before: Span) -> Result<Span, String> {
     let is_number = text.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.');
     let seconds = text.parse::<f64>().ok().filter(|seconds| is_number && seconds.is_finite());
-    let seconds = seconds.ok_or_else(|| format!("`{text}` is no time in seconds; {FORM}"))?;
+    let seconds = seconds.ok_or_else(|| format!("`{text}` is not a time in seconds; {FORM}"))?;
     if seconds > LONGEST.seconds() {
         return Err(format!("{text} s is later than {LONGEST}: a trace is no longer"));
     }
@@ -91,7 +91,7 @@ fn named(name: &str, names: &mut Vec<String>) -> Result<usize, String> {
     let is_good = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'.' | b'-' | b'_');
     if name.len() > LONGEST_NAME || name.starts_with('.') || !name.bytes().all(is_good) {
         return Err(format!(
-            "`{name}` is no name of a file here: up to {LONGEST_NAME} letters, digits, `-`, `_` and `.`, not first; there are no directories"
+            "`{name}` is not a name of a file here: up to {LONGEST_NAME} letters, digits, `-`, `_` and `.`, not first; there are no directories"
         ));
     }
     names.push(name.to_owned());
@@ -102,7 +102,7 @@ fn named(name: &str, names: &mut Vec<String>) -> Result<usize, String> {
 fn extent<'a>(fields: &mut impl Iterator<Item = &'a str>) -> Result<(u64, usize), String> {
     let mut number = |what: &str| -> Result<u64, String> {
         let text = fields.next().ok_or_else(|| format!("no {what}; {FORM}"))?;
-        text.parse().map_err(|_| format!("`{text}` is no {what} in octets; {FORM}"))
+        text.parse().map_err(|_| format!("`{text}` is not a valid {what} in octets; {FORM}"))
     };
     let (offset, length) = (number("offset")?, number("length")?);
     if length == 0 {

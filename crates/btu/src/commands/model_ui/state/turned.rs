@@ -38,7 +38,7 @@ impl State {
         match next {
             Some(next) => self.set(&key, next),
             None if quantity == Quantity::Words => {
-                self.say("this is no single quantity: type it with e");
+                self.say("this is not a single quantity: type it with e");
             }
             None => self.say("no further step that way: type a value with e"),
         }

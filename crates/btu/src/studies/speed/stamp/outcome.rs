@@ -266,6 +266,6 @@ fn unusual(report: &StampReport) -> impl Iterator<Item = String> {
 fn faults(report: &StampReport) -> Vec<String> {
     let is_none = report.round_trips.is_empty();
     let why =
-        "no answer has times that can be: the reflector's clock is wrong, or it is no reflector";
+        "no answer has times that can be: the reflector's clock is wrong, or it is not a reflector";
     is_none.then(|| why.to_owned()).into_iter().collect()
 }
