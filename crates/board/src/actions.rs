@@ -379,10 +379,11 @@ pub fn challenges(connection: &mut dyn Connection, key: &str) -> Result<(i64, i6
 pub fn appoint(database: &Database, key: &PublicKey, name: &str) -> Result<(), BoardError> {
     let name = btu_publication::plain(name).map_err(BoardError::Refused)?;
     database.write(|connection| {
+        check_not_blocked(connection, &key.to_string())?;
         check_laboratory_name(connection, &key.to_string(), &name)?;
         let sql = "INSERT INTO publishers (key, id, name, is_laboratory, is_blocked, added)
             VALUES ($1, $2, $3, 1, 0, $4)
-            ON CONFLICT (key) DO UPDATE SET name = excluded.name, is_laboratory = 1, is_blocked = 0";
+            ON CONFLICT (key) DO UPDATE SET name = excluded.name, is_laboratory = 1";
         let values =
             [key.to_string().into(), publisher_id(key).into(), (&name).into(), now().into()];
         connection.execute(sql, &values)?;
@@ -410,7 +411,7 @@ pub fn unblock(database: &Database, key: &PublicKey) -> Result<(), BoardError> {
 }
 
 /// Has a key follow another one: runs, challenges and the laboratory's name of `old` are those of `new` from now on, and `old`
-/// says nothing more. What it has certified stays certified.
+/// says nothing more, nor does who has a token of its runs. What it has certified stays certified.
 pub fn follow(database: &Database, old: &PublicKey, new: &PublicKey) -> Result<(), BoardError> {
     let (old, id, new) = (old.to_string(), publisher_id(new), new.to_string());
     database.write(|connection| {
@@ -435,7 +436,7 @@ pub fn follow(database: &Database, old: &PublicKey, new: &PublicKey) -> Result<(
         let followed = format!("UPDATE publishers SET followed_by = $1, name = {named} WHERE key = $2");
         for sql in [
             followed.as_str(),
-            "UPDATE runs SET publisher = $1 WHERE publisher = $2",
+            "UPDATE runs SET publisher = $1, token_sha256 = '' WHERE publisher = $2",
             "UPDATE challenges SET publisher = $1 WHERE publisher = $2",
         ] {
             connection.execute(sql, &[(&new).into(), (&old).into()])?;

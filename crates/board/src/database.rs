@@ -159,6 +159,15 @@ fn other_version(found: i64) -> BoardError {
     ))
 }
 
+/// What becomes of tables that are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// They are made.
+    Made,
+    /// An error: there is no board.
+    Refused,
+}
+
 /// A database.
 #[derive(Debug)]
 pub enum Database {
@@ -175,8 +184,8 @@ impl Database {
     }
 
     /// Opens a database of `PostgreSQL`: `postgres://USER@HOST/NAME`.
-    pub fn at(address: &str) -> Result<Self, BoardError> {
-        Ok(Self::Postgres(Box::new(postgres::PostgresPool::open(address)?)))
+    pub fn at(address: &str, absent: Absent) -> Result<Self, BoardError> {
+        Ok(Self::Postgres(Box::new(postgres::PostgresPool::open(address, absent)?)))
     }
 
     /// Does `work` in a transaction: all of it is stored, or nothing. No other one begins until it has

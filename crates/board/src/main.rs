@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use btu_board::actions::RemovedText;
-use btu_board::database::Database;
+use btu_board::database::{Absent, Database};
 use btu_board::log::{self, LogForm};
 use btu_board::program::Program;
 use btu_board::receive::again;
@@ -56,10 +56,10 @@ impl Stored {
         {
             bail!("there is no board in {}: `btu-board serve` makes one", directory.display());
         }
-        self.open_or_make()
+        self.open_or(Absent::Refused)
     }
 
-    fn open_or_make(&self) -> anyhow::Result<Database> {
+    fn open_or(&self, absent: Absent) -> anyhow::Result<Database> {
         if let Some(directory) = &self.directory {
             return Ok(Database::in_directory(directory)?);
         }
@@ -69,7 +69,7 @@ impl Stored {
             );
         }
         let address = self.database.clone().or_else(|| std::env::var("BTU_BOARD_DATABASE").ok());
-        Ok(Database::at(&address.context("name a --directory or a --database")?)?)
+        Ok(Database::at(&address.context("name a --directory or a --database")?, absent)?)
     }
 }
 
@@ -116,7 +116,7 @@ enum BoardCommand {
         /// The public key, 56 letters
         key: PublicKey,
     },
-    /// Have a key follow another one: it has the other's runs and name, and the other one says nothing more
+    /// Have a key follow another one: it has the other's runs and name, and neither the other one nor a token says anything more
     Follow {
         #[command(flatten)]
         stored: Stored,
@@ -311,7 +311,7 @@ const MOST_BLOCKING: usize = 96;
 
 fn serve(serving: Serving) -> anyhow::Result<()> {
     log::set_form(serving.log);
-    let database = serving.stored.open_or_make()?;
+    let database = serving.stored.open_or(Absent::Made)?;
     let url = board::address(&database, serving.url.as_deref(), serving.change_url)?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().max_blocking_threads(MOST_BLOCKING).build();
@@ -346,6 +346,8 @@ async fn served(serving: Serving, database: Database, url: Option<String>) -> an
     }
     print(&format!("It listens on {address}"))?;
     tell_service_manager().context("telling the service manager that it listens")?;
-    server::serve(listener, router(board), serving.proxy, end).await;
+    server::serve(listener, router(Arc::clone(&board)), serving.proxy, end).await;
+    // Whoever still waits has the board as long as this process lives.
+    board.program.remove_scratch();
     Ok(())
 }

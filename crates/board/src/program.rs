@@ -90,6 +90,12 @@ impl Program {
         Ok(Self { path, ends_with, scratch: Scratch::new()? })
     }
 
+    /// Removes where it computes, as the last that this process does: what a caller still waits for fails.
+    pub fn remove_scratch(&self) {
+        // What is left, the next server removes.
+        let _ = std::fs::remove_dir_all(self.scratch.path());
+    }
+
     /// A command of the program, which does not survive this process.
     fn command(&self) -> Command {
         let Some(setpriv) = &self.ends_with else { return Command::new(&self.path) };

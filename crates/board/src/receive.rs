@@ -190,7 +190,7 @@ pub(crate) fn check_not_blocked(
     let Some(mut row) = connection.first(sql, &[key.into()])? else { return Ok(()) };
     if row.integer() != 0 {
         return Err(BoardError::refused(
-            "this board takes no runs of this key any more, and no words",
+            "the key is blocked: this board takes no runs of it, and no words",
         ));
     }
     let next = row.maybe_text();

@@ -26,6 +26,7 @@ use btu_traffic::{Share, Shares};
 use futures_util::stream::{self, Stream};
 use maud::Markup;
 use serde::Deserialize;
+use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::actions;
@@ -89,12 +90,11 @@ pub(crate) const METRICS_PATH: &str = "/metrics";
 /// What a server counts, for the operator's programs alone.
 pub fn metrics_router(board: Arc<Board>) -> Router {
     let text = async move || {
-        let read = tokio::task::spawn_blocking(move || {
-            let runs = board.database.read(runs::count).ok();
-            METRICS.text(board.database.connections(), runs)
-        });
+        let (connections, asked) = (board.database.connections(), Arc::clone(&board));
+        let runs = tokio::task::spawn_blocking(move || asked.database.read(runs::count).ok());
+        let runs = timeout(LONGEST_READINESS, runs).await.ok().and_then(Result::ok).flatten();
         let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-        ([(CONTENT_TYPE, kind)], read.await.unwrap_or_default())
+        ([(CONTENT_TYPE, kind)], METRICS.text(connections, runs))
     };
     Router::new().route(METRICS_PATH, get(text))
 }
@@ -218,6 +218,23 @@ pub(crate) async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|error| Err(BoardError::Failed(format!("a request failed: {error}"))))
 }
 
+/// What waits for longer is told that the database does not answer: one that is stopped keeps its connections.
+const LONGEST_READING: Duration = Duration::from_secs(20);
+
+/// Reads what is stored.
+pub(crate) async fn reading<T: Send + 'static>(
+    site: Arc<Site>,
+    work: impl Fn(&Board, &mut dyn Connection) -> Result<T, BoardError> + Send + 'static,
+) -> Result<T, BoardError> {
+    let read =
+        blocking(site, move |board| board.database.read(|connection| work(board, connection)));
+    timeout(LONGEST_READING, read).await.unwrap_or_else(late)
+}
+
+fn late<T>(_: Elapsed) -> Result<T, BoardError> {
+    Err(BoardError::Failed("the database does not answer".to_owned()))
+}
+
 /// Has the program compute something, when it is its turn. A caller who goes away frees none before it is done.
 async fn computing<T: Send + 'static>(
     site: Arc<Site>,
@@ -244,12 +261,9 @@ const LONGEST_READINESS: Duration = Duration::from_secs(5);
 
 /// Whether the database answers.
 async fn ready(State(site): Shared) -> BoardResult<&'static str> {
-    let asked = blocking(site, |board| {
-        board.database.read(|connection| connection.first("SELECT 1", &[]))?;
-        Ok("The database answers.\n")
-    });
-    let late = |_| Err(BoardError::Failed("the database does not answer".to_owned()));
-    timeout(LONGEST_READINESS, asked).await.unwrap_or_else(late)
+    let asked = reading(site, |_, connection| connection.first("SELECT 1", &[]));
+    timeout(LONGEST_READINESS, asked).await.unwrap_or_else(late)?;
+    Ok("The database answers.\n")
 }
 
 async fn publish(State(site): Shared) -> Markup {
@@ -257,18 +271,16 @@ async fn publish(State(site): Shared) -> Markup {
 }
 
 async fn front(State(site): Shared) -> BoardResult<Markup> {
-    blocking(site, |board| {
-        board.database.read(|connection| {
-            let plans = board.rankings.plans(connection)?;
-            let newest = runs::listed(connection, &RunFilter::default(), 10)?.runs;
-            let best = match plans.first() {
-                Some(plan) => {
-                    Some(pages::RankingPage::of(&board.rankings, connection, &plan.hash, 0, 10)?)
-                }
-                None => None,
-            };
-            Ok(pages::front(&plans, best.as_ref(), &newest))
-        })
+    reading(site, |board, connection| {
+        let plans = board.rankings.plans(connection)?;
+        let newest = runs::listed(connection, &RunFilter::default(), 10)?.runs;
+        let best = match plans.first() {
+            Some(plan) => {
+                Some(pages::RankingPage::of(&board.rankings, connection, &plan.hash, 0, 10)?)
+            }
+            None => None,
+        };
+        Ok(pages::front(&plans, best.as_ref(), &newest))
     })
     .await
 }
@@ -285,18 +297,16 @@ async fn plan(
     Path(hash): Path<String>,
     Query(part): Query<ListStart>,
 ) -> BoardResult<Markup> {
-    blocking(site, move |board| {
-        board.database.read(|connection| {
-            let from = part.from as usize;
-            let list =
-                pages::RankingPage::of(&board.rankings, connection, &hash, from, RUNS_ON_A_PAGE)?;
-            let asked = RunFilter { plan: Some(hash.clone()), ..RunFilter::default() };
-            let newest = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?.runs;
-            if newest.is_empty() {
-                return Err(BoardError::NotFound("no public run has this plan".to_owned()));
-            }
-            Ok(pages::plan(&list, &newest))
-        })
+    reading(site, move |board, connection| {
+        let from = part.from as usize;
+        let list =
+            pages::RankingPage::of(&board.rankings, connection, &hash, from, RUNS_ON_A_PAGE)?;
+        let asked = RunFilter { plan: Some(hash.clone()), ..RunFilter::default() };
+        let newest = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?.runs;
+        if newest.is_empty() {
+            return Err(BoardError::NotFound("no public run has this plan".to_owned()));
+        }
+        Ok(pages::plan(&list, &newest))
     })
     .await
 }
@@ -312,19 +322,17 @@ async fn publisher(
     Path(id): Path<String>,
     Query(part): Query<Older>,
 ) -> BoardResult<Markup> {
-    blocking(site, move |board| {
-        board.database.read(|connection| {
-            let found = pages::Publisher::find(connection, &id)?;
-            let found = found
-                .ok_or_else(|| BoardError::NotFound("there is no such publisher".to_owned()))?;
-            let asked = RunFilter {
-                publisher: Some(found.key.clone()),
-                before: part.before,
-                ..RunFilter::default()
-            };
-            let listed = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
-            Ok(pages::publisher(&id, &found, &listed))
-        })
+    reading(site, move |_, connection| {
+        let found = pages::Publisher::find(connection, &id)?;
+        let found =
+            found.ok_or_else(|| BoardError::NotFound("there is no such publisher".to_owned()))?;
+        let asked = RunFilter {
+            publisher: Some(found.key.clone()),
+            before: part.before,
+            ..RunFilter::default()
+        };
+        let listed = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
+        Ok(pages::publisher(&id, &found, &listed))
     })
     .await
 }
@@ -338,17 +346,12 @@ struct Words {
 }
 
 async fn search(State(site): Shared, Query(asked): Query<Words>) -> BoardResult<Markup> {
-    blocking(site, move |board| {
-        board.database.read(|connection| {
-            let words: String = asked.words.chars().take(200).collect();
-            let asked = RunFilter {
-                words: Some(words.clone()),
-                before: asked.before,
-                ..RunFilter::default()
-            };
-            let found = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
-            Ok(pages::found(&words, &found))
-        })
+    reading(site, move |_, connection| {
+        let words: String = asked.words.chars().take(200).collect();
+        let asked =
+            RunFilter { words: Some(words.clone()), before: asked.before, ..RunFilter::default() };
+        let found = runs::listed(connection, &asked, RUNS_ON_A_PAGE)?;
+        Ok(pages::found(&words, &found))
     })
     .await
 }
@@ -402,14 +405,12 @@ async fn run(
     ShownToken(token): ShownToken,
 ) -> Response {
     let (asked, is_tried) = (id.clone(), !token.is_empty());
-    let shown = blocking(site, move |board| {
-        board.database.read(|connection| {
-            let run = visible(connection, &id, &token)?;
-            let certificates = actions::certificates(connection, &id)?;
-            let objections = actions::objections(connection, &id)?;
-            let place = pages::place_of(&board.rankings, connection, &run)?;
-            Ok(pages::run(&run, &certificates, &objections, place.as_ref(), &token))
-        })
+    let shown = reading(site, move |board, connection| {
+        let run = visible(connection, &id, &token)?;
+        let certificates = actions::certificates(connection, &id)?;
+        let objections = actions::objections(connection, &id)?;
+        let place = pages::place_of(&board.rankings, connection, &run)?;
+        Ok(pages::run(&run, &certificates, &objections, place.as_ref(), &token))
     });
     match shown.await {
         Ok(page) => page.into_response(),
@@ -423,10 +424,7 @@ async fn run(
 /// Finds the run if the caller may see it: its address has a name, of which nothing is known before.
 async fn seen(site: &Arc<Site>, id: &str, token: &str) -> BoardResult<PublishedRun> {
     let (id, token) = (id.trim().to_owned(), token.to_owned());
-    blocking(Arc::clone(site), move |board| {
-        board.database.read(|connection| visible(connection, &id, &token))
-    })
-    .await
+    reading(Arc::clone(site), move |_, connection| visible(connection, &id, &token)).await
 }
 
 /// The archive of a run, for the program.
@@ -538,9 +536,8 @@ async fn archive(
 
 async fn whole_archive(site: Arc<Site>, run: String) -> BoardResult<Response> {
     let (asked, name) = (run.clone(), format!("attachment; filename=\"{run}.btu\""));
-    let length = blocking(Arc::clone(&site), move |board| {
-        board.database.read(|connection| runs::archive_bytes(connection, &asked))
-    });
+    let length =
+        reading(Arc::clone(&site), move |_, connection| runs::archive_bytes(connection, &asked));
     let headers = [
         (CONTENT_TYPE, "application/gzip".to_owned()),
         (CONTENT_DISPOSITION, name),
@@ -554,9 +551,8 @@ fn pieces(site: Arc<Site>, run: String) -> impl Stream<Item = BoardResult<Vec<u8
     stream::try_unfold(0, move |number| {
         let (site, run) = (Arc::clone(&site), run.clone());
         async move {
-            let piece = blocking(site, move |board| {
-                board.database.read(|connection| runs::archive_piece(connection, &run, number))
-            });
+            let piece =
+                reading(site, move |_, connection| runs::archive_piece(connection, &run, number));
             Ok(piece.await?.map(|piece| (piece, number + 1)))
         }
     })
@@ -678,18 +674,16 @@ pub(crate) async fn chain_text(
     after: Option<i64>,
     most: i64,
 ) -> BoardResult<String> {
-    blocking(site, move |board| {
-        board.database.read(|connection| {
-            let after = match after {
-                Some(after) => after,
-                None => runs::newest_place(connection)? - most,
-            };
-            let found = chain::links(connection, after, most)?;
-            let lines = found.iter().map(|link| {
-                format!("{} {} {} {}\n", link.place, link.manifest_sha256, link.received, link.link)
-            });
-            Ok(lines.collect())
-        })
+    reading(site, move |_, connection| {
+        let after = match after {
+            Some(after) => after,
+            None => runs::newest_place(connection)? - most,
+        };
+        let found = chain::links(connection, after, most)?;
+        let lines = found.iter().map(|link| {
+            format!("{} {} {} {}\n", link.place, link.manifest_sha256, link.received, link.link)
+        });
+        Ok(lines.collect())
     })
     .await
 }

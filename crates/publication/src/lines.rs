@@ -132,7 +132,11 @@ pub fn address(value: &str) -> Result<String, String> {
     let host = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
     let is_one = |host: &str| {
         let has_other = |mark: char| !mark.is_ascii_graphic() || "?#@\\\"<>".contains(mark);
-        !host.is_empty() && !host.contains(has_other) && host.split('/').all(is_part)
+        // A port behind the last colon, but not within the brackets of an IPv6 address.
+        let named = host.split('/').next().unwrap_or_default();
+        let port = named.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.contains(']'));
+        let has_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+        !host.is_empty() && has_port && !host.contains(has_other) && host.split('/').all(is_part)
     };
     if host.is_some_and(is_one) {
         return plain(value);

@@ -190,6 +190,8 @@ mod tests {
             ("name Ada Example", "name Ada\u{ad} Example", "not shown"),
             ("name Ada Example", "name \u{feff}Ada", "not shown"),
             ("https://board", "ftp://board", "no address"),
+            ("board.example.org", "board.example.org:99999", "no address"),
+            ("board.example.org", "board.example.org:", "no address"),
             ("ab\nplan", "aB\nplan", "SHA-256"),
             ("EUR\n", "EUR", "does not end"),
             ("EUR\n", "EUR\nmore 1\n", "line 13"),

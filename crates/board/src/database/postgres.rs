@@ -13,7 +13,7 @@ use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
 use tls::TlsToDatabase;
 
 use super::pool::{Lent, Pool, Pooled};
-use super::{Connection, DatabaseValue, Row, SCHEMA, VERSION, other_version};
+use super::{Absent, Connection, DatabaseValue, Row, SCHEMA, VERSION, other_version};
 use crate::error::BoardError;
 
 /// A server that does not answer is one that is not there.
@@ -59,7 +59,7 @@ impl Drop for PostgresPool {
 }
 
 impl PostgresPool {
-    pub(super) fn open(address: &str) -> Result<Self, BoardError> {
+    pub(super) fn open(address: &str, absent: Absent) -> Result<Self, BoardError> {
         let (mut config, tls) = tls::read(address).map_err(|why| {
             BoardError::database(format!("reading the address of the database: {why}"))
         })?;
@@ -71,7 +71,7 @@ impl PostgresPool {
             client
                 .batch_execute("SELECT pg_advisory_lock(7462742)")
                 .map_err(|error| explain(&error))?;
-            make_tables(client)?;
+            make_tables(client, absent)?;
             client
                 .batch_execute("SELECT pg_advisory_unlock_all()")
                 .map_err(|error| explain(&error))?;
@@ -256,12 +256,16 @@ fn not_known(error: &postgres::Error) -> BoardError {
     }
 }
 
-/// Makes the tables of an empty database; those of another version are not touched.
-fn make_tables(client: &mut Client) -> Result<(), BoardError> {
+/// Makes the tables of an empty database, if they may be `absent`; those of another version are not touched.
+fn make_tables(client: &mut Client, absent: Absent) -> Result<(), BoardError> {
     let found = "SELECT to_regclass('runs') IS NOT NULL, to_regclass('tables_version') IS NOT NULL";
     let found = client.query_one(found, &[]).map_err(|error| explain(&error))?;
     let has = |place: usize| found.try_get::<_, bool>(place).map_err(|error| explain(&error));
     let (has_runs, has_version) = (has(0)?, has(1)?);
+    if !has_runs && absent == Absent::Refused {
+        let said = "there is no board in this database: `btu-board serve` makes one";
+        return Err(BoardError::NotFound(said.to_owned()));
+    }
     if !has_runs {
         let version = format!(
             "CREATE TABLE tables_version (number BIGINT NOT NULL); INSERT INTO tables_version VALUES ({VERSION})"

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::upload::Refusal;
-use super::{RUNS_ON_A_PAGE, Shared, Site, bearer, blocking, visible};
+use super::{RUNS_ON_A_PAGE, Shared, Site, bearer, reading, visible};
 use crate::runs::{self, PublishedRun, RunFilter};
 
 pub(super) fn routes() -> Router<Arc<Site>> {
@@ -34,10 +34,9 @@ impl From<Wanted> for RunFilter {
 /// The newest first; `next` is where the rest begins.
 async fn list(State(site): Shared, Query(wanted): Query<Wanted>) -> Result<Json<Value>, Refusal> {
     let asked = RunFilter::from(wanted);
-    let listed = blocking(site, move |board| {
-        board.database.read(|connection| runs::listed(connection, &asked, RUNS_ON_A_PAGE))
-    });
-    let listed = listed.await?;
+    let listed =
+        reading(site, move |_, connection| runs::listed(connection, &asked, RUNS_ON_A_PAGE))
+            .await?;
     let runs: Vec<Value> = listed.runs.iter().map(run_json).collect();
     Ok(Json(json!({"runs": runs, "next": listed.older})))
 }
@@ -48,10 +47,8 @@ async fn one(
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
     let token = bearer(&headers);
-    let run = blocking(site, move |board| {
-        board.database.read(|connection| visible(connection, &id, &token))
-    });
-    Ok(Json(run_json(&run.await?)))
+    let run = reading(site, move |_, connection| visible(connection, &id, &token)).await?;
+    Ok(Json(run_json(&run)))
 }
 
 /// A run as programs read it: the number, with what has to be said with it.

@@ -14,7 +14,7 @@ use maud::{PreEscaped, html};
 use serde::Deserialize;
 
 use super::api::Wanted;
-use super::{BoardResult, Shared, Site, blocking, chain_text, visible};
+use super::{BoardResult, Shared, Site, chain_text, reading, visible};
 use crate::pages::rate_words;
 use crate::runs::{self, PublishedRun, RunFilter};
 
@@ -51,9 +51,8 @@ fn rows(site: Arc<Site>, asked: RunFilter) -> impl Stream<Item = Result<String, 
         async move {
             let asked = asked?;
             let next = asked.clone();
-            let part = blocking(site, move |board| {
-                board.database.read(|connection| runs::listed(connection, &asked, ROWS_AT_ONCE))
-            });
+            let part =
+                reading(site, move |_, connection| runs::listed(connection, &asked, ROWS_AT_ONCE));
             let Ok(part) = part.await else {
                 return Some((
                     Ok(head + "the board cannot answer at present\n"),
@@ -107,9 +106,8 @@ fn quoted(field: &str) -> String {
 
 async fn atom(State(site): Shared, Query(wanted): Query<Wanted>) -> BoardResult<Response> {
     let asked = RunFilter::from(wanted);
-    let feed = blocking(site, move |board| {
-        let newest =
-            board.database.read(|connection| runs::listed(connection, &asked, RUNS_IN_A_FEED))?;
+    let feed = reading(site, move |board, connection| {
+        let newest = runs::listed(connection, &asked, RUNS_IN_A_FEED)?;
         Ok(feed(&board.url, &newest.runs))
     });
     Ok(([(CONTENT_TYPE, "application/atom+xml; charset=utf-8")], feed.await?).into_response())
@@ -142,10 +140,9 @@ fn feed(url: &str, newest: &[PublishedRun]) -> String {
 }
 
 async fn badge(State(site): Shared, Path(name): Path<String>) -> BoardResult<Response> {
-    let badge = blocking(site, move |board| {
+    let badge = reading(site, move |_, connection| {
         let id = name.strip_suffix(".svg").unwrap_or(&name);
-        let run = board.database.read(|connection| visible(connection, id, ""))?;
-        Ok(drawn(&run))
+        Ok(drawn(&visible(connection, id, "")?))
     });
     Ok(([(CONTENT_TYPE, "image/svg+xml")], badge.await?).into_response())
 }

@@ -268,6 +268,9 @@ pub(crate) fn laboratories_have_names_of_their_own(stored: &Stored) {
     stored.command(&follow).expect("followed");
     publish(&Made::of(101.0), &next, &server);
     appoint(&next, "Example Laboratory").expect("it is its own");
+    stored.command(&["block", &key(&other).to_string()]).expect("blocked");
+    let refused = appoint(&other, "Another Laboratory").expect_err("it is blocked");
+    assert!(refused.contains("the key is blocked"), "{refused}");
 }
 
 /// A private or unlisted run changes nothing that is public of its publisher.

@@ -198,8 +198,11 @@ fn health_is_of_the_process_and_readiness_of_the_database() {
 #[test]
 fn a_database_that_stalls_is_not_ready() {
     let Some(postgres) = Postgres::start() else { return };
-    let server = postgres.database().server();
-    let status = |page: &str| curl(&["--max-time", "20", &format!("{}{page}", server.url)]).status;
+    let stored = postgres.database();
+    let refused = stored.command(&["check"]).expect_err("an empty database");
+    assert!(refused.contains("there is no board"), "{refused}");
+    let server = counting(&stored);
+    let status = |page: &str| curl(&["--max-time", "40", &format!("{}{page}", server.url)]).status;
     assert_eq!(status("/ready"), 200);
     postgres.signal("STOP");
     let began = Instant::now();
@@ -207,28 +210,40 @@ fn a_database_that_stalls_is_not_ready() {
         // More than there are connections to the database.
         let all: Vec<_> = (0..20).map(|_| scope.spawn(|| status("/ready"))).collect();
         assert_eq!(status("/health"), 200);
+        let counts = curl(&["--max-time", "15", counts(&server)]).text();
+        assert!(counts.ends_with("# EOF\n") && !counts.contains("\nbtu_board_runs "), "{counts}");
         assert!(all.into_iter().all(|one| one.join().expect("an answer") == 503));
     });
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert_eq!(status("/"), 503, "a reader waits no longer than is said");
     postgres.signal("CONT");
     assert_eq!(status("/ready"), 200);
+}
+
+/// A server that says what it counts.
+fn counting(stored: &Stored) -> Server {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_btu-board"));
+    command.arg("serve").args(stored.arguments()).args(["--listen", "127.0.0.1:0"]);
+    command.args(["--metrics-listen", "127.0.0.1:0"]);
+    Server::of(command)
+}
+
+/// Where it says so.
+fn counts(server: &Server) -> &str {
+    server.said[1].strip_prefix("What it counts is at ").expect("an address")
 }
 
 #[test]
 fn the_operators_programs_read_what_a_server_counts() {
     let postgres = Postgres::start();
     let stored = postgres.as_ref().map_or_else(directory, Postgres::database);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_btu-board"));
-    command.arg("serve").args(stored.arguments()).args(["--listen", "127.0.0.1:0"]);
-    command.args(["--metrics-listen", "127.0.0.1:0"]);
-    let mut server = Server::of(command);
+    let mut server = counting(&stored);
     publish(&Made::of(100.0), &Publisher::new("Ada"), &server);
     curl(&["-F", "manifest=x", &format!("{}/api/v1/runs", server.url)]);
     curl(&[&format!("{}/nowhere", server.url)]);
     assert_eq!(curl(&[&format!("{}/metrics", server.url)]).status, 404, "not for strangers");
-    let said = server.said[1].clone();
-    let said = said.strip_prefix("What it counts is at ").expect("an address");
-    let read = || curl(&[said]).text();
+    let said = counts(&server).to_owned();
+    let read = || curl(&[&said]).text();
     let began = Instant::now();
     while !read().contains("status=\"4xx\"} 3") && began.elapsed() < Duration::from_secs(10) {}
     let text = read();

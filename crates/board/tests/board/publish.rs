@@ -146,7 +146,7 @@ pub(crate) fn forgeries_are_refused(stored: &Stored) {
     // A blocked publisher stays outside.
     let key = forger.publisher.key.public().expect("a key").to_string();
     stored.command(&["block", &key]).expect("blocked");
-    forger.refused(&forger.fresh(), "no runs of this key");
+    forger.refused(&forger.fresh(), "the key is blocked");
 }
 
 /// The lines of cells.

@@ -131,6 +131,8 @@ pub(crate) fn a_key_follows_another(stored: &Stored) {
     // The old keys say nothing more, and what they said stays.
     let late = Sent::of(&Made::of(100.0), &old, &server.url).send(&old, &server.url).refused();
     assert!(late.contains(&format!("the key {} follows this one", key(&new))), "{late}");
+    let by_token = [("token", first.token.as_str()), ("text", "measured wrongly")];
+    assert_eq!(form(&server, &first.id, "/withdrawal", &by_token).status, 403);
     let second = publish(&Made::of(101.0), &new, &server);
     assert!(certify(&second, &laboratory).refused().contains("not the key of a laboratory"));
     assert_eq!(certify(&second, &next).status, 201);
@@ -294,7 +296,7 @@ pub(crate) fn blocked_and_withdrawn_keys_have_no_voice(stored: &Stored) {
     let carol = Publisher::new("Carol");
     stored.command(&["block", &carol.key.public().expect("a key").to_string()]).expect("blocked");
     let sent = crate::support::Sent::of(&Made::of(50.0), &carol, &server.url);
-    assert!(sent.send(&carol, &server.url).refused().contains("no runs of this key"));
+    assert!(sent.send(&carol, &server.url).refused().contains("the key is blocked"));
 }
 
 /// One publisher leaves room for the objections of others.
