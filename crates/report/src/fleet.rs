@@ -114,7 +114,8 @@ fn none(hosts: usize, model: &Fleet) -> String {
     let least = PERCENT * model.least_host;
     if model.least_host < LEAST_TELLING {
         return format!(
-            "Cannot tell whether one of {hosts} hosts is slow: only one below {least:.0} % of the typical rate could have been seen"
+            "Cannot tell whether one of {hosts} hosts is slow: only one below {least:.0} % of the typical rate could have \
+             been seen"
         );
     }
     let pair = match model.least_pair {
@@ -445,7 +446,8 @@ mod tests {
         verdict.model.as_mut().unwrap().quicker = Some(Quicker { hosts: vec![2, 3], ratio: 2.5 });
         assert_eq!(
             headline(&verdict),
-            "Cannot tell whether 6 of 8 hosts are slow, or h2, h3 share a fast link: among themselves these have 2.5 times the rate of other pairs"
+            "Cannot tell whether 6 of 8 hosts are slow, or h2, h3 share a fast link: among themselves these have 2.5 times \
+             the rate of other pairs"
         );
         assert_eq!(
             figures(&verdict)[0].note,

@@ -79,8 +79,8 @@ pub(super) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Refus
     match written.iter().find(|argument| !ALLOWED.contains(&argument.get_id().as_str())) {
         None => Ok(()),
         Some(odd) => Err(Refusal::Usage(format!(
-            "--{} cannot be used with --resume: the run keeps the plan that it was begun with. Leave it away, or begin a new \
-             run without --resume",
+            "--{} cannot be used with --resume: the run keeps its original plan. Leave the option out, or start a new run \
+             without --resume",
             odd.get_long().unwrap_or_default()
         ))),
     }

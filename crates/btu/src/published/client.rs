@@ -134,7 +134,7 @@ fn unanswered(address: &str, error: &Error) -> anyhow::Error {
         Error::Timeout(_) => "it did not answer in time".to_owned(),
         Error::HostNotFound => "there is no such host".to_owned(),
         Error::BodyExceedsLimit(_) => format!("it answered with more than {LONGEST_ANSWER} bytes"),
-        Error::Protocol(error) => format!("it answered with what is no HTTP ({error})"),
+        Error::Protocol(error) => format!("its answer is not HTTP ({error})"),
         Error::Io(error) => error.to_string(),
         error => error.to_string(),
     };
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(said(b"HTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\n{}"), "made: {}");
         for (answer, word) in [
             (&b""[..], "in time"),
-            (b"SSH-2.0-OpenSSH_9.2\r\n", "no HTTP"),
+            (b"SSH-2.0-OpenSSH_9.2\r\n", "is not HTTP"),
             (b"HTTP/1.1 201 Created\r\ncontent-length: 5\r\n\r\n{}", "in time"),
             (
                 b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n",

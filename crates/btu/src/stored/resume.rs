@@ -154,8 +154,8 @@ fn allow(
     }
     let host = name.map_or_else(String::new, |name| format!(" ({name})"));
     Err(Refusal::Machine(format!(
-        "run {} was started in another environment{host}: {}. Cells of both are a result of neither: finish it where it was started, start \
-         a new run, or add --force, which every report of the run will mention",
+        "run {} was started in another environment{host}: {}. Cells of both are a result of neither: finish it where it was \
+         started, start a new run, or add --force, which every report of the run will mention",
         row.summary.id,
         provenance::list(found)
     )))

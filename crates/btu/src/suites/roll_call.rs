@@ -47,8 +47,7 @@ impl Suite for RollCall {
     }
 
     fn compare(&self, _: &Store, _: &Compare, _: &Common) -> anyhow::Result<ExitCode> {
-        let problem =
-            "what hosts answered when they were greeted is no speed: nothing of it can be compared";
+        let problem = "the hosts' answers to a check are not speeds: there is nothing to compare";
         Err(Refusal::Usage(problem.to_owned()).into())
     }
 

@@ -118,8 +118,8 @@ fn what_a_board_refuses_is_shown_and_leaves_nothing() {
             "the board refused it: this run is published already",
         ),
         ("502 Bad Gateway", "<html>", "the board refused it: http"),
-        ("201 Created", "<html>", "what is not a publication"),
-        ("201 Created", &ANSWER.replace("tok-", "tok "), "what is not a publication"),
+        ("201 Created", "<html>", "an answer that is not a publication"),
+        ("201 Created", &ANSWER.replace("tok-", "tok "), "an answer that is not a publication"),
     ] {
         let board = Board::answering(status, text);
         let (code, out, errors) = user.publish(&board.address, &["--yes", "--json"]);

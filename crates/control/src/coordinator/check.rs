@@ -66,9 +66,9 @@ impl NetworkCheck {
             .map(|item| {
                 let (low, high) = item.allowed;
                 format!(
-                    "before the measurement the network was not as asked for: {} was {} ({} was asked for, {} to {} is within \
-                     the tolerance). The run goes on and counts, with this warning; other programs may have had the \
-                     processors: stop them, and measure again",
+                    "before the measurement the network was not as specified: {} was {} (specified: {}, tolerated: {} to {}). \
+                     The run continues and counts, with this warning; other programs may have used the processors: stop them, \
+                     and measure again",
                     item.what,
                     shown(item.seen),
                     shown(item.asked),

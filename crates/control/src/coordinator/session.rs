@@ -233,7 +233,7 @@ impl<S: Study> StudySession<'_, S> {
 /// The message when all rows were measured once and the time is over.
 fn too_short(budget: Span, cells: usize) -> String {
     format!(
-        "measuring each of {cells} cells once took longer than the {budget} there are: nothing was repeated, so there are no \
+        "measuring each of {cells} cells once took longer than the available {budget}: nothing was repeated, so there are no \
          intervals; name fewer of them, or give more time (--time)"
     )
 }

@@ -69,7 +69,7 @@ fn missing(topic: &str, observed: impl Into<String>, impact: &str, fix: Option<&
 
 /// What is advised where a service may not have what a user of the host may have.
 const OF_A_SERVICE: &str =
-    "nothing, as long as this service is to stay within the bounds of its unit, which forbid it";
+    "nothing, as long as this service is to stay within the limits of its unit, which forbid it";
 
 fn namespaces(facts: &Facts) -> Finding {
     const TOPIC: &str = "namespaces";
@@ -102,7 +102,7 @@ fn congestion_control(facts: &Facts) -> Finding {
     let Some(own) = settings.get("net.ipv4.tcp_congestion_control") else {
         return limited(
             TOPIC,
-            "the kernel does not tell",
+            "not reported by the kernel",
             "results of different algorithms cannot be compared",
             None,
         );
@@ -132,7 +132,7 @@ fn scratch(facts: &Facts) -> Finding {
         ),
         None => missing(
             TOPIC,
-            "the scratch directory cannot be looked at",
+            "the scratch directory cannot be examined",
             "host activities write there",
             None,
         ),
@@ -147,7 +147,7 @@ fn open_files(facts: &Facts) -> Finding {
             let finding = missing(
                 TOPIC,
                 format!("{limit} for a process"),
-                "agents, workers and the database need some hundreds",
+                "agents, workers and the database need several hundred",
                 Some("ulimit -n 4096"),
             );
             Finding { essential: limit < 64, ..finding }
@@ -155,7 +155,7 @@ fn open_files(facts: &Facts) -> Finding {
         None => limited(
             TOPIC,
             "the limit cannot be read",
-            "agents and workers need some hundreds",
+            "agents and workers need several hundred",
             None,
         ),
     }
@@ -168,8 +168,8 @@ fn netem(facts: &Facts) -> Finding {
         Err(why) => missing(
             TOPIC,
             why,
-            "as a peer on real machines this host cannot play delay or loss; networks on one machine are \
-             impaired by btu's own link emulator",
+            "as a peer on real machines this host cannot emulate delay or loss; networks on one machine use btu's own link \
+             emulator",
             Some(if facts.no_new_privileges {
                 OF_A_SERVICE
             } else {
@@ -187,9 +187,9 @@ fn capabilities(facts: &Facts) -> Finding {
     limited(
         TOPIC,
         "no CAP_NET_ADMIN",
-        "an agent on this host cannot delay or drop what comes in (netem); `btu rate`, `btu net` and `btu pipe` do without it, \
-         and an agent of the superuser has it. A program with this capability changes every \
-         interface for every user who may start it, so give it to a group: btu gives it up where all users may start it",
+        "an agent on this host cannot delay or drop incoming packets (netem); `btu rate`, `btu net` and `btu pipe` do not \
+         need it, and the superuser's agent has it. Every user who may start a program with this capability can change every \
+         interface, so give it to a group: btu drops it if all users may start it",
         Some(
             "b=$(command -v btu); groupadd -f btu && chgrp btu $b && chmod 0750 $b && setcap cap_net_admin+ep $b",
         ),
@@ -227,7 +227,7 @@ fn io_uring(facts: &Facts) -> Finding {
             } else {
                 "forbidden for all users"
             },
-            "`btu pipe --engine io_uring` is not available; it has been a way into kernels, so allow it to a group",
+            "`btu pipe --engine io_uring` is not available; io_uring has had security holes, so allow it to a group only",
             Some(
                 "groupadd -f btu; sysctl -w kernel.io_uring_group=$(getent group btu | cut -d: -f3) kernel.io_uring_disabled=1",
             ),
@@ -244,7 +244,7 @@ fn governor(governors: &[String]) -> Finding {
     if governors.iter().all(|governor| governor == "performance") {
         return ok(TOPIC, format!("governor {observed}"));
     }
-    let impact = "processors begin slowly and speed up under load: short activities are measured at another frequency";
+    let impact = "processors start slowly and speed up under load: short activities are measured at a different frequency";
     limited(
         TOPIC,
         format!("governor {observed}"),
@@ -260,7 +260,7 @@ fn sleep(facts: &Facts) -> Finding {
     let deepest = enabled.max_by_key(|state| state.exit_latency_us);
     let Some((state, wakes)) = deepest.and_then(|state| Some((state, state.exit_latency_us?)))
     else {
-        return ok(TOPIC, "none that this kernel tells of");
+        return ok(TOPIC, "none reported by this kernel");
     };
     let observed = format!("{} takes up to {wakes} us to wake from", state.name);
     match (wakes > DEEP_SLEEP_US, facts.latency_request) {
@@ -269,7 +269,7 @@ fn sleep(facts: &Facts) -> Finding {
         (true, false) => limited(
             TOPIC,
             format!("{observed}, and /dev/cpu_dma_latency is not this user's to write"),
-            "round trips hold the time of waking up; who may write it can keep all processors awake, so give it to a group",
+            "round trips include the wake-up time; anyone who may write it can keep all processors awake, so give it to a group",
             Some(
                 "groupadd -f btu; chgrp btu /dev/cpu_dma_latency && chmod 0660 /dev/cpu_dma_latency",
             ),
@@ -295,7 +295,7 @@ fn virtual_machine(facts: &Facts) -> Finding {
                 "a virtual machine; {:.2} % of its CPU time went to others since it was started",
                 stolen * 100.0
             ),
-            "what others do on the same host shows in every number, most in the tails",
+            "other machines on the same host affect every number, most of all the tails",
             None,
         ),
         _ => ok(TOPIC, "a virtual machine, with hardly any CPU time stolen"),
@@ -324,7 +324,7 @@ fn waits(waited: Option<Span>) -> Finding {
     limited(
         TOPIC,
         "/proc/thread-self/schedstat cannot be read",
-        "time without a processor that others had is counted as blocked where btu says where the time went",
+        "where btu says where the time went, waiting for a processor is counted as blocked",
         Some("a kernel with CONFIG_SCHED_INFO, which distributions set"),
     )
 }
@@ -339,7 +339,7 @@ fn clock(source: Option<&str>) -> Finding {
             Some("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"),
         ),
         Some(source) => ok(TOPIC, source),
-        None => ok(TOPIC, "this kernel does not tell which"),
+        None => ok(TOPIC, "not reported by this kernel"),
     }
 }
 
@@ -386,7 +386,7 @@ fn offloads(facts: &Facts) -> Finding {
             },
         );
     }
-    let impact = "the processor does for each packet what hardware does for many";
+    let impact = "the processor does work for each packet that hardware does for many at once";
     limited(TOPIC, lacking.join("; "), impact, Some("ethtool -K INTERFACE tso on gro on"))
 }
 
@@ -407,7 +407,7 @@ fn packet_filter(facts: &Facts) -> Finding {
     limited(
         TOPIC,
         "packets pass rules of iptables or nftables",
-        "each costs time per packet; an agent's port (7417) and the ports of its activities (any free one) have to be let in",
+        "each rule costs time per packet; an agent's port (7417) and the ports of its activities (any free one) must be allowed",
         Some("nft add rule inet filter input ip saddr CONTROLLER accept"),
     )
 }

@@ -9,7 +9,8 @@ use crate::number::{ends, percent, three_digits};
 use crate::summary::KeyFigure;
 
 const NOTE: &str = "The time under the CPU load divided by the time alone: as the earlier run measured it; as that run \
-                    predicts it without the time in which the load had the processor; and as this run measured it, with a load that yields to everything else (nice value 19). Of the gain: the measured share of the predicted gain.";
+                    predicts it without the time in which the load had the processor; and as this run measured it, with a \
+                    load that yields to everything else (nice value 19). Of the gain: the measured share of the predicted gain.";
 
 pub(crate) fn section(verdict: &Verdict) -> Option<Section> {
     let head = ["component", "load", "found", "predicted", "seen", "95 %", "of the gain, %"];

@@ -99,7 +99,7 @@ pub(super) fn send(board: &Board, publication: &Publication) -> anyhow::Result<B
     let answer = answer.filter(BoardAnswer::is_plain);
     answer.with_context(|| {
         format!(
-            "{board} answered with what is not a publication: look there whether the run has arrived"
+            "{board} gave an answer that is not a publication: check there whether the run has arrived"
         )
     })
 }

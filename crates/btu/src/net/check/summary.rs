@@ -18,7 +18,8 @@ pub(super) fn of(drawing: &Drawing) -> String {
     }
     text.push('\n');
     if drawing.bare {
-        text.push_str("Nothing is emulated: the stations are on a bridge of this host's kernel, and its segment's values mean nothing.\n");
+        text.push_str("Nothing is emulated: the stations are on a bridge of this host's kernel, and its segment's values have \
+                       no effect.\n");
     }
     let offered = drawing.offered();
     let segments = grouped(&drawing.segments, |segment| &segment.group);

@@ -115,7 +115,7 @@ pub(crate) fn leave_out(
         return Ok(None);
     }
     if kept.is_empty() {
-        return Err(Refusal::Machine(format!("nothing is left to be measured: {why}")));
+        return Err(Refusal::Machine(format!("nothing is left to measure: {why}")));
     }
     plan.components = kept;
     let names: Vec<String> = left_out.iter().map(ToString::to_string).collect();

@@ -31,7 +31,7 @@ pub(super) fn seed(board: &Board) -> anyhow::Result<u64> {
     let answer = client::post(board, "api/v1/challenges", Sent::Form(&fields))?;
     let challenge = Challenge::read(&answer);
     let Challenge { seed } =
-        challenge.with_context(|| format!("{board} answered with what is not a challenge"))?;
+        challenge.with_context(|| format!("{board} gave an answer that is not a challenge"))?;
     note!(
         "The board asks for seed {seed}; it will show whether this run comes back: publish it soon after its end."
     );

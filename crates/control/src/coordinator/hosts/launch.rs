@@ -243,12 +243,12 @@ impl LauncherProcess {
 fn add(all: &mut BTreeMap<usize, Arrival>, arrival: Arrival) -> Result<bool, String> {
     let agents = arrival.agents.ok_or("it does not tell its processes their total number")?;
     if agents > MOST_AGENTS {
-        return Err(format!("it starts {agents} agents; {MOST_AGENTS} are the most"));
+        return Err(format!("it starts {agents} agents; {MOST_AGENTS} are the maximum"));
     }
     let index = arrival.index;
     if index >= agents || all.values().any(|other| other.agents != arrival.agents) {
         return Err(format!(
-            "its process {index} says that there are {agents}, and the others do not: does another program print there?"
+            "its process {index} reports {agents} agents, and the others do not: does another program print there?"
         ));
     }
     if all.insert(index, arrival).is_some() {
@@ -261,8 +261,8 @@ fn late(all: &BTreeMap<usize, Arrival>) -> String {
     let limit = START_LIMIT.as_secs();
     let Some(first) = all.values().next() else {
         return format!(
-            "none of its processes said within {limit} s where it listens: is the job waiting, and btu in the same place on \
-             every node?"
+            "none of its processes reported its address within {limit} s: is the job waiting in a queue, and is btu at the \
+             same path on every node?"
         );
     };
     let agents = first.agents.unwrap_or_default();

@@ -69,7 +69,7 @@ pub(super) async fn cause(
 
 /// The error when a worker that listens did not name its address.
 pub(super) fn no_address(who: WorkerId) -> CoordinatorError {
-    let what = format!("{who} did not say where it listens");
+    let what = format!("{who} did not report its address");
     CoordinatorError::Worker { what, is_cut_off: false }
 }
 

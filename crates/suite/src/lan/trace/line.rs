@@ -91,7 +91,8 @@ fn named(name: &str, names: &mut Vec<String>) -> Result<usize, String> {
     let is_good = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'.' | b'-' | b'_');
     if name.len() > LONGEST_NAME || name.starts_with('.') || !name.bytes().all(is_good) {
         return Err(format!(
-            "`{name}` is not a name of a file here: up to {LONGEST_NAME} letters, digits, `-`, `_` and `.`, not first; there are no directories"
+            "`{name}` is not a name of a file here: up to {LONGEST_NAME} letters, digits, `-`, `_` and `.`, not first; there \
+             are no directories"
         ));
     }
     names.push(name.to_owned());

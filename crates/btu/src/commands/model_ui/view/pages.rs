@@ -19,7 +19,7 @@ pub(super) fn help(frame: &mut Frame<'_>, area: Rect, place: u16, palette: Palet
     for line in [
         "* changed; pale: not in the file, the standard; > in a table: at least.",
         "data: frames' own bits; used: with all that goes with them.",
-        "The dotted line of the curve is where the network stands now.",
+        "The dotted line of the curve marks the current value.",
     ] {
         lines.push(Text::styled(line, palette.quiet()));
     }

@@ -255,7 +255,7 @@ fn unusual(report: &StampReport) -> impl Iterator<Item = String> {
     let counts = report.counts;
     let said = [
         (counts.not_sent, "packets were not sent, since this host had no room for them"),
-        (counts.strange, "datagrams came that are no answers"),
+        (counts.strange, "datagrams were not answers"),
         (report.impossible, "answers have times that cannot be, and no round trip"),
     ];
     said.into_iter()
@@ -266,6 +266,6 @@ fn unusual(report: &StampReport) -> impl Iterator<Item = String> {
 fn faults(report: &StampReport) -> Vec<String> {
     let is_none = report.round_trips.is_empty();
     let why =
-        "no answer has times that can be: the reflector's clock is wrong, or it is not a reflector";
+        "no answer has plausible times: the reflector's clock is wrong, or it is not a reflector";
     is_none.then(|| why.to_owned()).into_iter().collect()
 }
