@@ -11,7 +11,6 @@ pub(crate) mod machine;
 pub(crate) mod model;
 pub(crate) mod model_check;
 pub(crate) mod model_ui;
-pub(crate) mod papers;
 pub(crate) mod publish;
 pub(crate) mod rank;
 pub(crate) mod report;

@@ -3,12 +3,13 @@
 //!
 //! The script of `btu completions SHELL` calls btu itself, each time, with an environment variable.
 //! The completions follow from the name of an option or of its value, in one place for all
-//! commands.
+//! commands. Also the manual pages, which follow from the same commands.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 
+use anyhow::Context;
 use btu_network::{Host, library, library_text};
 use btu_store::Store;
 use btu_studies::papers::Study;
@@ -25,7 +26,7 @@ use clap_complete::engine::{
 };
 use clap_complete::env::{CompleteEnv, Shells};
 
-use crate::cli::{self, TAG, congestion};
+use crate::cli::{self, Common, TAG, congestion};
 use crate::files;
 
 /// The variable by which a shell's script asks.
@@ -39,13 +40,22 @@ pub(crate) fn answer() {
     CompleteEnv::with_factory(command).var(VARIABLE).completer("btu").complete();
 }
 
-/// Prints the completion script of a shell.
-pub(crate) fn print_script(shell: &str) -> anyhow::Result<()> {
+/// Prints the completion script of `shell`.
+pub(crate) fn completions(shell: clap_complete::Shell, common: &Common) -> anyhow::Result<()> {
+    common.no_json("a script for a shell is printed")?;
     let mut script = Vec::new();
-    if let Some(shell) = Shells::builtins().completer(shell) {
+    if let Some(shell) = Shells::builtins().completer(&shell.to_string()) {
         shell.write_registration(VARIABLE, "btu", "btu", "btu", &mut script)?;
     }
     Ok(std::io::stdout().write_all(&script)?)
+}
+
+/// Writes a page for btu and one for each of its commands.
+pub(crate) fn man(directory: &Path, common: &Common) -> anyhow::Result<()> {
+    common.no_json("manual pages are written")?;
+    clap_mangen::generate_to(cli::whole(), directory).with_context(|| {
+        format!("writing manual pages to {}: does the directory exist?", directory.display())
+    })
 }
 
 /// btu's commands with the completions of their values.

@@ -1,6 +1,5 @@
 //! Reads drawings from the files that the command line names, and writes results to files.
 
-mod directory;
 mod output;
 mod recorded;
 
@@ -19,8 +18,7 @@ use btu_network::{
 use btu_units::{BitRate, Span, is_negative, octets_of_text, shell_word, text_of_octets};
 
 use crate::exit::Refusal;
-pub(crate) use directory::{is_directory, make_last, new_directory};
-pub(crate) use output::create;
+pub(crate) use output::{create, is_directory, make_last, new_directory, save_picture};
 
 /// The most that is read of any file; the reader has its own, smaller limit for a network file.
 const MOST: u64 = 64 << 20;

@@ -10,7 +10,6 @@ mod exit;
 mod files;
 mod internal;
 mod net;
-mod pictures;
 mod published;
 mod start;
 mod stored;
@@ -19,11 +18,11 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use btu_testbed::file_size;
+use btu_testbed::own_process;
 
 use commands::{
-    agent, archive, doctor, history, iperf3, kubernetes, machine, model, papers, publish, rank,
-    report, runs, sim, watch,
+    agent, archive, doctor, history, iperf3, kubernetes, machine, model, publish, rank, report,
+    runs, sim, watch,
 };
 use start::{hosts, privilege};
 use suites::compare;
@@ -42,7 +41,7 @@ suites::table! {
 
 fn main() -> ExitCode {
     // If this fails, a file that is too large ends the process without a word.
-    let _ = file_size::fail_beyond_limit();
+    let _ = own_process::fail_beyond_limit();
     complete::answer();
     let allowed =
         cli::read().and_then(|arguments| privilege::settle(&arguments.command).map(|()| arguments));
@@ -71,8 +70,8 @@ fn run(command: cli::Command, common: &cli::Common) -> ExitCode {
         cli::Command::Publish(publish) => publish::run(&publish, common),
         cli::Command::Rank(rank) => rank::run(&rank, common),
         cli::Command::History(history) => history::run(&history, common),
-        cli::Command::Completions { shell } => papers::completions(shell, common),
-        cli::Command::Man { directory } => papers::man(&directory, common),
+        cli::Command::Completions { shell } => complete::completions(shell, common),
+        cli::Command::Man { directory } => complete::man(&directory, common),
         cli::Command::Internal(part) => return internal::run(part),
     };
     exit::code(result)

@@ -31,7 +31,6 @@ mod fabric;
 mod fddi;
 mod frame;
 mod framing;
-mod gilbert_elliott;
 mod jitter;
 mod limit;
 mod line;

@@ -5,7 +5,6 @@ mod factors;
 mod paper;
 mod shape;
 mod way;
-mod x11perf;
 
 use btu_stats::Estimate;
 use btu_studies::app::{AppPlan, AppRow, AppVerdict};
@@ -38,7 +37,7 @@ impl Reported for AppPlan {
             prediction(verdict, columns),
             shares(verdict, columns),
             pollution(verdict, columns),
-            x11perf::section(verdict),
+            paper::x11perf(verdict),
             memory(verdict),
             pictures(verdict),
         ];

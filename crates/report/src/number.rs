@@ -42,6 +42,14 @@ pub(crate) fn ends(estimate: &Estimate, unit: f64) -> Option<String> {
     Some(format!("{} .. {}", three_digits(interval.low / unit), three_digits(interval.high / unit)))
 }
 
+/// A value and the ends of its interval, as columns of a file.
+pub(crate) fn ends_of(estimate: &Estimate) -> String {
+    let ends = estimate
+        .interval
+        .map_or_else(|| ",".to_owned(), |ends| format!("{:e},{:e}", ends.low, ends.high));
+    format!("{:e},{ends}", estimate.value)
+}
+
 /// A length of time for readers: `2 min 5 s`, `1 h 3 min`, `12.5 s`.
 pub(crate) fn duration(span: Span) -> String {
     let seconds = span.seconds().round() as u64;

@@ -5,7 +5,6 @@ mod cells;
 mod comparison;
 mod csv;
 mod first;
-mod np_out;
 mod page;
 mod picture;
 mod plot;
@@ -15,14 +14,12 @@ mod tests;
 mod warnings;
 
 pub use comparison::{StoredSignature, signatures_page};
-pub use csv::pipe_csv;
-pub use np_out::np_out;
+pub use csv::{np_out, pipe_csv};
 pub use page::several_page;
 pub use picture::{Graph, NamedSignature, pipe_picture};
 pub use plot::{ROWS as PLOT_ROWS, pipe_plot};
 pub use set::{named as named_signatures, names as signature_names, set_csv, set_title};
 
-pub(crate) use csv::ends_of;
 pub(crate) use plot::{legend, plotted};
 
 use btu_studies::pipe::JobVerdict;

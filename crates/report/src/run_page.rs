@@ -15,7 +15,6 @@ mod sizes;
 mod standing;
 mod variance;
 mod verified;
-mod warnings;
 
 use btu_stats::Means;
 use btu_studies::rate::{Title, Verdict};
@@ -26,10 +25,10 @@ use btu_suite::record::CellRecord;
 pub use rules::{RuleFacts, RunMark, run_marks};
 pub use variance::VARIANCE;
 
-use crate::html::{Cell, Mark, Page, Role};
+use crate::html::{Cell, Mark, Page, PageWarning, Role};
 use crate::number::count;
 use crate::runs::rating_words;
-use crate::stored_page::StoredRun;
+use crate::stored_page::{StoredRun, page_warning};
 use crate::study::{CellTable, Reported};
 use crate::unit::{rate, rate_with_ends};
 
@@ -92,10 +91,23 @@ pub fn run_page(report: &RunReport) -> Page {
             .iter()
             .map(|mark| Mark { word: mark.word().to_owned(), meaning: mark.meaning().to_owned() })
             .collect(),
-        warnings: warnings::of(report),
+        warnings: warnings(report),
         sections: parts.into_iter().flatten().collect(),
         summary: first::summary(report),
     }
+}
+
+/// What was noted under way, what changed, what the cells show.
+fn warnings(report: &RunReport) -> Vec<PageWarning> {
+    let judged = report.verdict.warnings.iter().map(|warning| {
+        // The verdict does not know the name of the run.
+        page_warning(
+            warning.cause.title(),
+            &warning.observed,
+            &warning.advice.replace("RUN", &report.stored.run.id),
+        )
+    });
+    report.stored.noted().chain(judged).collect()
 }
 
 /// Its name by the run rules, and its value.

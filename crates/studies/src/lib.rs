@@ -9,7 +9,6 @@ pub mod compare;
 pub mod copy;
 pub mod fleet;
 pub mod imports;
-mod judged;
 pub mod lan;
 pub mod limits;
 pub mod papers;
@@ -19,4 +18,15 @@ pub mod rate;
 pub mod run;
 pub mod speed;
 
-pub use judged::Judged;
+use btu_suite::experiment::{Experiment, RunFacts};
+use serde::Serialize;
+
+/// A study whose runs are judged: its verdict is a pure function of a stored run, so that it can be
+/// made again at any time.
+pub trait Judged: Experiment {
+    /// The verdict over the records of a run.
+    type Verdict: Serialize;
+
+    /// Judges a run by all its stored data.
+    fn judge(&self, records: &[Self::Record], run: &RunFacts) -> Self::Verdict;
+}

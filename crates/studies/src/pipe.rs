@@ -2,13 +2,11 @@
 //! stack, and what remains of a signature under a load.
 
 mod cost;
-mod layers;
 mod merge;
 mod set;
 mod verdict;
 
-pub use cost::{SignatureCost, SizeRatio, cost_over};
-pub use layers::{LayerCost, layer_costs};
+pub use cost::{LayerCost, SignatureCost, SizeRatio, cost_over, layer_costs};
 pub use set::{LoadCost, LoadedVerdict, SetVerdict, judge_set};
 pub use verdict::{
     Dip, Exchanges, Fit, Knee, Latencies, OneWay, Peak, PipeCause, PipeVerdict, PipeWarning,
@@ -20,7 +18,7 @@ use btu_suite::hint::{HintRecord, HintResult, judge_run};
 use btu_suite::pipe::{Job, JobRecord};
 use serde::Serialize;
 
-use crate::judged::Judged;
+use crate::Judged;
 
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -55,7 +55,7 @@ pub use warning::{
     WireDrops, WireLate,
 };
 
-use crate::judged::Judged;
+use crate::Judged;
 use btu_suite::experiment::RunFacts;
 use btu_suite::plan::Plan;
 use btu_suite::reading::Reading;

@@ -3,12 +3,11 @@
 //! System calls and `unsafe` live here, in small modules with safe interfaces.
 
 pub mod capture;
-pub mod file_size;
 pub mod netem;
 pub mod netlink;
 pub mod note;
 pub mod offload;
-pub mod pages;
+pub mod own_process;
 pub mod port;
 pub mod privilege;
 pub mod processors;

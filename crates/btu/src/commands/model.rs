@@ -14,7 +14,7 @@ use crate::cli::{Common, Model};
 use crate::commands::{model_check, model_ui};
 use crate::exit::Refusal;
 use crate::files::{self, Source};
-use crate::{pictures, terminal};
+use crate::terminal;
 
 /// Predicts, and prints the requested output.
 pub(crate) fn run(model: &Model, common: &Common) -> anyhow::Result<()> {
@@ -94,7 +94,7 @@ fn sweep(model: &Model, common: &Common, source: &Source, range: &Range) -> anyh
     if let Some(path) = &model.csv {
         files::save(path, sweep_csv(&table).as_bytes())?;
     }
-    pictures::draw(model.svg.as_deref(), || Ok(sweep_picture(&table)))?;
+    files::save_picture(model.svg.as_deref(), || Ok(sweep_picture(&table)))?;
     if common.json {
         let point = |(value, prediction): &(f64, Prediction)| serde_json::json!({ "value": value, "prediction": prediction });
         let points: Vec<_> = table.points.iter().map(point).collect();

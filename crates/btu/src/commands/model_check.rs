@@ -28,7 +28,7 @@ use crate::cli::{CheckOptions, Common, ComparedAnswer, Model};
 use crate::commands::sim;
 use crate::exit::Refusal;
 use crate::start::progress::SimulationBar;
-use crate::{files, pictures, terminal};
+use crate::{files, terminal};
 
 /// Checks the network of `source`: along `--sweep`, or else from small to large load.
 pub(crate) fn run(model: &Model, common: &Common, source: &files::Source) -> anyhow::Result<()> {
@@ -231,7 +231,7 @@ fn write(check: &ModelCheck, model: &Model) -> anyhow::Result<()> {
     if let Some(path) = &model.csv {
         files::save(path, check_csv(check).as_bytes())?;
     }
-    pictures::draw(model.svg.as_deref(), || Ok(check_picture(check)))
+    files::save_picture(model.svg.as_deref(), || Ok(check_picture(check)))
 }
 
 fn print(check: &ModelCheck, common: &Common) -> anyhow::Result<()> {

@@ -17,7 +17,7 @@ use btu_units::{BitRate, Span};
 use crate::cli::{Common, Sim};
 use crate::exit::Refusal;
 use crate::start::progress::SimulationBar;
-use crate::{files, pictures, terminal};
+use crate::{files, terminal};
 
 /// The number of moments in a picture of the network: one for each pixel or two.
 const MOMENTS: u32 = 500;
@@ -45,7 +45,7 @@ pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
     let replications = replicate_all(&drawing, &settings, |share| bar.show(share));
     bar.clear();
     let outcome = Outcome::of(&drawing, &settings, &replications?);
-    pictures::draw(sim.svg.as_deref(), || {
+    files::save_picture(sim.svg.as_deref(), || {
         let course = course(&drawing, &settings, MOMENTS)?;
         Ok(course_picture(&course, &format!("Simulated: {}", drawing.name)))
     })?;

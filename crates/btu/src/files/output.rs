@@ -1,12 +1,16 @@
-//! Files for results, in directories where other users may have made something of that name.
+//! Files for results, in directories where other users may have made something of that name; and
+//! directories that the user names for what a command writes.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use btu_chart::Picture;
 use nix::fcntl::{OFlag, readlinkat};
 use nix::libc::ELOOP;
+
+use crate::exit::Refusal;
 
 /// Opens a file to be written from its beginning, and makes it if it is missing. A link of this
 /// user or of the superuser (`/dev/stdout`) is followed.
@@ -33,6 +37,44 @@ fn target(path: &Path) -> io::Result<PathBuf> {
         return Err(io::Error::other(why));
     }
     Ok(path.parent().unwrap_or(Path::new("")).join(readlinkat(&link, "")?))
+}
+
+/// Draws a picture to the requested file, if any; making it may fail.
+pub(crate) fn save_picture(
+    svg: Option<&Path>,
+    picture: impl FnOnce() -> anyhow::Result<Picture>,
+) -> anyhow::Result<()> {
+    match svg {
+        Some(path) => super::save(path, btu_chart::svg(&picture()?).as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a directory that does not exist: one that is made because of a typing error would stay.
+pub(crate) fn is_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
+    // The relative path with one component has the empty path above it.
+    if directory.as_os_str().is_empty() || directory.is_dir() {
+        return Ok(());
+    }
+    let what = if directory.exists() { "not a directory" } else { "no such directory" };
+    Err(Refusal::Usage(format!(
+        "{option}: {what}: {}; make it first, or name another",
+        directory.display()
+    )))
+}
+
+/// A directory that the user names for what `option` writes: it may be new, but its parents must
+/// exist.
+pub(crate) fn new_directory(option: &str, directory: &Path) -> Result<(), Refusal> {
+    directory.parent().map_or(Ok(()), |above| is_directory(option, above))
+}
+
+/// Makes `directory`, and nothing above it, unless it is there.
+pub(crate) fn make_last(directory: &Path) -> std::io::Result<()> {
+    match std::fs::create_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
 }
 
 #[cfg(test)]

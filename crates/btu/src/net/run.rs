@@ -18,7 +18,7 @@ use nix::sys::signal::Signal;
 use crate::cli::Run;
 use crate::exit::Refusal;
 use crate::net::accounts;
-use crate::{files, net, pictures};
+use crate::{files, net};
 use exercise::Exercise;
 use looking::Looking;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     let fallen = raised.fallen();
     raised.lower()?;
     if let Some(picture) = picture {
-        pictures::draw(run.svg.as_deref(), || Ok(picture))?;
+        files::save_picture(run.svg.as_deref(), || Ok(picture))?;
     }
     if let Some(event) = fallen {
         anyhow::bail!("{event} under way, so the network stopped and the command with it");

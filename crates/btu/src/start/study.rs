@@ -213,7 +213,7 @@ impl Session {
                 lock
             }
         };
-        if let Some(company) = company::warning(&self.company) {
+        if let Some(company) = company(&self.company) {
             self.bar.notice(&company);
         }
         for warning in &warnings {
@@ -253,7 +253,7 @@ impl Session {
         let result =
             coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
         self.bar.clear();
-        if let Some(company) = company::warning(&self.company) {
+        if let Some(company) = company(&self.company) {
             self.store.save_event(lock, &wall_clock(), Level::Warning, &company)?;
         }
         if let Err(error) = &result {

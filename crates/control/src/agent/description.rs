@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use btu_testbed::pages::give_back_code;
+use btu_testbed::own_process::give_back_code;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 

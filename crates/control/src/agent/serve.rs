@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use btu_testbed::netem;
 use btu_testbed::note;
-use btu_testbed::pages::give_back_code;
+use btu_testbed::own_process::give_back_code;
 use btu_testbed::privilege::{Capabilities, confine_to};
 use nix::net::if_::if_nameindex;
 use tokio::net::{UnixListener, UnixStream};

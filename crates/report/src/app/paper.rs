@@ -1,4 +1,4 @@
-//! The study's tables, number by number, next to what was measured.
+//! What was measured next to what others found: the study's tables, number by number, and x11perf.
 
 use btu_studies::app::{AppVerdict, PaperCell, PaperLine, PaperTable};
 
@@ -40,4 +40,21 @@ fn row(line: &PaperLine, columns: &[&str]) -> Vec<Cell> {
     };
     let names = [Cell::text(line.name), Cell::text(line.unit)];
     names.into_iter().chain(columns.iter().flat_map(pair)).collect()
+}
+
+/// What an X server shows next to what x11perf measures there.
+pub(super) fn x11perf(verdict: &AppVerdict) -> Option<Section> {
+    let head =
+        ["picture", "protocol", "test of x11perf", "items/s", "by x11perf, /s", "difference, %"];
+    let mut table = Table::new("Items per second at the X server", &head, 3);
+    for row in &verdict.x11perf {
+        let numbers =
+            [row.items_per_second, row.x11perf, (row.items_per_second / row.x11perf - 1.0) * 100.0];
+        let names = [row.workload.to_string(), row.protocol.to_string(), row.test.clone()];
+        let cells = names.map(Cell::text).into_iter();
+        table.rows.push(cells.chain(numbers.map(|number| Cell::number(Some(number)))).collect());
+    }
+    let blocks = if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] };
+    let note = "the test that comes closest; x11perf leaves the last answer's way out";
+    Section::of("Next to x11perf", note, blocks)
 }

@@ -1,9 +1,10 @@
-//! A signature for spreadsheets.
+//! A signature for spreadsheets, and in the file of `NetPIPE`.
 
 use std::fmt::Write;
 
-use btu_stats::Estimate;
 use btu_studies::pipe::{PipeVerdict, SizeVerdict};
+
+use crate::number::ends_of;
 
 pub(super) const HEAD: &str = "size_bytes,trials,repetitions,least_seconds,lower_quartile_seconds,median_seconds,median_low_seconds,\
      median_high_seconds,upper_quartile_seconds,mean_seconds,most_seconds,throughput_bits_per_second,\
@@ -37,10 +38,18 @@ pub(super) fn size_line(size: &SizeVerdict) -> String {
     )
 }
 
-/// A value and the ends of its interval.
-pub(crate) fn ends_of(estimate: &Estimate) -> String {
-    let ends = estimate
-        .interval
-        .map_or_else(|| ",".to_owned(), |ends| format!("{:e},{:e}", ends.low, ends.high));
-    format!("{:e},{ends}", estimate.value)
+/// Bits in the megabit of `NetPIPE` up to version 3 (netpipe.c: divided by 1024 × 1024). Nothing
+/// else here uses it.
+const MEBIBIT: f64 = 1_048_576.0;
+
+/// The file that `NetPIPE` leaves behind (`np.out`), for programs that draw it: one line for every size, bytes, "Mbps" of 2^20 bits, and the time of a message in seconds, as
+/// versions 2 and 3 write them; time and throughput come from the least time, as there.
+pub fn np_out(verdict: &PipeVerdict) -> String {
+    let mut out = String::new();
+    for size in &verdict.sizes {
+        let (least, median) = (size.one_way.least_seconds, size.one_way.median_seconds.value);
+        let rate = size.throughput_bits_per_second.value * median / least / MEBIBIT;
+        let _ = writeln!(out, "{:8} {rate:11.6} {least:16.9}", size.size.count());
+    }
+    out
 }

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use btu_studies::pipe::{LoadedVerdict, SetVerdict};
 use btu_suite::pipe::Purpose;
 
-use super::csv::{HEAD, ends_of, size_line};
+use super::csv::{HEAD, size_line};
 use super::picture::NamedSignature;
+use crate::number::ends_of;
 
 /// The name of a signature in its set: its layer, or its load.
 pub(super) fn name_in_set(purpose: Purpose, one: &LoadedVerdict) -> String {

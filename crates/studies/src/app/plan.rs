@@ -12,7 +12,7 @@ use super::{
     AppCell, Broadcasts, Carrier, Displayed, Drawing, Drawn, Factor, Factors, Mix, Niceness,
     Protocol, Questions, REPLY_BYTES, Slowing, Speeds, Workload, paper, x11perf_test,
 };
-use crate::judged::Judged;
+use crate::Judged;
 use btu_suite::activity::{Activity, Broadcast, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
 use btu_suite::border;
 use btu_suite::experiment::{

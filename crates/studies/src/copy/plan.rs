@@ -12,7 +12,7 @@ use super::{
     Background, BackgroundUse, Cache, CopyCell, DATAGRAM, Direction, FileEnd, FilePlace, Hold,
     MOST_OFFERED, Marks, Mode, Program, Servo, Storage, plots,
 };
-use crate::judged::Judged;
+use crate::Judged;
 use crate::limits::PathLimits;
 use btu_suite::activity::{
     Activity, FileClient, FileCopy, FileServer, Order, Rendezvous, UdpReceive, UdpSend,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::judged::Judged;
+use crate::Judged;
 use btu_stats::{Estimate, Level, arithmetic_mean, geometric_interval, median};
 use btu_suite::accounting::flow_faults;
 use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::reconcile::{faults, task_done};
 use super::verdict::{LanVerdict, judge};
 use super::{FileSizes, LanCell, Level, StationWork, Task};
-use crate::judged::Judged;
+use crate::Judged;
 use btu_suite::activity::{Activity, FilesPlace, FilesServe, FilesStation, FilesTask, Order};
 use btu_suite::border;
 use btu_suite::experiment::{

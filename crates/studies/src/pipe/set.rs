@@ -4,8 +4,7 @@ use btu_suite::cell::Load;
 use btu_suite::pipe::{Job, JobRecord, PipePlan, Purpose, SetPlan};
 use serde::{Deserialize, Serialize};
 
-use super::cost::{SignatureCost, cost_over};
-use super::layers::{LayerCost, layer_costs};
+use super::cost::{LayerCost, SignatureCost, cost_over, layer_costs};
 use super::{PipeVerdict, judge};
 
 /// The part of a signature that remains under a load.

@@ -10,7 +10,7 @@ use super::pattern;
 use super::row::RunRow;
 use super::value::{Value, What};
 use super::verdict::{RunVerdict, judge};
-use crate::judged::Judged;
+use crate::Judged;
 use btu_suite::experiment::{
     CellSetting, Facts, Frame, Measured, Named, Observation, Raised, RunFacts, Scripts,
 };

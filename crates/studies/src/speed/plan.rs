@@ -10,7 +10,7 @@ use super::forecast::message;
 use super::pace::interval;
 use super::verdict::{Direction, PathFormulas, SpeedVerdict, judge, requested, together};
 use super::{Phase, SpeedCell};
-use crate::judged::Judged;
+use crate::Judged;
 use btu_suite::accounting::flow_faults;
 use btu_suite::activity::{
     Activity, OpenLoop, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend,

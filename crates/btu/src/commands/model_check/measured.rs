@@ -127,7 +127,7 @@ impl<'a> Method<'a> {
                 bail!("{fault}");
             }
         }
-        if let Some(company) = company::warning(&own) {
+        if let Some(company) = company(&own) {
             note!("{company}");
         }
         Ok(cells)

@@ -7,9 +7,9 @@ use btu_report::{
 };
 use btu_studies::pipe::{JobVerdict, LoadedVerdict, PipeVerdict};
 
+use crate::files;
 use crate::studies::pipe::arguments::Wanted;
 use crate::suites::Document;
-use crate::{files, pictures};
 
 /// Writes the requested files of these runs; files for one run are refused for several before the
 /// measurement.
@@ -22,7 +22,7 @@ pub(super) fn write(documents: &[Document<'_, JobVerdict>], wanted: &Wanted) -> 
             files::save(path, csv(&one.result).as_bytes())?;
         }
     }
-    pictures::draw(wanted.svg.as_deref(), || Ok(picture(documents, wanted.with.is_some())))
+    files::save_picture(wanted.svg.as_deref(), || Ok(picture(documents, wanted.with.is_some())))
 }
 
 fn csv(result: &JobVerdict) -> String {

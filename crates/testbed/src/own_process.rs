@@ -1,4 +1,5 @@
-//! Releases the pages of this process's program from its memory.
+//! What this process asks of the kernel for itself: to fail writes beyond the limit on files, and to
+//! release the pages of its program from memory.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -6,7 +7,25 @@ use std::fs;
 use std::io;
 use std::ptr::NonNull;
 
+use nix::libc::c_int;
 use nix::sys::mman::{MmapAdvise, madvise};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+
+/// From now on a write beyond the limit on the size of files (`ulimit -f`, `RLIMIT_FSIZE` in
+/// setrlimit(2)) fails with an error, as every other write that fails, and
+/// does not end this process by SIGXFSZ. Programs that it starts still end by that signal: the kernel
+/// takes a handler away from them, and would leave them an ignored signal.
+///
+/// # Errors
+/// None is known.
+pub fn fail_beyond_limit() -> io::Result<()> {
+    extern "C" fn nothing(_: c_int) {}
+    let handler = SigHandler::Handler(nothing);
+    let action = SigAction::new(handler, SaFlags::SA_RESTART, SigSet::empty());
+    // SAFETY: the handler does nothing, which is safe in every state of the process.
+    unsafe { sigaction(Signal::SIGXFSZ, &action) }?;
+    Ok(())
+}
 
 /// Releases the code pages of this process: the kernel maps those that it needs later again from
 /// the program's file, usually without reading the disk. For a process that has started and will
