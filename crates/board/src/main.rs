@@ -16,7 +16,7 @@ use btu_publication::PublicKey;
 use clap::{Args, Parser, Subcommand};
 use rustix::fs::Mode;
 
-/// A board of published runs: everything is computed again from their raw cells
+/// A board of published runs: every result is recomputed from the raw cells
 #[derive(Debug, Parser)]
 #[command(name = "btu-board", version, after_help = EXAMPLES)]
 struct Arguments {
@@ -79,50 +79,53 @@ fn has_password(address: &str) -> bool {
 
 #[derive(Debug, Subcommand)]
 enum BoardCommand {
-    /// Serve the board until it is asked to end
+    /// Serve the board until a signal ends it
     Serve(Serving),
     /// Check the chain: whether an accepted manifest, its time, its signature or its archive was changed or left out
     Check {
         #[command(flatten)]
         stored: Stored,
-        /// Have every run computed again, too, and compare all that is stored of it, names of publishers and kept reports
+        /// Also recompute every run, and compare everything stored about it, names of publishers
+        /// and kept reports
         #[arg(long)]
         compute: bool,
         /// The program that computes [default: btu next to this program, or in PATH]
         #[arg(long, value_name = "FILE")]
         program: Option<PathBuf>,
     },
-    /// Make a key that of a laboratory, whose signature certifies runs
+    /// Register the key of a laboratory, whose signature certifies runs
     Laboratory {
         #[command(flatten)]
         stored: Stored,
-        /// Name that is shown with certified numbers
+        /// Name shown with certified numbers
         #[arg(long)]
         name: String,
         /// File with the public key
         key: PathBuf,
     },
-    /// Take no runs of a key any more, and hear nothing from it: objections and certificates do not count
+    /// Block a key: no more runs of it are accepted, and its objections and certificates do not
+    /// count
     Block {
         #[command(flatten)]
         stored: Stored,
         /// The public key, 56 letters
         key: PublicKey,
     },
-    /// Take runs of a blocked key again
+    /// Unblock a key
     Unblock {
         #[command(flatten)]
         stored: Stored,
         /// The public key, 56 letters
         key: PublicKey,
     },
-    /// Have a key follow another one: it has the other's runs and name, and neither the other one nor a token says anything more
+    /// Replace a key: the new one gets the old one's runs and name, and neither the old one nor its
+    /// tokens are accepted any more
     Follow {
         #[command(flatten)]
         stored: Stored,
-        /// The public key that was used until now
+        /// The public key used so far
         old: PublicKey,
-        /// The public key that follows it
+        /// The new public key
         new: PublicKey,
     },
     /// Delete a run on behalf of the board: its place in the chain is left, its publisher's key, when it came and went, and
@@ -133,14 +136,14 @@ enum BoardCommand {
         /// The run
         run: String,
     },
-    /// Take away a text that a publisher wrote
+    /// Remove a text that a publisher wrote
     Remove {
         #[command(flatten)]
         stored: Stored,
         #[command(flatten)]
         text: Removed,
     },
-    /// Give a run a new token, for a publisher who lost it; the old one opens nothing then
+    /// Give a run a new token, for a publisher who lost it; the old one no longer works
     Token {
         #[command(flatten)]
         stored: Stored,
@@ -153,7 +156,7 @@ enum BoardCommand {
         stored: Stored,
         /// The run
         run: String,
-        /// The reason, which is shown
+        /// The reason, shown to readers
         #[arg(long)]
         why: String,
     },
@@ -164,7 +167,7 @@ enum BoardCommand {
 struct Serving {
     #[command(flatten)]
     stored: Stored,
-    /// Address to listen on; give readers elsewhere a proxy with TLS in front of it
+    /// Address to listen on; for readers elsewhere put a proxy with TLS in front of it
     #[arg(long, default_value = "127.0.0.1:8095")]
     listen: SocketAddr,
     /// Address by which readers reach it, as publishers sign it; it may have a path, which a proxy takes away. All servers of a
@@ -174,10 +177,11 @@ struct Serving {
     /// Take --url as the new address of the board
     #[arg(long, requires = "url")]
     change_url: bool,
-    /// Address of a proxy in front of it, whose word for who calls is taken (X-Forwarded-For); may be repeated
+    /// Address of a proxy in front of it that is trusted to name the caller (X-Forwarded-For); may
+    /// be repeated
     #[arg(long, value_name = "ADDRESS")]
     proxy: Vec<IpAddr>,
-    /// Address on which programs of the operator read /metrics; others should not reach it
+    /// Address for the operator's programs to read /metrics; others should not reach it
     #[arg(long, value_name = "ADDRESS")]
     metrics_listen: Option<SocketAddr>,
     /// What is written to standard error
@@ -347,7 +351,7 @@ async fn served(serving: Serving, database: Database, url: Option<String>) -> an
     print(&format!("It listens on {address}"))?;
     tell_service_manager().context("telling the service manager that it listens")?;
     server::serve(listener, router(Arc::clone(&board)), serving.proxy, end).await;
-    // Whoever still waits has the board as long as this process lives.
+    // Callers that still wait have the board as long as this process lives.
     board.program.remove_scratch();
     Ok(())
 }
