@@ -12,7 +12,7 @@ use btu_studies::app::AppPlan;
 use btu_studies::copy::CopyPlan;
 use btu_studies::fleet::FleetPlan;
 use btu_studies::lan::LanPlan;
-use btu_studies::rate::{Context, rating_of};
+use btu_studies::rate::{Calibration, Context, rating_of};
 use btu_studies::run::{ExperimentNetwork, Found, Ground, RunPlan};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::{
@@ -170,6 +170,11 @@ pub(super) fn plan(octets: &[u8]) {
     for study in STUDIES {
         study.judge_plan(octets);
     }
+}
+
+/// What was found before the first cell of a rating.
+pub(super) fn calibration(octets: &[u8]) {
+    drop(again::<Calibration>(octets));
 }
 
 /// The samples of workers that move streams, a line each, alternately of two ends: they give at

@@ -18,7 +18,7 @@ pub const TARGETS: [(&str, Decoder); 43] = [
     ("app_requests", app_requests),
     ("archive", |octets| btu_store::fuzz_import(octets, readback::study)),
     ("bundle", btu_control::fuzz::bundle),
-    ("calibration", btu_control::fuzz::calibration),
+    ("calibration", readback::calibration),
     ("capture", btu_testbed::fuzz::capture),
     ("copy_log", btu_load::fuzz::copy_log),
     ("database", readback::database),

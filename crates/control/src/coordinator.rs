@@ -1,20 +1,15 @@
 //! The coordinator: raises the testbed or reserves hosts, measures the cells of the plan, stores
 //! each cell, and takes the network down.
 
-mod calibrate;
-mod cell;
-mod check;
 mod client;
 mod error;
 mod hosts;
 mod placement;
 mod played;
 mod programs;
-mod rating;
 mod recovery;
 mod run_monitor;
-mod scripted;
-mod secret;
+pub mod secret;
 mod session;
 mod signatures;
 mod stage;
@@ -36,20 +31,15 @@ use btu_testbed::testbed::{NetworkRequest, RaisedNetwork, RaisingNetwork};
 use btu_units::Span;
 
 pub(crate) use hosts::fuzz_ssh_words;
-pub(crate) use rating::Calibration;
 
-pub use check::{CheckItem, NetworkCheck};
 pub use error::{CoordinatorError, Interrupt, with_reasons};
 pub use hosts::{
-    Access, HostCall, HostSet, Launch, LaunchRequest, LaunchedAgent, Program, Survey,
-    become_launcher, roll_call,
+    Access, HostCall, HostSet, Launch, LaunchRequest, LaunchedAgent, Program, become_launcher,
+    roll_call,
 };
 pub use played::play;
-
-pub use rating::Rating;
-pub use scripted::Scripted;
 pub use signatures::{DISK_LOAD_FILE, Draw, Signatures};
-pub use study::{Calibrated, Study, TimeLimits};
+pub use study::MeasuredStudy;
 
 use crate::awake::Wakefulness;
 use crate::environment::{self, Environment};
@@ -203,7 +193,7 @@ pub trait Observer {
 /// # Errors
 /// The reason that ended the run early; its state in the store is then `interrupted` or `failed`,
 /// and every stored cell stays.
-pub fn run<S: Study>(
+pub fn run<S: MeasuredStudy>(
     store: &Store,
     lock: &RunLock,
     study: &mut S,
@@ -238,7 +228,7 @@ pub fn run<S: Study>(
     Ok(finished?)
 }
 
-fn raise_and_measure<S: Study>(
+fn raise_and_measure<S: MeasuredStudy>(
     journal: Journal<'_>,
     study: &mut S,
     settings: &RunSettings,
@@ -324,7 +314,7 @@ fn request(settings: &RunSettings, testbed: &Testbed, place: usize, seed: u64) -
     }
 }
 
-fn measure<S: Study>(
+fn measure<S: MeasuredStudy>(
     journal: Journal<'_>,
     study: &mut S,
     settings: &RunSettings,
@@ -347,7 +337,7 @@ fn measure<S: Study>(
     })
 }
 
-fn measure_on_hosts<S: Study>(
+fn measure_on_hosts<S: MeasuredStudy>(
     journal: Journal<'_>,
     study: &mut S,
     host_set: HostSet,

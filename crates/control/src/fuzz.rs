@@ -85,11 +85,6 @@ pub fn ssh_words(octets: &[u8]) {
     crate::coordinator::fuzz_ssh_words(octets);
 }
 
-/// The stored calibration of a run.
-pub fn calibration(octets: &[u8]) {
-    json::<crate::coordinator::Calibration>(octets);
-}
-
 /// A host's policy file.
 pub fn policy(octets: &[u8]) {
     Policy::fuzz(octets);
@@ -119,7 +114,6 @@ mod tests {
                 for decode in [
                     super::identity, super::bundle,
                     super::requests, super::replies, super::order, super::account, super::environment, super::word, super::policy, super::ssh_words,
-                    super::calibration,
                 ] {
                     decode(bytes);
                 }

@@ -18,10 +18,14 @@ mod cpu;
 mod expected;
 mod further;
 mod goodputs;
+mod measuring;
+mod network_check;
 mod penalty;
+mod pilots;
 mod rates;
 mod rating;
 mod so_far;
+pub mod survey;
 #[cfg(test)]
 mod tests;
 mod title;
@@ -38,6 +42,8 @@ pub use context::Context;
 pub use cpu::CpuRow;
 pub use expected::ExpectedRow;
 pub use further::{InteractiveRow, Quantiles, UdpRow};
+pub use measuring::{Calibration, RatingStudy};
+pub use network_check::{CheckItem, NetworkCheck};
 pub use penalty::{
     ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times,
     TotalPenalty,

@@ -37,5 +37,6 @@ pub mod room;
 pub mod sample;
 pub mod schedule;
 pub mod script;
+pub mod study;
 pub mod text;
 pub mod work;

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use btu_control::coordinator::{
-    self, CoordinatorError, Ground, HostSet, Observer, Phase, RunSettings, Scripted, Study, Testbed,
+    self, CoordinatorError, Ground, HostSet, MeasuredStudy, Observer, Phase, RunSettings, Testbed,
 };
 use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::congestion::CongestionControl;
 use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, Raised, Scripts};
 use btu_suite::network::HostName;
+use btu_suite::study::Scripted;
 use btu_testbed::note;
 use btu_testbed::testbed::RuntimeDirectory;
 use btu_units::{BitRate, Bytes, Span, shell_word};
@@ -230,7 +231,7 @@ impl Session {
 
     /// Measures the missing cells and prints the requested part of the result. Returns the store of
     /// the run.
-    pub(crate) fn measure<S: Study>(
+    pub(crate) fn measure<S: MeasuredStudy>(
         mut self,
         lock: &RunLock,
         study: &mut S,
@@ -244,7 +245,7 @@ impl Session {
     }
 
     /// Measures the missing cells; tells the user how to resume if the run ends early.
-    pub(crate) fn carry_out<S: Study>(
+    pub(crate) fn carry_out<S: MeasuredStudy>(
         &mut self,
         lock: &RunLock,
         study: &mut S,

@@ -9,10 +9,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use btu_control::awake::Wakefulness;
-use btu_control::coordinator::{Ground, Observer, Phase, Processors, Rating, Testbed};
+use btu_control::coordinator::{Ground, Observer, Phase, Processors, Testbed, secret};
 use btu_control::environment;
 use btu_store::{NewRun, RunLock, RunRow, Store};
-use btu_studies::rate::{predicted, so_far};
+use btu_studies::rate::{RatingStudy, predicted};
 use btu_suite::cell::Load;
 use btu_suite::experiment::{Experiment, Named};
 use btu_suite::network::{HostRole, Network, Topology};
@@ -96,7 +96,7 @@ fn carry_out(
         plan.seed = challenge::seed(board)?;
     }
     let lock = session.open(warnings, |store| begin(store, rate, &plan))?;
-    let mut rating = Rating::new(plan, scratch, so_far)?;
+    let mut rating = RatingStudy::new(plan, scratch, secret::token()?, secret::password()?);
     let store = session.measure(&lock, &mut rating, ground, Shown::by(rate.tables), common)?;
     shown::code(&store, lock.run())
 }

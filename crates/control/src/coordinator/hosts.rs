@@ -1,11 +1,11 @@
-//! Real hosts instead of the testbed: functions to reach, reserve, survey, and reach them again
-//! after a loss.
+//! Real hosts instead of the testbed: functions to reach and reserve them, and to reach them
+//! again after a loss.
 //!
 //! * `transport`: the way to an agent: TLS; the user's own OpenSSH (`ssh`), which copies a program
 //!   there; or a child of this program (`pipe`).
 //! * `remote_host`: one host: its agent, its reservation, and its clock (`clock`), which a task
 //!   follows.
-//! * `host_set`: all hosts of a run, and what can be measured on them (`survey`).
+//! * `host_set`: all hosts of a run, and whether they reach each other (`reach`).
 //! * `notes`: the environments of the hosts before and after a run.
 //! * `here`: this machine, with an agent that no other controller can reach.
 //! * `launch`: agents that `srun` or `mpirun` starts on the nodes of a job.
@@ -18,10 +18,10 @@ mod launch;
 mod notes;
 mod pipe;
 mod program;
+mod reach;
 mod remote_host;
 mod roll;
 mod ssh;
-mod survey;
 #[cfg(test)]
 mod tests;
 mod transport;
@@ -39,7 +39,6 @@ pub use launch::{Launch, LaunchRequest, LaunchedAgent, become_launcher};
 pub use program::Program;
 pub use roll::roll_call;
 pub(crate) use ssh::fuzz_messages as fuzz_ssh_words;
-pub use survey::Survey;
 
 pub(super) use host_set::runtime;
 pub(super) use notes::{Notes, measured};

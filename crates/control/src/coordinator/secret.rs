@@ -7,13 +7,19 @@ use super::error::CoordinatorError;
 use crate::octets;
 
 /// A token for the data connections of one cell.
-pub(super) fn token() -> Result<Token, CoordinatorError> {
+///
+/// # Errors
+/// A kernel without random bytes.
+pub fn token() -> Result<Token, CoordinatorError> {
     let operation = "asking the system for random numbers";
     octets::random().map_err(|source| CoordinatorError::System { operation, source })
 }
 
 /// A password of 32 hexadecimal digits.
-pub(super) fn password() -> Result<String, CoordinatorError> {
+///
+/// # Errors
+/// A kernel without random bytes.
+pub fn password() -> Result<String, CoordinatorError> {
     Ok(format!("{:032x}", u128::from_ne_bytes(token()?)))
 }
 

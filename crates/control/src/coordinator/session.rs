@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use btu_store::{Level, RunLock, Store};
 use btu_suite::experiment::Slot;
+use btu_suite::study::{Record, TimeLimits, forecast};
 use btu_units::Span;
 use futures_util::FutureExt;
 
@@ -12,7 +13,7 @@ use super::hosts::{Notes, Reconnected};
 use super::recovery::{RetryBudget, StallDetector, recovered};
 use super::run_monitor::RunMonitor;
 use super::stage::Stage;
-use super::study::{Study, TimeLimits};
+use super::study::MeasuredStudy;
 use super::{Observer, Phase, Progress};
 
 /// The store of a session's cells and events.
@@ -31,7 +32,7 @@ impl Journal<'_> {
 }
 
 /// Measures every cell that is missing.
-pub(super) async fn measure<S: Study>(
+pub(super) async fn measure<S: MeasuredStudy>(
     journal: Journal<'_>,
     study: &mut S,
     stage: &mut Stage,
@@ -39,28 +40,28 @@ pub(super) async fn measure<S: Study>(
     began: Instant,
     observer: &mut dyn Observer,
 ) -> Result<(), CoordinatorError> {
-    monitor.guard(study.prepare_disk_file(stage)).await?;
-    let records = study.stored(journal.store, journal.lock.run())?;
+    monitor.guard(study.prepare(stage)).await?;
+    let records = journal.store.records(journal.lock.run())?;
     let mut session = StudySession { journal, study, stage, observer, records };
     session.prepare(monitor).await?;
     session.note_cost(began)?;
     session.blocks(monitor).await
 }
 
-struct StudySession<'a, S: Study> {
+struct StudySession<'a, S: MeasuredStudy> {
     journal: Journal<'a>,
     study: &'a mut S,
     stage: &'a mut Stage,
     observer: &'a mut dyn Observer,
-    records: Vec<S::Record>,
+    records: Vec<Record<S>>,
 }
 
-impl<S: Study> StudySession<'_, S> {
+impl<S: MeasuredStudy> StudySession<'_, S> {
     /// Prepares the cells' inputs, or takes those of an earlier session of this run.
     async fn prepare(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         let Journal { store, lock, .. } = self.journal;
         match store.run(&lock.run().to_string())?.calibration {
-            Some(stored) => self.study.take_over(stored),
+            Some(stored) => self.study.inputs_again(stored),
             None => self.calibrated(monitor).await,
         }
     }
@@ -68,7 +69,7 @@ impl<S: Study> StudySession<'_, S> {
     async fn calibrated(&mut self, monitor: &mut RunMonitor<'_>) -> Result<(), CoordinatorError> {
         let mut attempts = RetryBudget::of("the calibration");
         let found = loop {
-            match monitor.guard(self.study.calibrate(self.stage, self.observer)).await {
+            match monitor.guard(self.study.inputs(self.stage, self.observer)).await {
                 Err(error) if self.may_recover(&error) => {
                     self.recover(&mut attempts, error, monitor).await?;
                 }
@@ -124,7 +125,7 @@ impl<S: Study> StudySession<'_, S> {
                 let took = self.cell(slot, monitor).await?;
                 if self.stage.is_on_hosts() {
                     let seen = self.records.last().map(|record| self.study.seen(record));
-                    stall.watch(seen, took, pace.deadline)?;
+                    stall.watch(seen, took, pace.deadline.into())?;
                 }
             }
             if block == 0 && pace.most_blocks > 1 && clock.is_over() {
@@ -157,7 +158,7 @@ impl<S: Study> StudySession<'_, S> {
                 }
             }
         };
-        self.study.save(self.journal.store, self.journal.lock, &record)?;
+        self.journal.store.save(self.journal.lock, self.study.plan(), &record)?;
         self.records.push(record);
         Ok(took)
     }
@@ -210,7 +211,7 @@ impl<S: Study> StudySession<'_, S> {
         self.stage.find(found).await?;
         // A host's files for the run are gone with the old reservation.
         if !found.is_empty() {
-            self.study.prepare_disk_file(self.stage).await?;
+            self.study.prepare(self.stage).await?;
         }
         Notes(self.journal).returned(self.stage, found).await
     }
@@ -275,27 +276,5 @@ impl Clock {
         let certain = if block == 0 && self.own_time.is_none() { in_block } else { 1 };
         let time = self.own_time.unwrap_or(self.budget).seconds() - elapsed;
         forecast(per_cell, time, certain, in_block + later)
-    }
-}
-
-/// The cells that are measured within `time`, `certain` of them in any case, and how long they take.
-pub(super) fn forecast(per_cell: f64, time: f64, certain: usize, all: usize) -> (usize, f64) {
-    let within = (time.max(0.0) / per_cell.max(f64::MIN_POSITIVE)) as usize;
-    let cells = within.max(certain).min(all);
-    (cells, per_cell * cells as f64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::forecast;
-
-    /// As `rate` on a slow network: 135 cells of 5 s in each of three blocks, and 140 s in all.
-    #[test]
-    fn the_first_block_takes_its_time_and_later_ones_what_is_left() {
-        assert_eq!(forecast(5.0, 140.0, 135, 405), (135, 675.0), "the first cell");
-        assert_eq!(forecast(5.0, -80.0, 91, 361), (91, 455.0), "the time is over");
-        assert_eq!(forecast(0.25, 140.0, 135, 405), (405, 101.25), "a quick network");
-        assert_eq!(forecast(0.5, 90.0, 50, 320), (180, 90.0), "not all of what follows");
-        assert_eq!(forecast(0.5, 0.1, 1, 80), (1, 0.5), "the last cell");
     }
 }

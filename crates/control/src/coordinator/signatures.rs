@@ -8,7 +8,6 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use btu_store::{RunId, RunLock, Store};
 use btu_suite::activity::{
     Activity, HintEnd, Order, PipeEnd, PipeMeeting, Rendezvous, Token, Word,
 };
@@ -20,11 +19,12 @@ use btu_suite::pipe::{
     Conditions, End, Job, JobRecord, Part, PipePlan, Place, Point, Schedule, Turns, Work,
 };
 use btu_suite::record::{Outcome, PlacedReport};
+use btu_suite::study::{Study, TimeLimits};
 use btu_units::Span;
 
 use super::error::CoordinatorError;
 use super::stage::{Stage, Standing, WorkerEvent, WorkerId, unread};
-use super::study::{Study, TimeLimits};
+use super::study::MeasuredStudy;
 use super::{Observer, secret};
 use crate::environment::MachineWatch;
 use failure::{cause, no_address};
@@ -354,10 +354,15 @@ impl Signatures {
 }
 
 impl Study for Signatures {
+    type Plan = Job;
     type Cell = SignatureTurn;
-    type Record = JobRecord;
 
     const IN_BLOCKS: bool = false;
+
+    fn plan(&self) -> &Job {
+        &self.job
+    }
+
     fn seed(&self) -> u64 {
         self.job.seed()
     }
@@ -370,7 +375,7 @@ impl Study for Signatures {
             budget: Span::from_nanoseconds(u64::MAX),
             own_time: self.job.time(),
             guess: precision.target * u64::from(precision.trials),
-            deadline: self.job.longest().into(),
+            deadline: self.job.longest(),
         }
     }
 
@@ -393,19 +398,29 @@ impl Study for Signatures {
         self.job.planned().saturating_sub(done.len() + 1)
     }
 
-    fn stored(&self, store: &Store, run: RunId) -> Result<Vec<JobRecord>, CoordinatorError> {
-        Ok(store.records(run)?)
+    fn so_far(&self, records: &[JobRecord]) -> String {
+        (self.draw)(&self.job, records)
     }
 
-    fn save(
-        &self,
-        store: &Store,
-        lock: &RunLock,
-        record: &JobRecord,
-    ) -> Result<(), CoordinatorError> {
-        Ok(store.save(lock, &self.job, record)?)
+    fn seen<'a>(&self, _record: &'a JobRecord) -> (&'a [String], &'a [PlacedReport]) {
+        (&[], &[])
     }
 
+    fn notes(&self, records: &[JobRecord]) -> Vec<String> {
+        let left_out = self.job.plans().iter().enumerate().filter_map(|(series, plan)| {
+            let left_out = Schedule::of(plan).left_out(&Job::points(records, series));
+            (left_out > 0).then(|| {
+                format!(
+                    "{}: {left_out} sizes were left out: messages took longer than the limit",
+                    plan.kind
+                )
+            })
+        });
+        left_out.chain(self.notes.iter().cloned()).chain(self.loads.notes()).collect()
+    }
+}
+
+impl MeasuredStudy for Signatures {
     async fn measure(
         &mut self,
         stage: &mut Stage,
@@ -432,27 +447,6 @@ impl Study for Signatures {
             self.standing = Some(standing);
         }
         Ok(None)
-    }
-
-    fn so_far(&self, records: &[JobRecord]) -> String {
-        (self.draw)(&self.job, records)
-    }
-
-    fn seen<'a>(&self, _record: &'a JobRecord) -> (&'a [String], &'a [PlacedReport]) {
-        (&[], &[])
-    }
-
-    fn notes(&self, records: &[JobRecord]) -> Vec<String> {
-        let left_out = self.job.plans().iter().enumerate().filter_map(|(series, plan)| {
-            let left_out = Schedule::of(plan).left_out(&Job::points(records, series));
-            (left_out > 0).then(|| {
-                format!(
-                    "{}: {left_out} sizes were left out: messages took longer than the limit",
-                    plan.kind
-                )
-            })
-        });
-        left_out.chain(self.notes.iter().cloned()).chain(self.loads.notes()).collect()
     }
 }
 

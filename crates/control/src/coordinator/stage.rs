@@ -17,9 +17,10 @@ use btu_suite::network::{HostName, Impairments, Machines};
 use btu_suite::program::{Part, ProgramReport, Programs};
 use btu_suite::record::HostClock;
 use btu_suite::script::{Role, Script, Step};
+use btu_suite::study::DiskFile;
 use btu_testbed::testbed::RaisedNetwork;
 use btu_testbed::wire::WireClient;
-use btu_units::{Bytes, Span};
+use btu_units::Span;
 use futures_util::future::try_join_all;
 
 use super::Observer;
@@ -122,12 +123,9 @@ impl Stage {
     /// Has a host hold a source file for the disk activity.
     pub(super) async fn prepare_disk_file(
         &self,
-        host: &HostName,
-        directory: &Path,
-        file: Bytes,
-        seed: u64,
+        DiskFile { host, directory, size, seed }: &DiskFile,
     ) -> Result<PathBuf, CoordinatorError> {
-        self.agent(host)?.prepare_disk_file(directory, file, seed).await
+        self.agent(host)?.prepare_disk_file(directory, *size, *seed).await
     }
 
     /// Plays `script`: prepare, start together, collect. A failed activity is part of the

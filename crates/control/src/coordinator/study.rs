@@ -1,77 +1,40 @@
-//! The runner's interface to a study: the next cells, their measurement, and their storage.
+//! How the runner measures the cells of a study on its stage.
 
-use std::time::Duration;
+use std::time::Instant;
 
-use btu_store::{RunId, RunLock, Store};
-use btu_suite::experiment::Slot;
-use btu_suite::record::PlacedReport;
+use btu_suite::experiment::{Observation, Slot};
+use btu_suite::record::{Failure, PlacedReport};
+use btu_suite::script::{Script, Step};
+use btu_suite::study::{InputError, Inputs, Play, Record, ScriptedStudy, Study};
 use btu_units::Span;
 use serde_json::Value;
 
-use super::Observer;
 use super::error::CoordinatorError;
 use super::stage::Stage;
+use super::{Observer, Phase, secret};
 
-/// A study as it is measured. The runner raises the network or reserves hosts, handles signals and
-/// losses, and calls this.
+/// A study, and its way of measuring: by scripts, or by ends that stay from cell to cell.
 #[allow(
     async_fn_in_trait,
     reason = "the runner has one thread and never hands the study to another"
 )]
-pub trait Study {
-    /// The key of a cell.
-    type Cell: std::fmt::Display;
-    /// A cell as it is stored.
-    type Record;
-
-    /// Whether its cells are repeated in blocks.
-    const IN_BLOCKS: bool = true;
-
-    /// Whether it goes on without a host that was lost and not found again.
-    const GOES_ON: bool = false;
-
-    /// Whether it compares hosts, which then have a machine each, or all the same one.
-    const HOSTS_APART: bool = false;
-
-    /// Orders blocks and seeds what is random on the network.
-    fn seed(&self) -> u64;
-
-    /// The time limits of its cells.
-    fn pace(&self) -> TimeLimits;
-
-    /// The cells of a block that are not stored yet, in their order.
-    fn missing(&self, block: u32, done: &[Self::Record]) -> Vec<Slot<Self::Cell>>;
-
-    /// The number of cells that are certain to follow a block, with these stored.
-    fn sure_after(&self, block: u32, done: &[Self::Record]) -> usize;
-
-    /// The cells that are stored.
-    fn stored(&self, store: &Store, run: RunId) -> Result<Vec<Self::Record>, CoordinatorError>;
-
-    /// Stores a measured cell.
-    fn save(
-        &self,
-        store: &Store,
-        lock: &RunLock,
-        record: &Self::Record,
-    ) -> Result<(), CoordinatorError>;
-
+pub trait MeasuredStudy: Study {
     /// Prepares hosts for the cells: before the first one, and when lost hosts were reached again.
-    async fn prepare_disk_file(&mut self, _stage: &mut Stage) -> Result<(), CoordinatorError> {
+    async fn prepare(&mut self, _stage: &mut Stage) -> Result<(), CoordinatorError> {
         Ok(())
     }
 
-    /// Prepares the cells' inputs, with warnings about them; by default they need none.
-    async fn calibrate(
+    /// Finds the cells' inputs.
+    async fn inputs(
         &mut self,
         _stage: &mut Stage,
         _observer: &mut dyn Observer,
-    ) -> Result<Calibrated, CoordinatorError> {
-        Ok(Calibrated { document: None, findings: Vec::new() })
+    ) -> Result<Inputs, CoordinatorError> {
+        Ok(Inputs::default())
     }
 
     /// Takes the inputs of an earlier session of the run.
-    fn take_over(&mut self, _calibration: Value) -> Result<(), CoordinatorError> {
+    fn inputs_again(&mut self, _stored: Value) -> Result<(), CoordinatorError> {
         Ok(())
     }
 
@@ -82,42 +45,139 @@ pub trait Study {
         &mut self,
         stage: &mut Stage,
         slot: &Slot<Self::Cell>,
-        done: &[Self::Record],
+        done: &[Record<Self>],
         observer: &mut dyn Observer,
-    ) -> Result<Option<Self::Record>, CoordinatorError>;
+    ) -> Result<Option<Record<Self>>, CoordinatorError>;
+}
 
-    /// The intermediate result of the cells so far, in a line for waiting users; empty if there is
-    /// none yet.
-    fn so_far(&self, records: &[Self::Record]) -> String;
+impl<S: ScriptedStudy<Cell: Clone>> MeasuredStudy for S {
+    async fn prepare(&mut self, stage: &mut Stage) -> Result<(), CoordinatorError> {
+        if let Some(file) = self.disk_file() {
+            self.use_disk_file(stage.prepare_disk_file(&file).await?);
+        }
+        Ok(())
+    }
 
-    /// The parts of a record that show a stall: its faults, and the accounts of its activities.
-    fn seen<'a>(&self, record: &'a Self::Record) -> (&'a [String], &'a [PlacedReport]);
+    async fn inputs(
+        &mut self,
+        stage: &mut Stage,
+        observer: &mut dyn Observer,
+    ) -> Result<Inputs, CoordinatorError> {
+        Ok(self.find_inputs(&mut Player { stage, observer, began: Instant::now() }).await?)
+    }
 
-    /// Remarks about a run that is complete, a sentence each.
-    fn notes(&self, _records: &[Self::Record]) -> Vec<String> {
-        Vec::new()
+    fn inputs_again(&mut self, stored: Value) -> Result<(), CoordinatorError> {
+        self.take_over(stored).map_err(CoordinatorError::Document)
+    }
+
+    async fn measure(
+        &mut self,
+        stage: &mut Stage,
+        slot: &Slot<S::Cell>,
+        _done: &[Record<S>],
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Record<S>>, CoordinatorError> {
+        // A token opens the data ports of one attempt: a caller with an earlier one gets no answer.
+        let (script, programs) = self.script(slot, secret::token()?);
+        stage.turn_to(self.network_of(&slot.cell))?;
+        let (left, places) = script.without(stage.lost());
+        if left.steps.is_empty() && !script.steps.is_empty() {
+            let seen = with_lost(&script, &places, Observation::default());
+            return Ok(Some(self.record(slot.clone(), &script, seen)));
+        }
+        match stage.play_watched(&left, &programs, observer).await {
+            Ok(seen) => {
+                let seen = with_lost(&script, &places, seen);
+                Ok(Some(self.record(slot.clone(), &script, seen)))
+            }
+            Err(error @ CoordinatorError::Prepare { .. }) => {
+                let why = error.to_string();
+                let reports = unprepared(&left, error);
+                let seen = Observation { reports, ..Observation::default() };
+                let seen = with_lost(&script, &places, seen);
+                Ok(Some(self.unprepared(slot.clone(), why, seen)))
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
-/// The time limits of cells.
-#[derive(Debug, Clone, Copy)]
-pub struct TimeLimits {
-    /// The highest number of blocks that the run may have.
-    pub most_blocks: u32,
-    /// No block beyond the first is begun or continued after this time from the first cell.
-    pub budget: Span,
-    /// The time that the cells keep to by themselves, if it is limited: no more is shown as left.
-    pub own_time: Option<Span>,
-    /// The estimated time of a cell, before one was measured.
-    pub guess: Span,
-    /// The deadline of an activity.
-    pub deadline: Duration,
+/// Plays scripts on the stage before the first cell.
+struct Player<'a> {
+    stage: &'a mut Stage,
+    observer: &'a mut dyn Observer,
+    began: Instant,
 }
 
-/// The inputs that were found before the first cell.
-pub struct Calibrated {
-    /// The stored form, for later sessions of the run; `None` if the cells need no inputs.
-    pub document: Option<Value>,
-    /// Warnings about the run, a sentence each.
-    pub findings: Vec<String>,
+impl Play for Player<'_> {
+    type Error = CoordinatorError;
+
+    async fn play(&mut self, script: &Script) -> Result<Observation, CoordinatorError> {
+        self.stage.play(script).await
+    }
+
+    fn elapsed(&self) -> Span {
+        self.began.elapsed().into()
+    }
+
+    fn checks(&mut self) {
+        self.observer.phase(Phase::Check);
+    }
+
+    fn pilots(&mut self, done: usize, all: usize, seconds_left: Option<f64>) {
+        self.observer.phase(Phase::Calibrate(done, all, seconds_left));
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.observer.notice(text);
+    }
+}
+
+impl From<InputError<Self>> for CoordinatorError {
+    fn from(error: InputError<Self>) -> Self {
+        match error {
+            InputError::Play(error) => error,
+            InputError::Network(message) => Self::Network(message),
+            InputError::Amount { what, message } => Self::Calibration { what, message },
+            InputError::Document(error) => Self::Document(error),
+        }
+    }
+}
+
+/// What was seen of the steps in these places, with the reports of those that a lost host left out.
+fn with_lost(script: &Script, places: &[usize], mut seen: Observation) -> Observation {
+    if places.len() == script.steps.len() {
+        return seen;
+    }
+    let mut reports = std::mem::take(&mut seen.reports).into_iter();
+    let report = |(place, step): (usize, &Step)| {
+        let played = places.contains(&place).then(|| reports.next()).flatten();
+        played.unwrap_or_else(|| PlacedReport {
+            station: step.host.clone(),
+            activity: step.order.activity.kind().to_owned(),
+            result: Err(Failure::Failed { message: "a host was lost".to_owned() }),
+        })
+    };
+    seen.reports = script.steps.iter().enumerate().map(report).collect();
+    seen
+}
+
+/// The reports of a script with an activity that could not be prepared: no other one was started.
+fn unprepared(script: &Script, error: CoordinatorError) -> Vec<PlacedReport> {
+    let CoordinatorError::Prepare { step: Some(failed), message, .. } = error else {
+        return Vec::new();
+    };
+    let failure = |step: usize| {
+        if step == failed {
+            Failure::Failed { message: message.clone() }
+        } else {
+            Failure::NotStarted
+        }
+    };
+    let report = |(number, step): (usize, &Step)| PlacedReport {
+        station: step.host.clone(),
+        activity: step.order.activity.kind().to_owned(),
+        result: Err(failure(number)),
+    };
+    script.steps.iter().enumerate().map(report).collect()
 }

@@ -1,13 +1,14 @@
 //! The answer of the emulated network: real packets through the emulator, at the same points.
 
 use anyhow::{Error, bail};
-use btu_control::coordinator::{self, Ground, RunSettings, Scripted, Testbed};
+use btu_control::coordinator::{self, Ground, RunSettings, Testbed};
 use btu_medium::sim;
 use btu_network::{Drawing, StationId};
 use btu_report::MeasuredFlow;
 use btu_store::Store;
 use btu_suite::experiment::{self, Named};
 use btu_suite::network::HostName;
+use btu_suite::study::Scripted;
 use btu_testbed::note;
 use btu_testbed::testbed::{self, RuntimeDirectory};
 use btu_units::Span;

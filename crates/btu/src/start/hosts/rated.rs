@@ -1,10 +1,12 @@
 //! The three hosts of `btu rate`: their roles, and their features.
 
-use btu_control::coordinator::{CoordinatorError, HostSet};
+use btu_control::coordinator::{CoordinatorError, HostSet, secret};
 use btu_network::Host;
+use btu_studies::rate::survey;
 use btu_suite::cell::Component;
 use btu_suite::network::{HostName, HostRole, Machines};
 use btu_suite::plan::Plan;
+use btu_units::BitRate;
 
 use super::access::access;
 use super::named;
@@ -79,11 +81,11 @@ pub(crate) fn gather(
     let launch = options.launching.started(options.reconnect_timeout)?;
     let access = access(&options.reaching, launch, options.reconnect_timeout)?;
     let mut party = HostSet::connect_all(machines, &access, resumed).map_err(refused)?;
-    let survey = party.survey(plan).map_err(refused)?;
+    let Survey { unimpaired, udp_offered } = surveyed(&mut party, plan).map_err(refused)?;
     let impaired = |component: &Component| !component.impairment().is_none();
     let mut warnings = Vec::new();
-    if !survey.unimpaired.is_empty() && plan.components.iter().any(impaired) {
-        let why = survey.unimpaired.join("; ");
+    if !unimpaired.is_empty() && plan.components.iter().any(impaired) {
+        let why = unimpaired.join("; ");
         if resumed.is_some() {
             return Err(Refusal::Machine(format!(
                 "this run has components with impaired packets: {why}"
@@ -97,9 +99,30 @@ pub(crate) fn gather(
         )?);
     }
     if resumed.is_none() {
-        plan.udp_offered = survey.udp_offered;
+        plan.udp_offered = udp_offered;
     }
     Ok(Gathered { party, warnings })
+}
+
+/// What was found out about the hosts.
+struct Survey {
+    /// Why components with impaired packets cannot be measured, a sentence for each peer;
+    /// empty when they can.
+    unimpaired: Vec<String>,
+    /// The rate for the UDP row.
+    udp_offered: BitRate,
+}
+
+/// Checks that the hosts reach each other on the measured network, and which parts of `plan` are possible there.
+fn surveyed(party: &mut HostSet, plan: &Plan) -> Result<Survey, CoordinatorError> {
+    let of = |role: HostRole| [HostRole::Test, role].map(HostName::from);
+    let black_boxes = HostRole::ALL.into_iter().filter(|role| role.is_black_box());
+    party.reach(&black_boxes.map(of).collect::<Vec<_>>())?;
+    let script = survey::script(plan, secret::token()?);
+    let udp_offered =
+        party.probe(&script, of(HostRole::Active), |seen| survey::offered(&script, seen))?;
+    let unimpaired = party.unimpaired(&survey::impairments(plan), plan.seed)?;
+    Ok(Survey { unimpaired, udp_offered })
 }
 
 /// Removes components that cannot be measured from a plan; returns a warning that names them, if

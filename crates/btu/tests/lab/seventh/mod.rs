@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use btu_control::coordinator::{
-    Ground, Observer, Phase, Processors, Progress, RunSettings, Scripted, Testbed, run,
+    Ground, Observer, Phase, Processors, Progress, RunSettings, Testbed, run,
 };
 use btu_network::library_text;
 use btu_report::{Origin, Reported, RunHead, StoredRun, TextOptions, page_text};
@@ -18,6 +18,7 @@ use btu_store::{NewRun, State, Store};
 use btu_studies::Judged;
 use btu_suite::experiment::{Experiment, Field, Frame, Measured, Named, Raised, RunFacts};
 use btu_suite::network::HostName;
+use btu_suite::study::Scripted;
 use btu_units::{Bytes, Span};
 
 use crate::common::Laboratory;

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use btu_suite::network::{HostName, Machines};
-use btu_suite::plan::Plan;
+use btu_suite::experiment::Observation;
+use btu_suite::network::{HostName, Impairments, Machines};
+use btu_suite::script::Script;
 use futures_util::future::try_join_all;
 use tokio::runtime::Runtime;
 
@@ -13,8 +14,8 @@ use super::super::Processors;
 use super::super::error::CoordinatorError;
 use super::super::stage::Stage;
 use super::here::Here;
+use super::reach;
 use super::remote_host::{Purpose, RemoteHost};
-use super::survey::{self, Survey};
 use super::{Access, HostCall};
 use crate::environment::Environment;
 use crate::protocol::DescribeReply;
@@ -88,16 +89,33 @@ impl HostSet {
     /// # Errors
     /// The first pair that does not, both named.
     pub fn reach(&mut self, calls: &[[HostName; 2]]) -> Result<(), CoordinatorError> {
-        self.runtime.block_on(survey::reach(&mut self.stage, calls))
+        self.runtime.block_on(reach::reach(&mut self.stage, calls))
     }
 
-    /// Checks that the hosts reach each other on the measured network, and which parts of `plan`
-    /// are possible there.
+    /// Plays `script`, and reads from it what the first host of `way` gets to the second.
     ///
     /// # Errors
-    /// Hosts that do not reach each other, both named.
-    pub fn survey(&mut self, plan: &Plan) -> Result<Survey, CoordinatorError> {
-        self.runtime.block_on(survey::survey(&mut self.stage, plan))
+    /// It could not be played, or `read` finds in a sentence why nothing got there.
+    pub fn probe<T>(
+        &mut self,
+        script: &Script,
+        way: [HostName; 2],
+        read: impl FnOnce(&Observation) -> Result<T, String>,
+    ) -> Result<T, CoordinatorError> {
+        let seen = self.runtime.block_on(self.stage.play(script))?;
+        read(&seen).map_err(|why| self.stage.unreachable(way.each_ref(), why))
+    }
+
+    /// Why hosts cannot impair packets so, a sentence for each; empty if they can.
+    ///
+    /// # Errors
+    /// A host that was lost.
+    pub fn unimpaired(
+        &mut self,
+        wanted: &Impairments,
+        seed: u64,
+    ) -> Result<Vec<String>, CoordinatorError> {
+        self.runtime.block_on(self.stage.try_impairments(wanted, seed))
     }
 }
 

@@ -14,7 +14,7 @@ use super::super::error::CoordinatorError;
 use super::super::run_monitor::RunMonitor;
 use super::super::session::{self, Journal};
 use super::super::stage::Stage;
-use super::super::study::Study;
+use super::super::study::MeasuredStudy;
 use super::super::{Observer, Phase};
 use super::remote_host::Reconnected;
 use crate::environment::{Environment, differences};
@@ -30,7 +30,7 @@ type Looks = BTreeMap<HostName, (String, Environment)>;
 const MOST_NAMED: usize = 3;
 
 /// Measures a run on reserved hosts.
-pub(crate) async fn measured<S: Study>(
+pub(crate) async fn measured<S: MeasuredStudy>(
     journal: Journal<'_>,
     study: &mut S,
     stage: &mut Stage,

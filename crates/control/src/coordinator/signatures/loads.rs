@@ -12,6 +12,7 @@ use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rounds
 use btu_suite::cell::Load;
 use btu_suite::network::HostName;
 use btu_suite::record::{Host, Outcome, Report};
+use btu_suite::study::DiskFile;
 use btu_units::{Bytes, Span};
 
 use super::super::error::CoordinatorError;
@@ -107,10 +108,10 @@ impl Loads {
 
     /// The disk activity's source file, made when it is needed first.
     async fn source(&mut self, stage: &Stage, hosts: &Hosts) -> Result<PathBuf, CoordinatorError> {
-        let (scratch, seed) = (&self.scratch, self.seed);
         if self.source.is_none() {
-            self.source =
-                Some(stage.prepare_disk_file(&hosts.near, scratch, DISK_LOAD_FILE, seed).await?);
+            let (host, directory) = (hosts.near.clone(), self.scratch.clone());
+            let file = DiskFile { host, directory, size: DISK_LOAD_FILE, seed: self.seed };
+            self.source = Some(stage.prepare_disk_file(&file).await?);
         }
         Ok(self.source.clone().unwrap_or_default())
     }

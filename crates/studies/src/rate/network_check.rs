@@ -2,18 +2,16 @@
 
 use btu_model::{Ethernet, Transport};
 use btu_stats::{Level, wilson};
-use btu_suite::accounting;
+use btu_suite::accounting::{CellAccounting, balance};
 use btu_suite::cell::{Component, Row};
 use btu_suite::experiment::Observation;
 use btu_suite::network::{Impairment, Network, Path};
 use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan, UDP_MESSAGE};
 use btu_suite::record::Outcome;
-use btu_suite::script::{Amount, Setting, at_black_boxes, script};
+use btu_suite::script::{Amount, Script, Setting, at_black_boxes, script};
+use btu_suite::study::{InputError, Play};
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
-
-use super::error::CoordinatorError;
-use super::stage::Stage;
 
 /// Added delay may be off by this much at the median, in each direction.
 const DELAY_TOLERANCE: Span = Span::from_microseconds(200);
@@ -88,12 +86,12 @@ fn shown(value: f64) -> String {
 
 /// Probes the network: round trip, the peers' added delay, and on an emulated path rate and
 /// loss.
-pub(super) async fn check(
-    stage: &mut Stage,
+pub(super) async fn check<P: Play>(
+    play: &mut P,
     plan: &Plan,
     base: &Setting,
-) -> Result<NetworkCheck, CoordinatorError> {
-    let mut prober = Prober { stage, plan, base };
+) -> Result<NetworkCheck, InputError<P::Error>> {
+    let mut prober = Prober { play, plan, base };
     let untouched = prober.round_trip(Impairment::NONE).await?;
     let mut items = Vec::new();
     // Hosts that cannot delay packets have no component that needs it.
@@ -137,15 +135,15 @@ fn path_round_trip(path: &Path, seen: Span) -> CheckItem {
     }
 }
 
-struct Prober<'a> {
-    stage: &'a mut Stage,
+struct Prober<'a, P> {
+    play: &'a mut P,
     plan: &'a Plan,
     base: &'a Setting,
 }
 
-impl Prober<'_> {
+impl<P: Play> Prober<'_, P> {
     /// The median round trip of UDP requests with the peers doing `impairment`.
-    async fn round_trip(&mut self, impairment: Impairment) -> Result<Span, CoordinatorError> {
+    async fn round_trip(&mut self, impairment: Impairment) -> Result<Span, InputError<P::Error>> {
         let row = Row::idle(Component::InteractiveUdp, INTERACTIVE_MESSAGE);
         let is_drawn = matches!(self.plan.network, Network::Drawing(_));
         // A plan's activities last several round trips of its network file.
@@ -155,7 +153,7 @@ impl Prober<'_> {
             match (self.play(row, time * tries.next().unwrap_or(1), impairment).await, tries.len())
             {
                 // With much loss, or a long round trip, no answer may return in a short time.
-                (Err(CoordinatorError::Network(_)), 1..) => {}
+                (Err(InputError::Network(_)), 1..) => {}
                 (played, _) => break played?.0,
             }
         };
@@ -166,12 +164,12 @@ impl Prober<'_> {
             });
         median
             .map(Span::from_nanoseconds)
-            .ok_or_else(|| CoordinatorError::Network("no request was answered".to_owned()))
+            .ok_or_else(|| InputError::Network("no request was answered".to_owned()))
     }
 
     /// Loss of a paced stream below the path's rate, against the binomial bounds of the requested
     /// loss.
-    async fn loss(&mut self, path: &Path) -> Result<CheckItem, CoordinatorError> {
+    async fn loss(&mut self, path: &Path) -> Result<CheckItem, InputError<P::Error>> {
         let row = Row::idle(Component::Udp, UDP_MESSAGE);
         let (scene, balance) = self.play(row, RATE_PROBE, Impairment::NONE).await?;
         let sent =
@@ -191,12 +189,12 @@ impl Prober<'_> {
     }
 
     /// Bulk TCP against the closed form.
-    async fn rate(&mut self, path: &Path) -> Result<CheckItem, CoordinatorError> {
+    async fn rate(&mut self, path: &Path) -> Result<CheckItem, InputError<P::Error>> {
         let row = Row::idle(Component::Send, Bytes::new(65536));
         let (_, balance) = self.play(row, RATE_PROBE, Impairment::NONE).await?;
         let seen = balance.network.map_or(0.0, |network| network.goodput_bits_per_second / 1e6);
         let ceiling = Ethernet::new(path.rate).goodput(Transport::Tcp);
-        let asked = ceiling.map_err(|error| CoordinatorError::Network(error.to_string()))? / 1e6;
+        let asked = ceiling.map_err(|error| InputError::Network(error.to_string()))? / 1e6;
         let tolerance = asked * RATE_TOLERANCE;
         Ok(CheckItem {
             what: "TCP goodput in Mb/s".to_owned(),
@@ -211,16 +209,16 @@ impl Prober<'_> {
         row: Row,
         time: Span,
         impairment: Impairment,
-    ) -> Result<(Observation, accounting::CellAccounting), CoordinatorError> {
+    ) -> Result<(Observation, CellAccounting), InputError<P::Error>> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
-        let script = btu_suite::script::Script {
+        let script = Script {
             impairments: at_black_boxes(self.plan, impairment),
             ..script(self.plan, &row, &setting)
         };
-        let scene = self.stage.play(&script).await?;
-        let balance = super::cell::balance(&row, &script, &scene);
+        let scene = self.play.play(&script).await?;
+        let balance = balance(Some(&row), &script, &scene);
         match balance.faults.first() {
-            Some(fault) => Err(CoordinatorError::Network(fault.clone())),
+            Some(fault) => Err(InputError::Network(fault.clone())),
             None => Ok((scene, balance)),
         }
     }

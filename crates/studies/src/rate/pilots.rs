@@ -1,18 +1,12 @@
 //! Finds the amount of work with which each baseline lasts about the profile's time.
 
-use std::time::{Duration, Instant};
-
+use btu_suite::accounting::balance;
 use btu_suite::cell::{Component, Load, Row};
 use btu_suite::plan::Plan;
 use btu_suite::script::{Amount, Setting, null_script, script};
+use btu_suite::study::{InputError, Play, forecast};
 use btu_suite::work::{Amounts, HostAmount, Pace, Volume, amount_for, volume_for, volumes_wanted};
 use btu_units::{Bytes, Span};
-
-use super::cell::balance;
-use super::error::CoordinatorError;
-use super::session::forecast;
-use super::stage::Stage;
-use super::{Observer, Phase};
 
 /// Empty cells played to learn the tool's own cost; their median counts.
 const NULL_CELLS: usize = 5;
@@ -22,21 +16,20 @@ const NULL_CELLS: usize = 5;
 const PILOTS: usize = 3;
 
 /// Pilots are repeated within this part of the run's time; every activity has one in any case.
-const REPEATED_IN: u32 = 10;
+const REPEATED_IN: u64 = 10;
 
 /// With a fixed volume, host activities last as long as this component and message size takes.
 const YARDSTICK: (Component, Bytes) = (Component::Send, Bytes::new(4096));
 
 /// Plays pilots until every activity has its amount.
-pub(super) async fn calibrate(
-    stage: &mut Stage,
+pub(super) async fn amounts<P: Play>(
+    play: &mut P,
     plan: &Plan,
     base: &Setting,
-    observer: &mut dyn Observer,
-) -> Result<Amounts, CoordinatorError> {
-    let began = Instant::now();
-    let end = began + Duration::from(plan.profile.budget) / REPEATED_IN;
-    let mut pilots = Pilots { stage, plan, base, observer, done: 0, first: 0, all: 0, began, end };
+) -> Result<Amounts, InputError<P::Error>> {
+    let began = play.elapsed();
+    let end = began + Span::from_nanoseconds(plan.profile.budget.nanoseconds() / REPEATED_IN);
+    let mut pilots = Pilots { play, plan, base, done: 0, first: 0, all: 0, began, end };
     let volumes = volumes_wanted(plan);
     let loads: Vec<Load> = plan.loads.iter().copied().filter(|load| *load != Load::Idle).collect();
     let tried = if plan.volume.is_none() { volumes.len() } else { 0 };
@@ -49,26 +42,25 @@ pub(super) async fn calibrate(
     })
 }
 
-struct Pilots<'a> {
-    stage: &'a mut Stage,
+struct Pilots<'a, P> {
+    play: &'a mut P,
     plan: &'a Plan,
     base: &'a Setting,
-    observer: &'a mut dyn Observer,
     done: usize,
     /// The pilots that are played in any case, and all.
     first: usize,
     all: usize,
-    began: Instant,
+    began: Span,
     /// No pilot is repeated after it.
-    end: Instant,
+    end: Span,
 }
 
-impl Pilots<'_> {
-    async fn null_cost(&mut self) -> Result<u64, CoordinatorError> {
+impl<P: Play> Pilots<'_, P> {
+    async fn null_cost(&mut self) -> Result<u64, InputError<P::Error>> {
         self.step();
         let mut costs = Vec::with_capacity(NULL_CELLS);
         for _ in 0..NULL_CELLS {
-            costs.push(self.stage.play(&null_script(self.plan, self.base)).await?.overhead_ns);
+            costs.push(self.play.play(&null_script(self.plan, self.base)).await?.overhead_ns);
         }
         costs.sort_unstable();
         Ok(costs[NULL_CELLS / 2])
@@ -77,7 +69,7 @@ impl Pilots<'_> {
     async fn volumes(
         &mut self,
         wanted: &[(Component, Bytes)],
-    ) -> Result<Vec<Volume>, CoordinatorError> {
+    ) -> Result<Vec<Volume>, InputError<P::Error>> {
         let all = wanted.iter().map(|&(component, message)| Volume {
             component,
             message,
@@ -96,7 +88,7 @@ impl Pilots<'_> {
         Ok(all)
     }
 
-    async fn host(&mut self, loads: &[Load]) -> Result<Vec<HostAmount>, CoordinatorError> {
+    async fn host(&mut self, loads: &[Load]) -> Result<Vec<HostAmount>, InputError<P::Error>> {
         let target = self.host_target().await?;
         let rows: Vec<Row> = loads.iter().map(|&load| Row::Host { load }).collect();
         let paces = self.fastest(&rows, target).await?;
@@ -107,7 +99,7 @@ impl Pilots<'_> {
     }
 
     /// The target time of a host activity: the profile's time, or the time of a fixed volume.
-    async fn host_target(&mut self) -> Result<Span, CoordinatorError> {
+    async fn host_target(&mut self) -> Result<Span, InputError<P::Error>> {
         let target = self.plan.profile.target;
         let Some(volume) = self.plan.volume else { return Ok(target) };
         let pace = self.pilot(Row::idle(YARDSTICK.0, YARDSTICK.1), target).await?;
@@ -117,7 +109,11 @@ impl Pilots<'_> {
 
     /// The pace of each row in the fastest of its pilots, which last `time` each. They take turns,
     /// so that what disturbs the machine for a second does not disturb all pilots of a row.
-    async fn fastest(&mut self, rows: &[Row], time: Span) -> Result<Vec<Pace>, CoordinatorError> {
+    async fn fastest(
+        &mut self,
+        rows: &[Row],
+        time: Span,
+    ) -> Result<Vec<Pace>, InputError<P::Error>> {
         let mut paces = Vec::with_capacity(rows.len());
         for &row in rows {
             self.step();
@@ -126,13 +122,13 @@ impl Pilots<'_> {
         for _ in 1..PILOTS {
             for (&row, fastest) in rows.iter().zip(&mut paces) {
                 self.step();
-                if Instant::now() >= self.end {
+                if self.play.elapsed() >= self.end {
                     continue;
                 }
                 match self.pilot(row, time).await {
                     Ok(pace) if pace.is_faster_than(*fastest) => *fastest = pace,
                     // The row has a pace.
-                    Ok(_) | Err(CoordinatorError::Calibration { .. }) => {}
+                    Ok(_) | Err(InputError::Amount { .. }) => {}
                     Err(error) => return Err(error),
                 }
             }
@@ -141,11 +137,11 @@ impl Pilots<'_> {
     }
 
     /// What a row does in about `time`, and the real time.
-    async fn pilot(&mut self, row: Row, time: Span) -> Result<Pace, CoordinatorError> {
+    async fn pilot(&mut self, row: Row, time: Span) -> Result<Pace, InputError<P::Error>> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
         let script = script(self.plan, &row, &setting);
-        let scene = self.stage.play(&script).await?;
-        let balance = balance(&row, &script, &scene);
+        let scene = self.play.play(&script).await?;
+        let balance = balance(Some(&row), &script, &scene);
         if let Some(fault) = balance.faults.first() {
             return Err(trouble(&row, fault));
         }
@@ -157,16 +153,16 @@ impl Pilots<'_> {
     }
 
     fn step(&mut self) {
-        let elapsed = self.began.elapsed().as_secs_f64();
-        let time = self.end.saturating_duration_since(Instant::now()).as_secs_f64();
+        let now = self.play.elapsed();
+        let (elapsed, time) = ((now - self.began).seconds(), (self.end - now).seconds());
         let certain = self.first.saturating_sub(self.done);
         let left = (self.done > 0)
             .then(|| forecast(elapsed / self.done as f64, time, certain, self.all - self.done).1);
-        self.observer.phase(Phase::Calibrate(self.done, self.all, left));
+        self.play.pilots(self.done, self.all, left);
         self.done += 1;
     }
 }
 
-fn trouble(row: &Row, message: &str) -> CoordinatorError {
-    CoordinatorError::Calibration { what: row.to_string(), message: message.to_owned() }
+fn trouble<E>(row: &Row, message: &str) -> InputError<E> {
+    InputError::Amount { what: row.to_string(), message: message.to_owned() }
 }
