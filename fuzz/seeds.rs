@@ -557,7 +557,7 @@ fn rated(store: &mut Store) -> RunLock {
     let mut plan = Plan::whole(7, Profile::quick(), Network::Veth);
     plan.components.truncate(2);
     plan.messages.truncate(1);
-    let document = serde_json::to_value(&plan).expect("a plan has a JSON form");
+    let document = btu_suite::json::to_value(&plan).expect("a plan has a JSON form");
     let now = "2026-01-01T00:00:00Z";
     let new = NewRun {
         suite: "btu",
@@ -568,7 +568,7 @@ fn rated(store: &mut Store) -> RunLock {
         ..run(now)
     };
     let lock = store.create_run(&new).expect("a run");
-    let machine = serde_json::to_value(collect()).expect("a machine has a JSON form");
+    let machine = btu_suite::json::to_value(&collect()).expect("a machine has a JSON form");
     store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
     store.save_event(&lock, now, Level::Warning, "two\nlines").expect("an event");
     store.save_calibration(&lock, &made::calibration(&plan)).expect("amounts of work");
@@ -661,7 +661,7 @@ fn text(value: &impl serde::Serialize) -> String {
 }
 
 fn value(value: &impl serde::Serialize) -> serde_json::Value {
-    serde_json::to_value(value).expect("it has a JSON form")
+    btu_suite::json::to_value(&value).expect("it has a JSON form")
 }
 
 /// The requests of the program's own pictures: as one end of `btu app` sends them, one by one and

@@ -252,6 +252,6 @@ pub(crate) fn write(
         "written_unix_seconds": second, "circumstances": circumstances, "repetitions": repetitions,
         "comparisons": comparisons, "samples": samples,
     });
-    std::fs::write(&path, serde_json::to_vec_pretty(&whole)?).with_context(failed)?;
+    std::fs::write(&path, btu_suite::json::indented(&whole)?).with_context(failed)?;
     Ok(path)
 }

@@ -136,7 +136,7 @@ pub(crate) fn run(asked: &Simulator) -> Result<ExitCode> {
     let (text, missed) = table::table(&SIZES, &samples);
     print!("{text}");
     let path = asked.directory.join("simulator.json");
-    std::fs::write(&path, serde_json::to_vec_pretty(&samples)?)?;
+    std::fs::write(&path, btu_suite::json::indented(&samples)?)?;
     println!("written: {}", path.display());
     Ok(ExitCode::from(u8::from(asked.check && missed)))
 }

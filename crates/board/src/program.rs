@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_publication::sha256;
+use btu_suite::json;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -299,7 +300,7 @@ impl<'a> QuestionDirectory<'a> {
 
     /// What the program prints as JSON.
     fn json<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T, BoardError> {
-        serde_json::from_slice(&self.call(arguments)?).map_err(|error| {
+        json::from_octets(&self.call(arguments)?).map_err(|error| {
             BoardError::Failed(format!("reading what btu {} says: {error}", arguments[0]))
         })
     }

@@ -14,13 +14,13 @@ use btu_studies::rate::{Context, Obstacle, Rating, rating_of};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::Receiving;
 use btu_suite::experiment::{HostClocks, LoadBefore, Named, RunFacts};
+use btu_suite::json;
 use btu_suite::network::Network;
 use btu_suite::pipe::{Job, PipePlan, Place, Remote};
 use btu_suite::plan::Plan;
 use btu_suite::reading::Reading;
 use btu_suite::record::HostClock;
 use btu_units::{Bytes, Span};
-use serde::Deserialize;
 
 pub(crate) use database::{open, open_to_read, wall_clock, wall_clock_before};
 
@@ -44,7 +44,7 @@ pub(crate) fn after(row: &RunRow) -> Option<Environment> {
     let mut after = row.environments.iter();
     let after = after
         .rfind(|(moment, found)| *moment == Moment::After && is_first(found) && is_here(found));
-    after.and_then(|(_, after)| Environment::deserialize(after).ok())
+    after.and_then(|(_, after)| json::from_value(after).ok())
 }
 
 /// The origin of a run.
@@ -180,7 +180,7 @@ fn hosts(row: &RunRow) -> Vec<String> {
     if let Some(remote) = far_host(row) {
         return vec![format!("the far end is on {remote}")];
     }
-    match serde_json::from_value::<Network>(row.plan["network"].clone()) {
+    match json::from_value::<Network>(&row.plan["network"]) {
         Ok(Network::Machines(machines)) => machines.hosts.iter().map(ToString::to_string).collect(),
         _ => Vec::new(),
     }
@@ -191,7 +191,7 @@ fn divided(row: &RunRow) -> Option<String> {
     if row.summary.suite != btu_suite::plan::SUITE {
         return None;
     }
-    let plan: Plan = serde_json::from_value(row.plan.clone()).ok()?;
+    let plan: Plan = json::from_value(&row.plan).ok()?;
     let sleep = sleep(plan.kept_awake);
     match (&plan.network, &plan.processors) {
         (Network::Machines(_), _) => None,
@@ -252,7 +252,7 @@ fn each_host(
         let Some(name) = environment["name"].as_str().filter(|_| *moment == Moment::Before) else {
             continue;
         };
-        let Ok(found) = Environment::deserialize(environment) else { continue };
+        let Ok(found) = json::from_value::<Environment>(environment) else { continue };
         if hosts.contains(&name) {
             continue;
         }
@@ -321,7 +321,7 @@ fn receiving(row: &RunRow) -> Option<String> {
     if ![btu_suite::plan::SUITE, SpeedPlan::SUITE].contains(&row.summary.suite.as_str()) {
         return None;
     }
-    let receiving = Receiving::deserialize(&row.plan["receiving"]).ok()?;
+    let receiving: Receiving = json::from_value(&row.plan["receiving"]).ok()?;
     let batches =
         "receivers read in batches, not by one call that waits for each message (--receive plain)";
     receiving.is_batched().then(|| batches.to_owned())
@@ -343,7 +343,7 @@ fn clocks(row: &RunRow) -> Vec<HostClocks> {
     let mut found: Vec<HostClocks> = Vec::new();
     for (moment, environment) in &row.environments {
         let Some(name) = environment["name"].as_str() else { continue };
-        let clock: Option<HostClock> = serde_json::from_value(environment["clock"].clone()).ok();
+        let clock: Option<HostClock> = json::from_value(&environment["clock"]).ok();
         if !found.iter().any(|clocks| clocks.name == name) {
             found.push(HostClocks { name: name.to_owned(), before: None, after: None });
         }
@@ -359,7 +359,7 @@ fn clocks(row: &RunRow) -> Vec<HostClocks> {
 /// The machine as it was before the run; `None` if the run ended before it was recorded.
 pub(crate) fn before(row: &RunRow) -> Option<Environment> {
     let (_, before) = row.environments.iter().find(|(moment, _)| *moment == Moment::Before)?;
-    Environment::deserialize(before).ok()
+    json::from_value(before).ok()
 }
 
 /// The time of an empty cell in the run's calibration.

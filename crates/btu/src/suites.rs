@@ -15,6 +15,7 @@ use btu_report::{RawRow, TextOptions};
 use btu_store::{RunRow, RunSummary, Store};
 use btu_studies::papers::Study;
 use btu_suite::experiment::AnyExperiment;
+use btu_suite::json;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -195,7 +196,7 @@ impl<'a, R> Document<'a, R> {
 
 /// Indented for readers.
 fn json<R: Serialize>(run: &RunRow, result: R) -> anyhow::Result<String> {
-    Ok(serde_json::to_string_pretty(&Document::of(run, result))? + "\n")
+    Ok(json::indented(&Document::of(run, result))? + "\n")
 }
 
 /// Records as lines below a head, or as JSON on one line: spread out, the samples of a run would be

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
 use anyhow::Context as _;
 use btu_report::TextOptions;
+use btu_suite::json;
 use btu_testbed::note;
 use btu_units::shell_word;
 use serde::Serialize;
@@ -66,7 +67,7 @@ pub(crate) fn asks(question: &str) -> anyhow::Result<bool> {
 
 /// Prints a result as JSON, indented for readers.
 pub(crate) fn print_json<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<()> {
-    print(&serde_json::to_string_pretty(value)?)
+    print(&json::indented(value)?)
 }
 
 /// Prints a result. Writing can fail: standard output may be a pipe that no process reads any more.

@@ -22,6 +22,7 @@ use btu_network::{Drawing, StationId};
 use btu_store::{Level, Moment, RunLock, State, Store};
 use btu_suite::app::View;
 use btu_suite::congestion::CongestionControl;
+use btu_suite::json;
 use btu_suite::network::HostName;
 use btu_suite::processors::Division;
 use btu_suite::protocol_work::ProtocolWork;
@@ -359,5 +360,5 @@ fn measure_on_hosts<S: MeasuredStudy>(
 }
 
 fn document<T: serde::Serialize>(value: &T) -> Result<serde_json::Value, CoordinatorError> {
-    serde_json::to_value(value).map_err(CoordinatorError::Document)
+    json::to_value(value).map_err(CoordinatorError::Document)
 }

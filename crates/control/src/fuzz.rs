@@ -4,6 +4,7 @@
 use std::fmt::Display;
 
 use btu_suite::activity::{Order, Word};
+use btu_suite::json;
 use btu_suite::record::{Failure, Report};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,7 +32,7 @@ pub fn bundle(octets: &[u8]) {
 /// All that a controller says to an agent: its greeting and its frames; or one request alone.
 pub fn requests(octets: &[u8]) {
     fuzz_frames(octets);
-    if let Ok(request) = serde_json::from_slice::<Request>(octets) {
+    if let Ok(request) = json::from_octets::<Request>(octets) {
         if let Request::Prepare(request) = &request {
             order(request.order.text().as_bytes());
         }
@@ -47,13 +48,13 @@ pub fn replies(octets: &[u8]) {
         1 => json::<ReserveReply>(octets),
         2 => json::<RenewReply>(octets),
         3 => {
-            if let Ok(reply) = serde_json::from_slice::<DescribeReply>(octets) {
+            if let Ok(reply) = json::from_octets::<DescribeReply>(octets) {
                 environment(reply.environment.text().as_bytes());
             }
         }
         4 => word(octets),
         _ => {
-            if let Ok(reply) = serde_json::from_slice::<CollectReply>(octets) {
+            if let Ok(reply) = json::from_octets::<CollectReply>(octets) {
                 reply.accounts.iter().for_each(|told| account(told.result.text().as_bytes()));
             }
         }
@@ -92,7 +93,7 @@ pub fn policy(octets: &[u8]) {
 
 /// Every accepted message can be encoded and is accepted again.
 fn json<T: Serialize + DeserializeOwned>(octets: &[u8]) {
-    if let Ok(value) = serde_json::from_slice::<T>(octets) {
+    if let Ok(value) = json::from_octets::<T>(octets) {
         let text = serde_json::to_string(&value).expect("what was read can be written");
         assert!(serde_json::from_str::<T>(&text).is_ok(), "{text}");
     }

@@ -1,6 +1,7 @@
 //! iperf3's protocol on the control connection: states, cookies, lengths and parameters. What a
 //! client sends is read into types that cannot be wrong.
 
+use btu_suite::json;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
@@ -206,7 +207,7 @@ impl Parameters {
     /// # Errors
     /// [`Ending::Refused`] with the number of iperf3's message.
     pub(crate) fn read(text: &[u8], limits: &Limits) -> Result<Self, Ending> {
-        let value: Value = serde_json::from_slice(text).map_err(|error| {
+        let value: Value = json::from_octets(text).map_err(|error| {
             Ending::refused(code::PARAMETERS, format!("its parameters are no JSON: {error}"))
         })?;
         let Value::Object(said) = value else {

@@ -1,5 +1,6 @@
 //! The results that both ends exchange: what each says of each stream.
 
+use btu_suite::json;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -43,7 +44,7 @@ const MOST_STREAMS: usize = 256;
 impl PeerResults {
     /// Reads a peer's JSON.
     pub(crate) fn read(text: &[u8]) -> Result<Self, Ending> {
-        let value: Value = serde_json::from_slice(text).map_err(|error| {
+        let value: Value = json::from_octets(text).map_err(|error| {
             Ending::refused(code::RESULTS, format!("its results are no JSON: {error}"))
         })?;
         let streams = value.get("streams").and_then(Value::as_array);

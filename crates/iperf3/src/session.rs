@@ -1,5 +1,6 @@
 //! The states of one test. Each has a deadline, and ends at once when the client is gone.
 
+use btu_suite::json;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -240,7 +241,7 @@ impl ServerSession<'_> {
         let mut ours =
             Results::new(&streams.all, parameters.protocol, congestion, counted, whole, cpu);
         if parameters.wants_output && self.settings.json {
-            ours.server_output_json = serde_json::to_value(&report).ok();
+            ours.server_output_json = json::to_value(&report).ok();
         } else if parameters.wants_output {
             ours.server_output_text = Some(report.text());
         }

@@ -1,6 +1,7 @@
 //! The cells of a study with scripts, as lines and as raw values.
 
 use btu_suite::experiment::{Facts, Measured, Scripts};
+use btu_suite::json;
 use btu_units::{Span, written_rate};
 
 use crate::csv::RawRow;
@@ -80,7 +81,7 @@ impl OptionalColumns {
             raw_value("position", cell.position + 1),
             raw_value("cell", &cell.cell),
         ];
-        flatten("", &serde_json::to_value(&cell.cell).unwrap_or_default(), &mut raw);
+        flatten("", &json::to_value(&cell.cell).unwrap_or_default(), &mut raw);
         let facts = plan.facts(&cell.cell, &cell.seen);
         let number =
             |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());

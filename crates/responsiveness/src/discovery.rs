@@ -109,7 +109,7 @@ impl Discovery {
     /// # Errors
     /// What is wrong with it: the draft forbids to use any part of it then.
     pub(crate) fn parse(octets: &[u8]) -> Result<Self, String> {
-        let said: Description = serde_json::from_slice(octets)
+        let said: Description = btu_suite::json::from_octets(octets)
             .map_err(|error| format!("answers {WELL_KNOWN} with no description ({error})"))?;
         if said.version != 1 {
             return Err(format!("describes itself by version {}, not 1", said.version));
@@ -148,7 +148,7 @@ impl Discovery {
         };
         let said = Description { version: 1, urls, test_endpoint: None };
         // A structure with text keys: it can be written.
-        serde_json::to_vec(&said).unwrap_or_default()
+        serde_json::to_string(&said).unwrap_or_default().into_bytes()
     }
 
     /// The host and port to connect to.

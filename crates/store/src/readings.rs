@@ -1,6 +1,7 @@
 //! The speeds of a run's cells, and what was read of the processors around them, without their raw samples.
 
 use btu_suite::cell::Row;
+use btu_suite::json;
 use btu_suite::reading::Reading;
 use btu_suite::record::{CellRecord, MachineCpu, ProcessorReadings};
 use btu_units::Span;
@@ -119,7 +120,7 @@ impl Store {
         }
         let Columns { component, message_bytes, load, goodput_bits_per_second, .. } = columns;
         let row = json!({"kind": "network", "component": component, "message_bytes": message_bytes, "load": load});
-        let row: Row = serde_json::from_value(row).map_err(|error| self.unreadable(run, &error))?;
+        let row: Row = json::from_value(&row).map_err(|error| self.unreadable(run, &error))?;
         let positive = goodput_bits_per_second.filter(|rate| *rate > 0.0);
         Ok(positive.map(|per_second| Reading { row, block, per_second }))
     }

@@ -141,6 +141,7 @@ fn readable<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::json;
     use crate::network::{HostRole, Machine, Machines, Network, Reached};
     use crate::pipe::{Kind, PipePlan, Place, Purpose, SetPlan};
     use crate::plan::Plan;
@@ -157,10 +158,10 @@ mod tests {
         let hosts = vec![host(HostRole::Test, tls), host(HostRole::Active, ssh)];
         let network = Network::Machines(Machines { hosts });
         let mut plan =
-            serde_json::to_value(Plan::whole(1, crate::plan::Profile::quick(), network)).unwrap();
-        assert!(serde_json::from_value::<Plan>(plan.clone()).is_ok());
+            json::to_value(&Plan::whole(1, crate::plan::Profile::quick(), network)).unwrap();
+        assert!(json::from_value::<Plan>(&plan).is_ok());
         changed(&mut plan);
-        serde_json::from_value::<Plan>(plan).unwrap_err().to_string()
+        json::from_value::<Plan>(&plan).unwrap_err().to_string()
     }
 
     #[test]
@@ -206,8 +207,7 @@ mod tests {
             purpose: Purpose::Load,
             series: vec![PipePlan::new(1, Kind::Tcp, Place::Here); count],
         };
-        let read =
-            |count| serde_json::from_value::<SetPlan>(serde_json::to_value(set(count)).unwrap());
+        let read = |count| json::from_value::<SetPlan>(&json::to_value(&set(count)).unwrap());
         assert_eq!(read(16).unwrap(), set(16));
         assert!(read(17).unwrap_err().to_string().contains("17 entries"));
     }

@@ -51,6 +51,7 @@ stored_as_text!(CongestionControl);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     #[test]
     fn only_names_are_taken() {
@@ -62,7 +63,7 @@ mod tests {
                 text.parse::<CongestionControl>(),
                 Err(NoCongestionControl(text.to_owned()))
             );
-            assert!(serde_json::from_value::<CongestionControl>(text.into()).is_err());
+            assert!(json::from_value::<CongestionControl>(&text.into()).is_err());
         }
     }
 }

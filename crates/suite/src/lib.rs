@@ -16,6 +16,7 @@ pub mod dscp;
 pub mod experiment;
 pub mod foreign;
 pub mod hint;
+pub mod json;
 pub mod lan;
 pub mod lead;
 pub mod machine;

@@ -558,6 +558,7 @@ mod tests {
     use crate::app::{Drawing, Niceness, Protocol, Slowing, Speeds, Workload};
     use crate::copy::{Cache, FilePlace, Program, Storage};
     use crate::hint::HintPlan;
+    use crate::json;
     use crate::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
     use crate::network::Network;
     use crate::pipe::{End, Kind, PipePlan, Place};
@@ -600,7 +601,7 @@ mod tests {
         all.extend(files());
         let mut kinds = std::collections::BTreeSet::new();
         for activity in all {
-            assert_eq!(serde_json::to_value(&activity).unwrap()["kind"], activity.kind());
+            assert_eq!(json::to_value(&activity).unwrap()["kind"], activity.kind());
             kinds.insert(activity.kind());
         }
         assert_eq!(kinds.len(), Activity::KINDS.len(), "one of each: {kinds:?}");

@@ -189,8 +189,7 @@ impl WorkerProcess {
     }
 
     fn prepare(&mut self, order: &Order) -> Result<Option<SocketAddr>> {
-        serde_json::to_writer(&mut self.orders, order)?;
-        self.orders.write_all(b"\n").context("order a worker")?;
+        writeln!(self.orders, "{}", serde_json::to_string(order)?).context("order a worker")?;
         match self.hear()? {
             Word::Ready { endpoint } => Ok(endpoint),
             word => bail!("a worker said {word:?} instead of ready"),

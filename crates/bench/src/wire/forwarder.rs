@@ -79,9 +79,9 @@ fn carry(middle: u32, carriage: Carriage, text: &str) -> Result<Forwarder> {
     let plan = WirePlan { carriage, ..WirePlan::new(1, drawing, interfaces) };
     let directory = lab::directory("wire")?;
     let (written, socket) = (directory.path().join("plan"), directory.path().join("socket"));
-    let mut text = serde_json::to_vec(&plan)?;
-    text.push(b'\n');
-    File::create(&written)?.write_all(&text).context("write the link emulator's plan")?;
+    let mut text = serde_json::to_string(&plan)?;
+    text.push('\n');
+    File::create(&written)?.write_all(text.as_bytes()).context("write the link emulator's plan")?;
     let program = std::env::current_exe().context("find the own program")?;
     let mut command = pinning::command(Some(middle), &program.to_string_lossy());
     let process =

@@ -1,5 +1,6 @@
 //! The board as publishers and readers meet it: the real program, real databases, curl and a browser.
 
+#![allow(clippy::disallowed_methods, reason = "tests read JSON in their own way")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod booted;

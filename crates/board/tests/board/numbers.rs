@@ -31,7 +31,7 @@ fn plan() -> Plan {
 fn lines(plan: &Plan, row: Row) -> Vec<String> {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a database");
-    let document = serde_json::to_value(plan).expect("JSON");
+    let document = btu_suite::json::to_value(&plan).expect("JSON");
     let new = NewRun {
         suite: btu_suite::plan::SUITE,
         profile: &plan.profile.name,

@@ -212,7 +212,7 @@ impl Made {
     pub(crate) fn store(&self, directory: &Path) {
         let mut store = Store::open(directory.join("runs.sqlite")).expect("a database");
         let plan = self.plan();
-        let document = serde_json::to_value(&plan).expect("a plan is JSON");
+        let document = btu_suite::json::to_value(&plan).expect("a plan is JSON");
         let new = NewRun {
             suite: btu_suite::plan::SUITE,
             profile: &plan.profile.name,
@@ -229,7 +229,7 @@ impl Made {
         let lock = store.create_run(&new).expect("a run");
         let mut environment = collect();
         environment.processor.model = Some(self.processor.to_owned());
-        let environment = serde_json::to_value(&environment).expect("JSON");
+        let environment = btu_suite::json::to_value(&environment).expect("JSON");
         store.save_environment(&lock, Moment::Before, &environment).expect("stored");
         store.save_calibration(&lock, &made::calibration(&plan)).expect("stored");
         for block in 0..3 {

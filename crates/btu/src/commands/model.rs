@@ -9,6 +9,8 @@ use btu_report::{
     SweepTable, first_screen, model_page, model_text, sweep_csv, sweep_picture, sweep_text,
     workbook,
 };
+use btu_suite::json;
+use serde_json::json;
 
 use crate::cli::{Common, Model};
 use crate::commands::{model_check, model_ui};
@@ -96,10 +98,13 @@ fn sweep(model: &Model, common: &Common, source: &Source, range: &Range) -> anyh
     }
     files::save_picture(model.svg.as_deref(), || Ok(sweep_picture(&table)))?;
     if common.json {
-        let point = |(value, prediction): &(f64, Prediction)| serde_json::json!({ "value": value, "prediction": prediction });
-        let points: Vec<_> = table.points.iter().map(point).collect();
+        let point = |(value, prediction): &(f64, Prediction)| {
+            json::to_value(prediction)
+                .map(|prediction| json!({ "value": value, "prediction": prediction }))
+        };
+        let points = table.points.iter().map(point).collect::<Result<Vec<_>, _>>()?;
         return terminal::print_json(
-            &serde_json::json!({ "key": table.key, "unit": table.unit, "points": points }),
+            &json!({ "key": table.key, "unit": table.unit, "points": points }),
         );
     }
     terminal::print(&sweep_text(&table, &terminal::text_options()))

@@ -237,8 +237,7 @@ fn write(check: &ModelCheck, model: &Model) -> anyhow::Result<()> {
 fn print(check: &ModelCheck, common: &Common) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if common.json {
-        serde_json::to_writer_pretty(&mut out, check)?;
-        return Ok(writeln!(out)?);
+        return terminal::print_json(check);
     }
     let options = terminal::text_options();
     Ok(out.write_all(check_text(check, &options).as_bytes())?)

@@ -145,8 +145,7 @@ fn share(done: &AtomicU64, settings: &Settings) -> f64 {
 fn print(outcome: &Outcome, sim: &Sim, common: &Common) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if common.json {
-        serde_json::to_writer_pretty(&mut out, outcome)?;
-        return Ok(writeln!(out)?);
+        return terminal::print_json(outcome);
     }
     let options = terminal::text_options();
     let text = if sim.all || sim.stations {

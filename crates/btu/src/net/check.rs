@@ -6,6 +6,7 @@ use std::io::Write as _;
 
 use btu_network::{Drawing, library};
 use btu_report::names_text;
+use btu_suite::json;
 use btu_testbed::note;
 
 use crate::cli::{Check, Common, Subject};
@@ -41,8 +42,8 @@ pub(crate) fn check(check: &Check, common: &Common) -> anyhow::Result<()> {
 fn json(drawings: &[Drawing]) -> anyhow::Result<String> {
     Ok(match drawings {
         [] => String::new(),
-        [one] => serde_json::to_string_pretty(one)? + "\n",
-        several => serde_json::to_string_pretty(several)? + "\n",
+        [one] => json::indented(one)? + "\n",
+        several => json::indented(several)? + "\n",
     })
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn list(common: &Common) -> anyhow::Result<()> {
         let rows = networks
             .iter()
             .map(|(name, about)| serde_json::json!({ "name": name, "about": about }));
-        serde_json::to_string_pretty(&rows.collect::<Vec<_>>())? + "\n"
+        json::indented(&rows.collect::<Vec<_>>())? + "\n"
     } else {
         let rows = networks.into_iter().map(|(name, about)| (name.to_owned(), about));
         names_text(&rows.collect::<Vec<_>>(), &terminal::line_options())

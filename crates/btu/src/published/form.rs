@@ -8,13 +8,14 @@ use btu_store::{
     Store,
 };
 use btu_suite::experiment::Named;
+use btu_suite::json;
 use btu_suite::network::Network;
 use btu_suite::plan::{Plan, SUITE};
 use btu_suite::work::Amounts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, to_value};
 
 use super::cell::{WITHHELD, cell};
 use super::environment::environment;
@@ -80,7 +81,7 @@ impl Rewrite for Published {
         if matches!(plan.network, Network::Machines(_)) {
             return Err("was measured between real hosts, and its plan names them; publish a run of one machine".to_owned());
         }
-        let plan = to_value(&plan).map_err(|_| unread("plan"))?;
+        let plan = json::to_value(&plan).map_err(|_| unread("plan"))?;
         let calibration = line.calibration.as_deref().map(|stored| {
             let calibrated: Calibrated = read("calibration", stored)?;
             written("calibration", &calibrated)
@@ -102,7 +103,7 @@ impl Rewrite for Published {
                 "holds the environment of a real host; publish a run of one machine".to_owned()
             );
         }
-        let found: Environment = serde_json::from_value(document).map_err(|_| unread(WHAT))?;
+        let found: Environment = json::from_value(&document).map_err(|_| unread(WHAT))?;
         let document = written(WHAT, &environment(found, &self.board))?;
         Ok(EnvironmentLine { document, ..line })
     }
@@ -125,7 +126,7 @@ fn read<T: DeserializeOwned>(what: &str, stored: &RawValue) -> Result<T, String>
 }
 
 fn written(what: &str, published: &impl Serialize) -> Result<Box<RawValue>, String> {
-    serde_json::value::to_raw_value(published).map_err(|_| unread(what))
+    serde_json::to_string(published).and_then(RawValue::from_string).map_err(|_| unread(what))
 }
 
 fn unread(what: &str) -> String {

@@ -11,6 +11,7 @@ use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::congestion::CongestionControl;
 use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, Raised, Scripts};
+use btu_suite::json;
 use btu_suite::network::HostName;
 use btu_suite::study::Scripted;
 use btu_testbed::note;
@@ -569,7 +570,7 @@ pub(crate) fn begin<E: Scripts>(
         created: &wall_clock(),
         seed: frame.seed,
         btu_version: env!("CARGO_PKG_VERSION"),
-        plan: &serde_json::to_value(plan)?,
+        plan: &json::to_value(plan)?,
         plan_hash: &plan.hash(),
         planned_cells: cells.saturating_mul(frame.blocks),
     })?)

@@ -5,6 +5,7 @@ use std::fmt;
 
 use btu_control::environment::Environment;
 use btu_store::{Level, Moment, RunRow};
+use btu_suite::json;
 use btu_suite::machine::Traits;
 use serde_json::Value;
 
@@ -117,7 +118,7 @@ pub(crate) enum Start {
 /// The environment of the machine `name` at the run's start.
 pub(crate) fn start(row: &RunRow, name: Option<&str>) -> Start {
     let Some(document) = looks(row, name).next() else { return Start::Unseen };
-    serde_json::from_value(document.clone()).map_or(Start::Unreadable, Start::Seen)
+    json::from_value(document).map_or(Start::Unreadable, Start::Seen)
 }
 
 /// The stored environments of one machine before each session.
@@ -160,9 +161,7 @@ pub(crate) fn is_change(text: &str) -> bool {
 
 fn of_one(row: &RunRow, name: Option<&str>) -> Vec<String> {
     let Start::Seen(first) = start(row, name) else { return Vec::new() };
-    let later = looks(row, name)
-        .skip(1)
-        .filter_map(|document| serde_json::from_value(document.clone()).ok());
+    let later = looks(row, name).skip(1).filter_map(|document| json::from_value(document).ok());
     let differences = later.map(|later: Environment| differences(&first, &later));
     differences.filter(|found| !found.is_empty()).map(|found| warning(name, &found)).collect()
 }

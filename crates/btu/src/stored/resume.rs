@@ -5,6 +5,7 @@ use std::path::Path;
 
 use btu_control::environment::{self, Environment};
 use btu_store::{RunLock, RunRow, State, Store};
+use btu_suite::json;
 use btu_suite::network::Machines;
 use btu_testbed::note;
 use btu_units::{plain, shell_word};
@@ -16,7 +17,7 @@ use crate::stored::provenance::{self, Difference, Start};
 
 /// The plan of a run.
 pub(crate) fn plan<T: DeserializeOwned>(row: &RunRow) -> Result<T, Refusal> {
-    serde_json::from_value(row.plan.clone()).map_err(|error| {
+    json::from_value(&row.plan).map_err(|error| {
         let (run, version) = (row.summary.id, &row.summary.btu_version);
         Refusal::Usage(format!(
             "the plan of run {run} cannot be read by this btu ({error}): finish it with btu {version}, which began it"

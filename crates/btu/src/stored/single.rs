@@ -3,6 +3,7 @@
 use btu_store::{Moment, NewRun, RunId, State, Store};
 use btu_suite::cell::Load;
 use btu_suite::experiment::Columns;
+use btu_suite::json;
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 use serde_json::Value;
@@ -50,7 +51,7 @@ pub(crate) fn save<R: Serialize>(store: &mut Store, single: &Single<R>) -> anyho
         planned_cells: 1,
     })?;
     if single.is_measured_here {
-        let environment = serde_json::to_value(btu_control::environment::collect())?;
+        let environment = json::to_value(&btu_control::environment::collect())?;
         store.save_environment(&lock, Moment::Before, &environment)?;
     }
     let columns = Columns {

@@ -16,6 +16,7 @@ use btu_load::FETCH_ROOM;
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::cell::Load;
 use btu_suite::experiment::{Experiment, Named};
+use btu_suite::json;
 use btu_suite::pipe::{Job, PipePlan, Place};
 use btu_units::Bytes;
 
@@ -111,7 +112,7 @@ fn begin(store: &mut Store, pipe: &Pipe, job: &Job, network: &str) -> anyhow::Re
         created: &now,
         seed: job.seed(),
         btu_version: env!("CARGO_PKG_VERSION"),
-        plan: &serde_json::to_value(job)?,
+        plan: &json::to_value(job)?,
         plan_hash: &job.hash(),
         planned_cells: job.planned() as u32,
     })?;

@@ -15,6 +15,7 @@ use btu_store::{NewRun, RunLock, RunRow, Store};
 use btu_studies::rate::{RatingStudy, predicted};
 use btu_suite::cell::Load;
 use btu_suite::experiment::{Experiment, Named};
+use btu_suite::json;
 use btu_suite::network::{HostRole, Network, Topology};
 use btu_suite::plan::{Plan, Profile, SUITE, Verifies};
 use btu_suite::processors::{Division, ProcessorList};
@@ -262,7 +263,7 @@ fn stored_plan(row: &RunRow) -> anyhow::Result<Plan> {
 }
 
 fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock> {
-    let document = serde_json::to_value(plan)?;
+    let document = json::to_value(plan)?;
     let rows = plan.rows().len() as u32;
     Ok(store.create_run(&NewRun {
         suite: SUITE,

@@ -17,6 +17,7 @@ use btu_studies::compare::{
     RunWarning, compare,
 };
 use btu_suite::experiment::Scripts;
+use btu_suite::json;
 use btu_testbed::note;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -174,7 +175,7 @@ fn show<R: ComparedRow + Serialize>(
     deliver(output, |options| {
         Ok(match format {
             CompareFormat::Json => {
-                serde_json::to_string_pretty(&ComparisonDocument { comparison, gates })? + "\n"
+                json::indented(&ComparisonDocument { comparison, gates })? + "\n"
             }
             CompareFormat::Text if arguments.all => page_text(&page, options),
             CompareFormat::Text => first_screen(&page, options),

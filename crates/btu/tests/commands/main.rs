@@ -1,5 +1,6 @@
 //! Commands that need neither a laboratory nor a privilege: these tests run side by side, and once.
 
+#![allow(clippy::disallowed_methods, reason = "tests read JSON in their own way")]
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -71,7 +71,7 @@ fn planted() -> Shelf {
     let shelf = Shelf::new();
     let mut store = Store::open(shelf.path("runs.sqlite")).expect("a database");
     let plan = whole_plan();
-    let document = serde_json::to_value(&plan).expect("JSON");
+    let document = btu_suite::json::to_value(&plan).expect("JSON");
     let new = NewRun {
         suite: btu_suite::plan::SUITE,
         profile: "quick",
@@ -116,7 +116,7 @@ fn environment() -> Value {
     machine.network.interfaces.insert(SECRET.to_owned(), interface());
     machine.processor = processor();
     machine.job = [("SLURM_JOB_NODELIST".to_owned(), SECRET.to_owned())].into();
-    let mut document = serde_json::to_value(&machine).expect("JSON");
+    let mut document = btu_suite::json::to_value(&machine).expect("JSON");
     document["field_of_a_later_version"] = SECRET.into();
     document
 }

@@ -63,7 +63,7 @@ fn cell(row: Row, block: u32, megabits: f64) -> CellRecord {
 }
 
 fn add(store: &mut Store, environment: &Environment, plan: &Plan, megabits: f64, state: State) {
-    let document = serde_json::to_value(plan).unwrap();
+    let document = btu_suite::json::to_value(&plan).unwrap();
     let new = NewRun {
         suite: "btu",
         profile: &plan.profile.name,
@@ -79,7 +79,7 @@ fn add(store: &mut Store, environment: &Environment, plan: &Plan, megabits: f64,
     };
     let lock = store.create_run(&new).unwrap();
     store
-        .save_environment(&lock, Moment::Before, &serde_json::to_value(environment).unwrap())
+        .save_environment(&lock, Moment::Before, &btu_suite::json::to_value(&environment).unwrap())
         .unwrap();
     for (position, row) in (0u32..).zip(plan.rows()) {
         for block in 0..3 {

@@ -172,7 +172,7 @@ fn hash_of(study: &dyn AnyExperiment, plan: &serde_json::Value) -> String {
 fn plans() -> Vec<(String, String, serde_json::Value, String)> {
     let [one, set, _] = seeds::jobs();
     let signatures = [one, set].map(|job| {
-        let plan = serde_json::to_value(&job).unwrap();
+        let plan = btu_suite::json::to_value(&job).unwrap();
         (Job::SUITE.to_owned(), "pipe".to_owned(), plan, job.hash())
     });
     let studies = seeds::studies().into_iter().map(|study| {

@@ -3,6 +3,7 @@
 //! Tests share the machine by [`share`]: those that wait or cause faults run side by side, those
 //! that measure run alone.
 
+#![allow(clippy::disallowed_methods, reason = "tests read JSON in their own way")]
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -173,9 +173,9 @@ impl Supervisor {
     }
 
     async fn task(&mut self, task: &Task) -> Result<(), CoordinatorError> {
-        let mut line = serde_json::to_vec(task).map_err(CoordinatorError::Document)?;
-        line.push(b'\n');
-        let told = self.tasks.write_all(&line).await;
+        let mut line = serde_json::to_string(task).map_err(CoordinatorError::Document)?;
+        line.push('\n');
+        let told = self.tasks.write_all(line.as_bytes()).await;
         told.map_err(|error| self.broken(&format!("its supervisor cannot be reached: {error}")))?;
         if *task != Task::Stop {
             (self.runs, self.ended) = (true, None);

@@ -1,5 +1,6 @@
 //! Finds the differences between two environments of a machine.
 
+use btu_suite::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -57,7 +58,7 @@ fn sentence(change: &Change) -> String {
 pub fn settings(environment: &Environment) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     // A structure of strings, numbers and maps with text keys always has a JSON form.
-    if let Ok(document) = serde_json::to_value(environment) {
+    if let Ok(document) = json::to_value(environment) {
         flatten("", &document, &mut settings);
     }
     settings.retain(|path, _| !RESTLESS.iter().any(|restless| path.starts_with(restless)));

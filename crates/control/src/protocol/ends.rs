@@ -1,5 +1,6 @@
 //! The two directions of a connection: octets come and go while whole frames are taken and put.
 
+use btu_suite::json;
 use std::io;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -69,7 +70,7 @@ impl Incoming {
         if self.buffer.is_empty() && frame.len() > ROOM_BYTES {
             self.buffer = BytesMut::new();
         }
-        serde_json::from_slice(&frame).map(Some).map_err(io::Error::from)
+        json::from_octets(&frame).map(Some).map_err(io::Error::from)
     }
 
     /// What has come and was not taken.
@@ -99,7 +100,7 @@ impl Outgoing {
     /// # Errors
     /// It is longer than a message may be. Nothing waits then.
     pub(super) fn put(&mut self, frame: &impl Serialize) -> io::Result<()> {
-        let frame = serde_json::to_vec(frame)?;
+        let frame = serde_json::to_string(frame)?;
         self.begin();
         self.codec.encode(Bytes::from(frame), &mut self.buffer)
     }

@@ -15,7 +15,7 @@ impl Json {
     /// # Errors
     /// `value` has no JSON form, such as a map with keys that are no text.
     pub fn of(value: &impl Serialize) -> serde_json::Result<Self> {
-        serde_json::value::to_raw_value(value).map(Self)
+        serde_json::to_string(value).and_then(Self::from_text)
     }
 
     /// The document with this text.

@@ -267,7 +267,7 @@ async fn a_long_answer_over_a_slow_line_is_waited_for() {
     tokio::spawn(async move {
         let reply = Json::of(&ReserveReply { busy: "there".to_owned(), ..ReserveReply::default() });
         let end = FromAgent::End { id: 0, end: Ok(reply.unwrap()) };
-        let frame = serde_json::to_vec(&end).unwrap();
+        let frame = serde_json::to_string(&end).unwrap().into_bytes();
         to.write_u32(frame.len() as u32).await.unwrap();
         let each = limit * 3 / 2 / frame.len() as u32;
         for octet in frame {

@@ -1,5 +1,6 @@
 //! Reports in every format, from a made-up run, from predictions and from comparisons.
 
+#![allow(clippy::disallowed_methods, reason = "tests read JSON in their own way")]
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -56,7 +56,7 @@ fn real_run(store: &mut Store, label: &str, blocks: u32) -> RunId {
             created: CREATED,
             seed: u64::MAX,
             btu_version: "0.1.0",
-            plan: &serde_json::to_value(&plan).unwrap(),
+            plan: &btu_suite::json::to_value(&plan).unwrap(),
             plan_hash: &plan.hash(),
             planned_cells: 240,
         })
@@ -103,7 +103,7 @@ fn two_runs() -> (Vec<u8>, Vec<String>) {
 
 /// All stored data of a run, except its number.
 fn everything(store: &Store, run: RunId) -> String {
-    let mut row = serde_json::to_value(store.run(&run.to_string()).unwrap()).unwrap();
+    let mut row = btu_suite::json::to_value(&store.run(&run.to_string()).unwrap()).unwrap();
     for own in ["id", "imported"] {
         row.as_object_mut().unwrap().remove(own);
     }

@@ -440,6 +440,7 @@ impl Judged for AppPlan {
 
 #[cfg(test)]
 mod tests {
+    use btu_suite::json;
     use btu_units::Time;
 
     use super::*;
@@ -791,13 +792,13 @@ mod tests {
         };
         let whole = left(&plan, &[]);
         assert_eq!(whole.len(), 2 * 32);
-        let stored = serde_json::to_value(&plan).unwrap();
+        let stored = json::to_value(&plan).unwrap();
         for done in [1, 17, 32, 45, 64] {
             let records: Vec<Measured<AppCell>> = whole[..done]
                 .iter()
                 .map(|slot| plan.record(slot.clone(), observed(|_, _| {})))
                 .collect();
-            let resumed: AppPlan = serde_json::from_value(stored.clone()).unwrap();
+            let resumed: AppPlan = json::from_value(&stored).unwrap();
             assert_eq!(left(&resumed, &records), whole[done..], "after {done}");
         }
     }
@@ -837,9 +838,6 @@ mod tests {
         assert_eq!(plan().hash(), other.hash());
         other.frame.blocks = 3;
         assert_ne!(plan().hash(), other.hash());
-        assert_eq!(
-            serde_json::from_value::<AppPlan>(serde_json::to_value(&other).unwrap()).unwrap(),
-            other
-        );
+        assert_eq!(json::from_value::<AppPlan>(&json::to_value(&other).unwrap()).unwrap(), other);
     }
 }

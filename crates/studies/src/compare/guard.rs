@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use btu_suite::json;
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -126,8 +127,10 @@ impl PlanDifference {
 
 /// All differences between two plans, except the seed.
 pub fn plan_differences(base: &Plan, other: &Plan) -> Vec<PlanDifference> {
+    // Plans are structures with text keys: they have a JSON form.
+    let documents = [base, other].map(|plan| json::to_value(plan).unwrap_or_default());
     let differs = |aspect: Aspect| {
-        let values = [base, other].map(|plan| exactly(plan, aspect));
+        let values = documents.each_ref().map(|plan| exactly(plan, aspect));
         if values[0] == values[1] {
             return Vec::new();
         }
@@ -152,22 +155,23 @@ pub fn asks_the_same(base: &Plan, other: &Plan, row: Row) -> bool {
     !paced || (base.udp_offered == other.udp_offered && base.stream_time() == other.stream_time())
 }
 
-/// The value of `aspect` in `plan`, to the last digit.
-fn exactly(plan: &Plan, aspect: Aspect) -> Value {
-    match aspect {
-        Aspect::Version => json!(plan.version),
-        Aspect::Network => json!(plan.network),
-        Aspect::Components => json!(plan.components),
-        Aspect::Messages => json!(plan.messages),
-        Aspect::Loads => json!(plan.loads),
-        Aspect::Volume => json!(plan.volume),
-        Aspect::Window => json!(plan.window),
-        Aspect::Profile => json!(plan.profile),
-        Aspect::Files => json!(plan.disk_file),
+/// The value of `aspect` in a plan as it is stored, to the last digit.
+fn exactly(plan: &Value, aspect: Aspect) -> Value {
+    let key = match aspect {
+        Aspect::Version => "version",
+        Aspect::Network => "network",
+        Aspect::Components => "components",
+        Aspect::Messages => "message_bytes",
+        Aspect::Loads => "loads",
+        Aspect::Volume => "volume_bytes",
+        Aspect::Window => "window_bytes",
+        Aspect::Profile => "profile",
+        Aspect::Files => "disk_file_bytes",
         Aspect::Options => {
-            json!({"receiving": plan.receiving, "protocol_work": plan.protocol_work})
+            return json!({"receiving": plan["receiving"], "protocol_work": plan["protocol_work"]});
         }
-    }
+    };
+    plan[key].clone()
 }
 
 /// Like `exactly`, rounded for readers.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use btu_suite::json;
 use btu_units::Span;
 use serde_json::Value;
 
@@ -65,7 +66,7 @@ fn fields<E: Scripts>(plan: &E, is_elsewhere: bool) -> BTreeMap<String, Value> {
     if is_elsewhere {
         plan.forget_network();
     }
-    match serde_json::to_value(plan) {
+    match json::to_value(&plan) {
         Ok(Value::Object(fields)) => fields.into_iter().collect(),
         // Plans are structures with text keys.
         _ => BTreeMap::new(),

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use btu_suite::json;
 use btu_suite::accounting;
 use btu_suite::activity::Token;
 use btu_suite::cell::{Load, Row};
@@ -124,13 +125,13 @@ impl ScriptedStudy for RatingStudy {
         }
         let amounts = pilots::amounts(play, &self.plan, &self.base).await?;
         let calibration = Calibration { amounts, network_check };
-        let document = Some(serde_json::to_value(&calibration).map_err(InputError::Document)?);
+        let document = Some(json::to_value(&calibration).map_err(InputError::Document)?);
         self.base.amount = Amount::Fixed(calibration.amounts);
         Ok(Inputs { document, findings })
     }
 
     fn take_over(&mut self, inputs: Value) -> serde_json::Result<()> {
-        let calibration: Calibration = serde_json::from_value(inputs)?;
+        let calibration: Calibration = json::from_value(&inputs)?;
         self.base.amount = Amount::Fixed(calibration.amounts);
         Ok(())
     }

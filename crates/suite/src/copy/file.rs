@@ -237,21 +237,22 @@ pub struct FileCopied {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     #[test]
     fn names_are_read_as_they_are_written() {
         for program in Program::USUAL.into_iter().chain(Program::PLAIN) {
             assert_eq!(program.to_string().parse(), Ok(program));
-            assert_eq!(serde_json::to_value(program).unwrap(), program.to_string());
+            assert_eq!(json::to_value(&program).unwrap(), program.to_string());
         }
         assert_eq!(serde_json::from_str::<Program>("\"nfs-16\"").unwrap().to_string(), "nfs-16");
         for &storage in Storage::ALL {
             assert_eq!(storage.name().parse(), Ok(storage));
-            assert_eq!(serde_json::to_value(storage).unwrap(), storage.name());
+            assert_eq!(json::to_value(&storage).unwrap(), storage.name());
         }
         for &direction in Direction::ALL {
             assert_eq!(direction.name().parse(), Ok(direction));
-            assert_eq!(serde_json::to_value(direction).unwrap(), direction.name());
+            assert_eq!(json::to_value(&direction).unwrap(), direction.name());
         }
         let error = "lukewarm".parse::<Cache>().unwrap_err().to_string();
         assert_eq!(error, "there is no cache `lukewarm`; there are cold, warm");

@@ -92,11 +92,12 @@ impl fmt::Display for Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     #[test]
     fn names_are_those_of_stored_plans() {
         for pattern in Pattern::ALL {
-            assert_eq!(serde_json::to_value(pattern).unwrap(), pattern.name());
+            assert_eq!(json::to_value(&pattern).unwrap(), pattern.name());
         }
     }
 

@@ -213,11 +213,12 @@ impl fmt::Display for Task {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     #[test]
     fn names_are_those_of_stored_plans() {
         for task in Task::ALL {
-            assert_eq!(serde_json::to_value(task).unwrap(), task.name());
+            assert_eq!(json::to_value(&task).unwrap(), task.name());
         }
     }
 

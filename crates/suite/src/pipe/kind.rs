@@ -191,15 +191,16 @@ impl fmt::Display for Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json;
 
     #[test]
     fn names_are_the_stored_ones_and_come_back() {
         for kind in Kind::ALL {
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            assert_eq!(json::to_value(&kind).unwrap(), kind.name());
             assert_eq!(kind.name().parse(), Ok(kind));
         }
         for pattern in Pattern::ALL {
-            assert_eq!(serde_json::to_value(pattern).unwrap(), pattern.name());
+            assert_eq!(json::to_value(&pattern).unwrap(), pattern.name());
             assert_eq!(pattern.name().parse(), Ok(pattern));
         }
     }

@@ -4,6 +4,7 @@
 //! One request per connection, one line of JSON each way; the namespaces come along with the
 //! response as open files (`SCM_RIGHTS`, unix(7)). Process 1 answers, because it has them.
 
+use btu_suite::json;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -132,7 +133,7 @@ fn exchange(path: &Path, request: &EntryRequest) -> io::Result<(Response, Vec<Ow
     send(&stream, request)?;
     let (mut line, namespaces) = receive_first(&stream)?;
     (&stream).read_to_end(&mut line)?;
-    Ok((serde_json::from_slice(&line)?, namespaces))
+    Ok((json::from_octets(&line)?, namespaces))
 }
 
 /// The namespaces arrive with the first bytes.

@@ -1,6 +1,7 @@
 //! The messages between the processes of a testbed: one order downwards, messages upwards, each one
 //! line of JSON.
 
+use btu_suite::json;
 use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -147,9 +148,9 @@ impl fmt::Display for ProcessExit {
 
 /// Writes `value` as one line.
 pub(super) fn send(mut to: impl Write, value: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
-    to.write_all(&line)?;
+    let mut line = serde_json::to_string(value)?;
+    line.push('\n');
+    to.write_all(line.as_bytes())?;
     to.flush()
 }
 
@@ -159,7 +160,7 @@ pub(super) fn receive<T: DeserializeOwned>(from: impl BufRead) -> io::Result<T> 
     let mut line = Vec::new();
     from.take(LONGEST_LINE_BYTES).read_until(b'\n', &mut line)?;
     match line.pop() {
-        Some(b'\n') => Ok(serde_json::from_slice(&line)?),
+        Some(b'\n') => Ok(json::from_octets(&line)?),
         _ => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "no complete line of JSON")),
     }
 }

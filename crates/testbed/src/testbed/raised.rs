@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use btu_network::{Drawing, HostName, StationId};
 use btu_suite::congestion::CongestionControl;
+use btu_suite::json;
 use btu_suite::protocol_work::ProtocolWork;
 use serde::{Deserialize, Serialize};
 
@@ -168,13 +169,13 @@ impl Record {
 
     /// The record in a runtime directory; `None` if no network is up there.
     pub(super) fn read(runtime: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(runtime.join(RECORD)).ok()?).ok()
+        json::from_octets(&fs::read(runtime.join(RECORD)).ok()?).ok()
     }
 
     /// Writes the record atomically: there is never half a record.
     fn write(&self, runtime: &Path) -> Result<(), TestbedError> {
         let unfinished = runtime.join("network.json.new");
-        let written = serde_json::to_vec(self)
+        let written = serde_json::to_string(self)
             .map_err(Into::into)
             .and_then(|text| fs::write(&unfinished, text));
         written.and_then(|()| fs::rename(&unfinished, runtime.join(RECORD))).map_err(|error| {

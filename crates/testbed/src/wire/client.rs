@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use btu_suite::json;
 use btu_suite::network::Impairments;
 use btu_suite::record::WireAccount;
 
@@ -101,7 +102,7 @@ impl WireClient {
     }
 
     fn exchange(&mut self, request: &EmulatorRequest) -> io::Result<Reply> {
-        let mut line = serde_json::to_vec(request)?;
+        let mut line = serde_json::to_string(request)?.into_bytes();
         line.push(b'\n');
         self.stream.get_mut().write_all(&line)?;
         line.clear();
@@ -109,7 +110,7 @@ impl WireClient {
         if line.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(serde_json::from_slice(&line)?)
+        Ok(json::from_octets(&line)?)
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
+use btu_suite::json;
 use btu_suite::network::Impairments;
 use btu_suite::record::WireAccount;
 use serde::{Deserialize, Serialize};
@@ -99,7 +100,7 @@ impl ControlClient {
             // The client sends without reading.
             return Err(io::ErrorKind::InvalidData.into());
         }
-        serde_json::to_writer(&mut self.outbox, reply)?;
+        self.outbox.extend_from_slice(serde_json::to_string(reply)?.as_bytes());
         self.outbox.push(b'\n');
         Ok(())
     }
@@ -118,7 +119,7 @@ impl ControlClient {
 }
 
 fn respond(line: &[u8], answer: &mut impl FnMut(EmulatorRequest) -> Reply) -> Reply {
-    match serde_json::from_slice(line) {
+    match json::from_octets(line) {
         Ok(request) => answer(request),
         Err(error) => Reply::Refused(format!("not a request: {error}")),
     }

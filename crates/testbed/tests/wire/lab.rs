@@ -141,7 +141,7 @@ impl Wire {
             command.arg(crate::WIRE).arg(&socket).stdin(Stdio::piped()).spawn().unwrap();
         // Taken from the child, which would close it before waiting.
         let mut keep_alive = process.stdin.take().unwrap();
-        serde_json::to_writer(&mut keep_alive, plan).unwrap();
+        keep_alive.write_all(serde_json::to_string(plan).unwrap().as_bytes()).unwrap();
         keep_alive.write_all(b"\n").unwrap();
         let client = WireClient::connect(&socket).expect("the link emulator listens");
         Self { process, keep_alive: Some(keep_alive), client, socket, _directory: directory }

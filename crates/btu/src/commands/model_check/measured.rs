@@ -111,7 +111,7 @@ impl<'a> Method<'a> {
         let plan = Replications::new(orders, count, self.source, runtime);
         for (point, order) in plan.orders.iter().enumerate() {
             let file = own.path().join(Replications::order_file(point));
-            files::save(&file, &serde_json::to_vec(order)?)?;
+            files::save(&file, serde_json::to_string(order)?.as_bytes())?;
         }
         let lock = study::begin(&mut store, &Naming::default(), &plan)?;
         let mut bar = Bar::new(self.options.quiet, ProgressDisplay::Never);

@@ -12,6 +12,7 @@ use anyhow::Context;
 use btu_medium::sim::{Offer, offers};
 use btu_network::{Drawing, StationId};
 use btu_stats::Welford;
+use btu_suite::json;
 use btu_testbed::{testbed, wire};
 use btu_traffic::probe::{self, AROUND_PAYLOAD, Log, PacketOutcome, ScheduledPacket, Timeouts};
 use btu_units::{Bytes, Span};
@@ -40,7 +41,7 @@ const FURTHER_FILES: u64 = 64;
 /// number.
 pub(crate) fn offer(directory: &Path, order: &Path, number: u32) -> anyhow::Result<()> {
     let order = fs::read(order).context("reading the order")?;
-    let order: PointOrder = serde_json::from_slice(&order).context("understanding the order")?;
+    let order: PointOrder = json::from_octets(&order).context("understanding the order")?;
     let offers = offers(&order.drawing, order.seed, number, order.duration);
     let stations: Vec<StationId> = offers
         .iter()

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use btu_publication::Visibility;
 use btu_store::{RunRow, Store};
+use btu_suite::json;
 use btu_suite::network::Network;
 use btu_units::Bytes;
 
@@ -40,7 +41,7 @@ const fn seen_by(visibility: Visibility) -> &'static str {
 fn within(store: &Store, row: &RunRow) -> Vec<String> {
     let run = &row.summary;
     let head = head(store, row);
-    let network = match serde_json::from_value(row.plan["network"].clone()) {
+    let network = match json::from_value(&row.plan["network"]) {
         Ok(Network::Drawing(drawn)) => {
             format!("the network file {}, whole, with its comments", drawn.name)
         }

@@ -8,6 +8,7 @@ use btu_report::{StoredSignature, first_screen, markdown, page_text, signatures_
 use btu_store::{RunRow, Store};
 use btu_studies::pipe::{SignatureCost, cost_over, judge};
 use btu_suite::experiment::Named;
+use btu_suite::json;
 use btu_suite::pipe::{Job, JobRecord, PipePlan};
 use serde::Serialize;
 
@@ -175,5 +176,5 @@ fn json(signatures: &[StoredSignature], warnings: Vec<String>) -> serde_json::Re
     let other = |one: &'_ StoredSignature| cost_over(&one.verdict, &base.verdict);
     let others =
         signatures[1..].iter().map(|one| Other { run: &one.name, cost: other(one) }).collect();
-    Ok(serde_json::to_string_pretty(&PipeComparison { base: &base.name, others, warnings })? + "\n")
+    Ok(json::indented(&PipeComparison { base: &base.name, others, warnings })? + "\n")
 }

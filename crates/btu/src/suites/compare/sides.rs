@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use btu_control::environment::{Change, Environment, changes};
 use btu_store::{RunId, RunRow, State, Store};
 use btu_studies::compare::{Group, PlanDifference, RunReadings};
+use btu_suite::json;
 use btu_units::shell_word;
 use serde::de::DeserializeOwned;
 
@@ -149,7 +150,7 @@ impl<P: DeserializeOwned> Member<P> {
             );
             return Err(Refusal::Usage(problem).into());
         }
-        let plan = serde_json::from_value(row.plan.clone())
+        let plan = json::from_value(&row.plan)
             .with_context(|| format!("reading the plan of run {run}"))?;
         let machine = before(&row);
         Ok(Self { row, plan, machine })

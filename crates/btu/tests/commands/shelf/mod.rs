@@ -95,7 +95,7 @@ impl Shelf {
         state: State,
         machines: &[Environment],
     ) -> RunId {
-        let document = serde_json::to_value(plan).expect("a plan has a JSON form");
+        let document = btu_suite::json::to_value(&plan).expect("a plan has a JSON form");
         let network = plan.network.to_string();
         let lock = self.begun(("btu", &network), &document, &plan.hash(), machines);
         let calibration = made::calibration(plan);
@@ -151,7 +151,7 @@ impl Shelf {
         };
         let lock = self.store.create_run(&new).expect("a run");
         for machine in machines {
-            let machine = serde_json::to_value(machine).expect("a machine has a JSON form");
+            let machine = btu_suite::json::to_value(&machine).expect("a machine has a JSON form");
             self.store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
         }
         lock

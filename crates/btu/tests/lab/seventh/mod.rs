@@ -96,7 +96,7 @@ fn a_study_that_the_program_does_not_know_is_measured() {
     let drawing = plan.frame.network.drawing().expect("it can be read");
     let hosts = raised.hosts(&drawing).expect("it has the stations");
     let mut store = Store::open(laboratory.directory.path().join("runs.sqlite")).expect("a store");
-    let document = serde_json::to_value(&plan).expect("JSON");
+    let document = btu_suite::json::to_value(&plan).expect("JSON");
     let lock = store
         .create_run(&NewRun {
             suite: AskPlan::SUITE,

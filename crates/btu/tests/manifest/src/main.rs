@@ -26,5 +26,5 @@ fn main() {
 /// An object as the API's own type reads and writes it.
 fn again<T: DeserializeOwned + Serialize>(item: &Value) -> Value {
     let read: T = serde_json::from_value(item.clone()).expect("an object of this kind");
-    serde_json::to_value(read).expect("JSON")
+    serde_json::to_value(read).expect("JSON") // no part of the program: retired word
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use btu_store::{Level, Moment};
+use btu_suite::json;
 use btu_suite::network::HostName;
 use btu_suite::record::HostClock;
 use btu_suite::text::first_names;
@@ -95,8 +96,7 @@ impl Notes<'_> {
         let mut looks = Looks::new();
         for (station, host, reply) in described {
             let mut document = document(&reply, &host, clocks.get(&station))?;
-            let environment =
-                serde_json::from_value(document.clone()).map_err(CoordinatorError::Document)?;
+            let environment = json::from_value(&document).map_err(CoordinatorError::Document)?;
             if let Some(fields) = document.as_object_mut() {
                 fields.insert("station".to_owned(), json!(station));
             }

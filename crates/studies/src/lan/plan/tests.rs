@@ -1,4 +1,5 @@
 use btu_stats::{Histogram, Welford};
+use btu_suite::json;
 use btu_units::Time;
 
 use super::*;
@@ -287,14 +288,10 @@ fn a_plan_comes_back_as_it_was_stored() {
     let pauses = Pauses::Normal { mean, deviation: mean };
     let plan =
         LanPlan { work: records(StationProgram::Paced { pauses, open_loop: true }), ..plan() };
-    assert_eq!(
-        serde_json::from_value::<LanPlan>(serde_json::to_value(&plan).unwrap()).unwrap(),
-        plan
-    );
+    assert_eq!(json::from_value::<LanPlan>(&json::to_value(&plan).unwrap()).unwrap(), plan);
     let many = LanPlan { levels: vec![0, MOST_STATIONS + 1], ..plan.clone() };
-    let error = serde_json::from_value::<LanPlan>(serde_json::to_value(many).unwrap())
-        .unwrap_err()
-        .to_string();
+    let error =
+        json::from_value::<LanPlan>(&json::to_value(&many).unwrap()).unwrap_err().to_string();
     assert!(error.contains("101 stations"), "{error}");
     let names: std::collections::BTreeSet<String> =
         plan.cells().iter().map(ToString::to_string).collect();

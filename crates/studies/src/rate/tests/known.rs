@@ -1,5 +1,6 @@
 //! Synthetic runs: exact slowdowns, exact ratings.
 
+use btu_suite::json;
 use btu_units::{BitRate, Bytes, Span};
 
 use super::super::*;
@@ -344,7 +345,7 @@ fn losses_of_the_stream_are_counted_at_the_receiver() {
 fn a_verdict_survives_storage_and_has_no_gaps_in_json() {
     let context = context();
     let verdict = judge(&run(&context, 3, doubled, 3.0), &context);
-    let text = serde_json::to_string_pretty(&verdict).unwrap();
+    let text = json::indented(&verdict).unwrap();
     let again: Verdict = serde_json::from_str(&text).unwrap();
     assert_eq!(again.rating, verdict.rating);
     assert_eq!(again.warnings, verdict.warnings);

@@ -1,6 +1,7 @@
 //! Tests of verdicts over cells with known numbers.
 
 use btu_network::library_text;
+use btu_suite::json;
 use btu_units::Time;
 
 use super::*;
@@ -394,14 +395,11 @@ fn the_near_host_makes_every_call() {
             "{cell}"
         );
     }
-    let mut plan = serde_json::to_value(&plan).unwrap();
-    assert!(serde_json::from_value::<SpeedPlan>(plan.clone()).is_ok());
+    let mut plan = json::to_value(&plan).unwrap();
+    assert!(json::from_value::<SpeedPlan>(&plan).is_ok());
     plan["streams"] = 65.into();
     assert!(
-        serde_json::from_value::<SpeedPlan>(plan)
-            .unwrap_err()
-            .to_string()
-            .contains("between 1 and 64")
+        json::from_value::<SpeedPlan>(&plan).unwrap_err().to_string().contains("between 1 and 64")
     );
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use btu_suite::json;
 use btu_suite::program::{Ended, Ending, Message, Printed, ProgramOrder, Ready, Task};
 use btu_suite::record::CpuTime;
 use btu_units::{Bytes, Span, Time};
@@ -406,7 +407,7 @@ impl Tasks {
         loop {
             if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.read.drain(..=end).collect();
-                return Ok(Some(serde_json::from_slice(&line)?));
+                return Ok(Some(json::from_octets(&line)?));
             }
             let mut chunk = [0; 4096];
             match self.from.read(&mut chunk) {
