@@ -31,7 +31,7 @@ mod studied;
 mod tests;
 
 use btu_stats::{Estimate, Level, holm};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub(crate) use finding::find;
 pub use finding::{Finding, Gate, Matter};
@@ -59,7 +59,7 @@ pub struct Question<'a, R = Row> {
 }
 
 /// The answer; its serialised form is the result that `--json` prints.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison<R = Row> {
     /// Version of this form; a reader of an older one may miss fields, never misread them.
     pub version: u32,
@@ -76,7 +76,7 @@ pub struct Comparison<R = Row> {
 }
 
 /// A warning of one of the compared runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunWarning {
     /// The name of the run.
     pub run: String,
@@ -87,7 +87,7 @@ pub struct RunWarning {
 }
 
 /// One side of a comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Side {
     /// As the user named it.
     pub name: String,
@@ -98,7 +98,7 @@ pub struct Side {
 }
 
 /// One side, compared with the base.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedSide<R = Row> {
     /// The side that is compared with the base.
     pub side: Side,
@@ -120,7 +120,7 @@ pub struct ComparedSide<R = Row> {
 }
 
 /// The set of cells of the overall ratio.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
     /// The rows of the BTU rating: all rated components, sizes and host loads. The ratio is that of
@@ -135,7 +135,7 @@ pub enum Over {
 }
 
 /// The ratio over many cells, each with the same weight.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Overall {
     /// The set of cells that the ratio covers.
     pub over: Over,
@@ -158,7 +158,7 @@ pub struct Overall {
 }
 
 /// One cell of both sides.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedCell<R = Row> {
     /// The row that both sides measured.
     pub row: R,

@@ -34,7 +34,7 @@ mod verified;
 mod warning;
 
 use btu_stats::Level;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use added_time::AddedTime;
 pub use btu95::{Btu95, Btu95Size};
@@ -73,7 +73,7 @@ use goodputs::Goodputs;
 const LEVEL: Level = Level::P95;
 
 /// The result of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
     /// Version of this form; a reader of an older one may miss fields, never misread them.
     pub version: u32,
@@ -107,10 +107,10 @@ pub struct Verdict {
     /// The penalties of activities because others run.
     pub penalties: Penalties,
     /// Where the time goes that loads add to network activities; empty in runs of older versions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub added_time: Vec<AddedTime>,
     /// What a load that gives way leaves, next to the prediction of an earlier run; empty unless the run is for that.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<Verified>,
     /// The results of request and response, one row for each transport and load.
     pub interactive: Vec<InteractiveRow>,
@@ -120,10 +120,10 @@ pub struct Verdict {
     pub cpu: Vec<CpuRow>,
     /// The predictions of the closed form and the simulator for the network file; empty if there is
     /// none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectedRow>,
     /// Where the spread comes from, over all rated rows; absent if none was repeated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub variance: Option<Variance>,
     /// Warnings, the most severe first.
     pub warnings: Vec<Warning>,

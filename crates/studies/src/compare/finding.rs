@@ -3,12 +3,12 @@
 use std::fmt;
 
 use btu_stats::{Estimate, Level};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{ComparedCell, Overall};
 
 /// What a comparison found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
     /// Faster than the base, beyond chance and by an effect that matters.
@@ -46,7 +46,7 @@ impl fmt::Display for Finding {
 
 /// The smallest effect that matters, as a share: 0.01 means that ratios from 1/1.01 to 1.01 count
 /// as 1. It is symmetric in logarithms, so a comparison can be reversed.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Matter(f64);
 
@@ -107,7 +107,7 @@ pub(crate) fn find(ratio: &Estimate, p: Option<f64>, level: Level, matter: Matte
 }
 
 /// Whether a side is slower than allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
     /// The whole interval lies within the allowed range.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use btu_suite::json;
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::difference::{Leaf, leaves};
@@ -13,7 +13,7 @@ use btu_suite::cell::{Component, Row};
 use btu_suite::plan::Plan;
 
 /// An aspect that a plan decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aspect {
     /// The meaning of the plan's values.
@@ -80,7 +80,7 @@ impl fmt::Display for Aspect {
 const CONGESTION: &str = "congestion_control";
 
 /// A difference between two plans.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanDifference {
     /// The aspect in which the two plans differ.
     pub aspect: Aspect,

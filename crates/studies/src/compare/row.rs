@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use btu_suite::cell::{Component, Load, MESSAGE_SIZES, Row};
 use btu_suite::reading::{Quantity, Unit};
@@ -79,7 +79,7 @@ fn further<R: ComparedRow>(common: &[R]) -> Option<(Over, Vec<R>)> {
 }
 
 /// A quantity of a cell of a study.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct StudyRow {
     /// The cell, by its name in the store.
     pub cell: String,

@@ -3,12 +3,12 @@
 use btu_stats::{Estimate, difference, ratio};
 use btu_suite::pipe::Kind;
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::verdict::{LEVEL, PipeVerdict, SizeVerdict, line};
 
 /// The difference of a signature from its base.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SignatureCost {
     /// Its own latency in seconds.
     pub latency_seconds: Option<Estimate>,
@@ -33,7 +33,7 @@ pub struct SignatureCost {
 }
 
 /// One size of two signatures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SizeRatio {
     /// The size of the messages.
     #[serde(rename = "size_bytes")]
@@ -92,7 +92,7 @@ fn size_ratio(one: &SizeVerdict, base: &SizeVerdict) -> Option<SizeRatio> {
 }
 
 /// The cost of a layer, compared with the path without it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LayerCost {
     /// The kind of pipe that has this cost.
     pub kind: Kind,

@@ -15,7 +15,7 @@ pub(crate) mod tests;
 mod warning;
 
 use btu_stats::Level;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub(super) use fit::line;
 pub use fit::{Fit, Knee};
@@ -31,7 +31,7 @@ use btu_suite::pipe::{Accounts, Kind, Pattern, PipePlan, Point};
 pub(super) const LEVEL: Level = Level::P95;
 
 /// The result of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PipeVerdict {
     /// Version of this form; a reader of an older one may miss fields, never misread them.
     pub version: u32,

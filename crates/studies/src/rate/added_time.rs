@@ -11,14 +11,14 @@ use btu_suite::cell::{Component, Load, Row};
 use btu_suite::network::HostRole;
 use btu_suite::record::{CellRecord, Outcome};
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::LEVEL;
 use super::cells::Cells;
 use super::context::Context;
 
 /// The time that a load adds to a component, over all message sizes; of runs of older versions there is none.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AddedTime {
     /// The component, which is the network activity.
     pub component: Component,

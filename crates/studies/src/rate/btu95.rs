@@ -9,14 +9,14 @@
 
 use btu_stats::{Means, arithmetic_mean, geometric_mean};
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::cells::Cells;
 use super::context::Context;
 use btu_suite::cell::{Load, Row};
 
 /// The rating by the paper's rule.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Btu95 {
     /// The volume of each component.
     #[serde(rename = "volume_bytes")]
@@ -30,7 +30,7 @@ pub struct Btu95 {
 }
 
 /// Duration and BTU of one message size.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Btu95Size {
     /// The message size of this row.
     #[serde(rename = "message_bytes")]

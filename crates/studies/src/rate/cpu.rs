@@ -2,7 +2,7 @@
 
 use btu_stats::arithmetic_mean;
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::cells::Cells;
 use super::context::Context;
@@ -11,7 +11,7 @@ use btu_suite::network::HostRole;
 use btu_suite::record::{CellRecord, Outcome, Report, Shares};
 
 /// CPU time by load and message size, over the rated components.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CpuRow {
     /// The host load that ran at the same time as the components.
     pub load: Load,

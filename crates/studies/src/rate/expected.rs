@@ -8,7 +8,7 @@ use btu_network::{
     Arrivals, Atm, Attachment, Direction, Drawing, Flow, Medium, Sizes, StationId, Target,
 };
 use btu_units::{Bytes, Probability, Span};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::context::Context;
 use super::goodputs::Goodputs;
@@ -33,7 +33,7 @@ const SIMULATED: Span = Span::from_seconds(2);
 const MOST_FRAMES: f64 = 50_000.0;
 
 /// Goodput of a component without a load, in bits per second of payload.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExpectedRow {
     /// The component; only those without impairments by peers.
     pub component: Component,

@@ -2,7 +2,7 @@
 
 use btu_stats::{Estimate, Histogram, Interval, Proportion, over_blocks, wilson_by_batches};
 use btu_units::{BitRate, Bytes};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::LEVEL;
 use super::cells::Cells;
@@ -11,7 +11,7 @@ use btu_suite::cell::{Component, Load, Row};
 use btu_suite::record::{CellRecord, DatagramsReceived, DatagramsSent, Outcome, Requested};
 
 /// Request and response under one load. Round trips are those of a closed loop: one user who waits.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct InteractiveRow {
     /// Over TCP or over UDP.
     pub component: Component,
@@ -35,7 +35,7 @@ pub struct InteractiveRow {
 }
 
 /// Quantiles of a distribution of times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Quantiles {
     /// How many times there are.
     pub count: u64,
@@ -66,7 +66,7 @@ impl Quantiles {
 }
 
 /// The paced stream under one load; everything is counted at the receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct UdpRow {
     /// Payload of a datagram.
     #[serde(rename = "message_bytes")]
@@ -80,7 +80,6 @@ pub struct UdpRow {
     pub offered: BitRate,
     /// The real sending rate, by the sender's own clock: geometric mean over repetitions. Absent in
     /// older runs.
-    #[serde(default)]
     pub sent_bits_per_second: Option<Estimate>,
     /// The delivered rate, each datagram once: geometric mean over repetitions. Never above the
     /// sending rate. Its interval reaches to the rate that was sent and not lost: what queues on the way hold
@@ -101,7 +100,6 @@ pub struct UdpRow {
     /// datagrams.
     pub send_lateness_p99_ns: Option<u64>,
     /// How many datagrams that percentile is of. Absent in older verdicts.
-    #[serde(default)]
     pub datagrams: u64,
 }
 

@@ -10,7 +10,7 @@ mod pairs;
 
 use btu_stats::{Estimate, arithmetic_mean};
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::cells::Cells;
 use super::context::Context;
@@ -18,7 +18,7 @@ use btu_suite::cell::{Component, Load};
 use pairs::{ActivityPair, Pairs, slowdown};
 
 /// All penalties of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Penalties {
     /// By message size and load: the paper's Table 2.
     pub table: Vec<Penalty>,
@@ -31,7 +31,7 @@ pub struct Penalties {
 }
 
 /// One message size under one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Penalty {
     /// The message size of this row.
     #[serde(rename = "message_bytes")]
@@ -48,7 +48,7 @@ pub struct Penalty {
 
 /// Seconds and slowdown of one side, over components. Seconds are for the work that the baseline
 /// did.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Side {
     /// Components that have both a baseline and a loaded time.
     pub components: usize,
@@ -66,7 +66,7 @@ pub struct Side {
 }
 
 /// One component under one load.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ComponentPenalty {
     /// The component, which is the network activity.
     pub component: Component,
@@ -77,7 +77,7 @@ pub struct ComponentPenalty {
 }
 
 /// The times of an activity alone and together with another.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Times {
     /// The time alone, in seconds.
     pub base_seconds: f64,
@@ -88,7 +88,7 @@ pub struct Times {
 }
 
 /// The sum over loads of both sides of a message size.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TotalPenalty {
     /// The message size of the sums.
     #[serde(rename = "message_bytes")]
@@ -100,7 +100,7 @@ pub struct TotalPenalty {
 }
 
 /// A component under a load, geometric mean over message sizes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ComponentSlowdown {
     /// The component, which is the network activity.
     pub component: Component,
@@ -113,7 +113,7 @@ pub struct ComponentSlowdown {
 }
 
 /// A load, geometric mean over components and message sizes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoadSlowdown {
     /// The load, which is the host activity.
     pub load: Load,

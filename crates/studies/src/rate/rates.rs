@@ -2,7 +2,7 @@
 
 use btu_stats::{Estimate, outliers};
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::cells::Cells;
 use super::context::Context;
@@ -11,7 +11,7 @@ use super::goodputs::Goodputs;
 use btu_suite::cell::{Component, Load, Row};
 
 /// One row of the table of rates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RateRow {
     /// The component that is the network activity.
     pub component: Component,
@@ -39,7 +39,7 @@ pub struct RateRow {
 }
 
 /// A repetition that is flagged and kept.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outlier {
     /// The number of the block in which the repetition was measured, from 0.
     pub block: u32,

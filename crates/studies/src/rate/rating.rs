@@ -2,7 +2,7 @@
 
 use btu_stats::{Estimate, Means};
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::context::Context;
 use super::goodputs::Goodputs;
@@ -10,7 +10,7 @@ use btu_suite::cell::{Load, Row};
 use btu_suite::text::{count, percent};
 
 /// A rating and what it is made of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rating {
     /// Geometric mean over the rows' geometric means. Its interval comes from the spread of whole blocks, and
     /// takes three of them.
@@ -28,7 +28,6 @@ pub struct Rating {
     /// Blocks in which every used row was measured.
     pub complete_blocks: usize,
     /// Blocks that the interval compares: those with at least half of the rows.
-    #[serde(default)]
     pub blocks_compared: usize,
     /// Planned rows without a single valid repetition; the rating cannot be compared with a
     /// complete one.
@@ -55,7 +54,7 @@ impl Rating {
 }
 
 /// The rating under one load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadRating {
     /// The load of the rating.
     pub load: Load,
@@ -64,7 +63,7 @@ pub struct LoadRating {
 }
 
 /// The rating of one message size.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeRating {
     /// The message size of the rating.
     #[serde(rename = "message_bytes")]

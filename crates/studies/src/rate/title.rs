@@ -1,12 +1,12 @@
 //! The name of a result, by the run rules of docs/run-rules.md. Every output uses this module.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::context::Context;
 use super::rating::Rating;
 
 /// The name of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Title {
     /// The result is a BTU rating.
@@ -38,7 +38,7 @@ impl Title {
 }
 
 /// Why a result may not be called a BTU rating, the most severe first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Obstacle {
     /// No loaded cell was measured.

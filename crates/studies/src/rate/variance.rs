@@ -11,7 +11,7 @@ mod course;
 use std::collections::{BTreeMap, BTreeSet};
 
 use btu_stats::{TwoWay, sample_variance};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::cells::Cells;
 use super::context::Context;
@@ -20,7 +20,7 @@ use btu_suite::cell::Row;
 
 /// Standard deviations of the rating without load and under all loads, of a run with as many blocks, as shares of it:
 /// 0.05 is 5 %.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Variance {
     /// By what all rows of a block have in common: the machine drifts.
     pub between_blocks: f64,

@@ -4,13 +4,13 @@
 use btu_stats::Estimate;
 use btu_suite::cell::{Component, Load};
 use btu_suite::plan::Predicted;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::AddedTime;
 use super::context::Context;
 
 /// The time of a component under the CPU load, over its time alone.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Verified {
     /// The component, and what the earlier run says of it.
     #[serde(flatten)]

@@ -10,7 +10,7 @@ mod machine;
 mod transport;
 mod wire;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use cells::{InvalidCells, NotMeasured, ShortCells, StartSkew};
 pub use clocks::{ClockDrift, ClockStepped, ClocksApart};
@@ -28,7 +28,7 @@ use btu_suite::plan::Plan;
 use btu_suite::text::{count, percent};
 
 /// A warning, in numbers and in words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Warning {
     /// The observation, as numbers.
     #[serde(flatten)]
@@ -41,7 +41,7 @@ pub struct Warning {
 }
 
 /// The warnings about a result of a regular measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each variant is the type of the same name, documented there")]
 pub enum Cause {

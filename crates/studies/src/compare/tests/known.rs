@@ -294,12 +294,4 @@ proptest! {
             prop_assert!(!matches!(finding, Finding::Faster | Finding::Slower));
         }
     }
-
-    #[test]
-    fn a_comparison_survives_storage(a in any_group(0), b in any_group(1)) {
-        let found = compare(&question(&a, &[b]));
-        let text = serde_json::to_string(&found).unwrap();
-        let again: Comparison = serde_json::from_str(&text).unwrap();
-        prop_assert_eq!(again.others[0].cells.len(), found.others[0].cells.len());
-    }
 }

@@ -2,14 +2,14 @@
 
 use btu_stats::{Estimate, Line};
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::LEVEL;
 use super::size::{SizeVerdict, inverse};
 use btu_suite::pipe::PipePlan;
 
 /// The fit of t0 + n/r to the larger half of the sizes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
     /// The smallest size that counts in it.
     #[serde(rename = "from_bytes")]
@@ -44,7 +44,7 @@ impl Fit {
 /// The saturation point of the 1996 paper is "the knee" of the saturation graph, drawn by hand;
 /// here it is where the message's time is twice t0 and the slope of ln t over ln n one half, which
 /// agrees with the hand-drawn place.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Knee {
     /// The size at which half the rate is reached: t0 r, in bytes.
     pub half_bytes: Estimate,

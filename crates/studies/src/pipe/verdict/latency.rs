@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use btu_stats::{Estimate, arithmetic_mean, median, quantile};
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::LEVEL;
 use crate::pipe::merge::by_size;
@@ -14,7 +14,7 @@ use btu_suite::pipe::{Pattern, PipePlan, Point};
 const SMALL: Bytes = Bytes::new(8);
 
 /// Latencies in seconds, one way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Latencies {
     /// btu's: the median over all trials of the sizes up to 8 bytes, or of the smallest size if all
     /// are larger. Of several passes, each with connections of its own, the median of their medians.

@@ -3,7 +3,7 @@
 
 use btu_stats::{Estimate, arithmetic_mean};
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::size::SizeVerdict;
 use btu_suite::pipe::PipePlan;
@@ -12,7 +12,7 @@ use btu_suite::pipe::PipePlan;
 const DIP: f64 = 0.10;
 
 /// The highest throughput, by three rules.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Peak {
     /// The size that reached it.
     #[serde(rename = "size_bytes")]
@@ -27,7 +27,7 @@ pub struct Peak {
 }
 
 /// A larger message that took less time than the next smaller one, by intervals that do not meet.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Turn {
     /// The size of the smaller message.
     #[serde(rename = "from_bytes")]
@@ -40,7 +40,7 @@ pub struct Turn {
 }
 
 /// A range of sizes with throughput below a value that smaller and larger sizes reach.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Dip {
     /// The smallest size in it.
     #[serde(rename = "from_bytes")]

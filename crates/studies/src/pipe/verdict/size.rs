@@ -2,13 +2,13 @@
 
 use btu_stats::{Estimate, Histogram, Interval, mean_interval, quantile};
 use btu_units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::LEVEL;
 use btu_suite::pipe::{PipePlan, Point};
 
 /// A size with its times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeVerdict {
     /// The size of the messages.
     #[serde(rename = "size_bytes")]
@@ -26,7 +26,7 @@ pub struct SizeVerdict {
 }
 
 /// One-way times in seconds, each trial counting as one value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OneWay {
     /// The least: the machine's best (`NetPIPE` up to version 3 reports this one).
     pub least_seconds: f64,
@@ -43,7 +43,7 @@ pub struct OneWay {
 }
 
 /// Times of single exchanges (ping-pong: round trips) in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Exchanges {
     /// How many were timed.
     pub count: u64,

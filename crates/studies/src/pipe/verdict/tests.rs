@@ -197,7 +197,7 @@ fn nothing_measured_says_nothing() {
 }
 
 #[test]
-fn single_exchanges_have_quantiles_and_a_verdict_survives_storage() {
+fn single_exchanges_have_quantiles() {
     let plan = plan("1,10,100", Pattern::PingPong);
     let mut points = points(&plan, ethernet);
     let each = points[0].each.insert(btu_stats::Histogram::new());
@@ -208,8 +208,4 @@ fn single_exchanges_have_quantiles_and_a_verdict_survives_storage() {
     let exchanges = verdict.sizes[0].exchanges.unwrap();
     near(exchanges.p99_seconds.unwrap(), 0.99e-3, 2e-3);
     assert_eq!(exchanges.count, 1000);
-    let text = serde_json::to_string(&verdict).unwrap();
-    let again = serde_json::from_str::<PipeVerdict>(&text).unwrap();
-    // The last digit of a number may differ.
-    assert_eq!((again.sizes.len(), again.kind, again.warnings), (3, Kind::Tcp, verdict.warnings));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use btu_units::{Bytes, Span};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::emulator;
 use super::fit::Fit;
@@ -22,7 +22,7 @@ const WIDE: f64 = 0.05;
 const SHORT: Span = Span::from_milliseconds(1);
 
 /// A warning, in numbers and in words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PipeWarning {
     /// The observation, as numbers.
     #[serde(flatten)]
@@ -35,7 +35,7 @@ pub struct PipeWarning {
 }
 
 /// Sizes of the plan, one after the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct SizeRange {
     /// The first size.
     pub first_bytes: Bytes,
@@ -46,7 +46,7 @@ pub struct SizeRange {
 }
 
 /// The kinds of warnings about a signature.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PipeCause {
     /// Bytes arrived that were not sent.

@@ -342,14 +342,12 @@ fn losses_of_the_stream_are_counted_at_the_receiver() {
 }
 
 #[test]
-fn a_verdict_survives_storage_and_has_no_gaps_in_json() {
+fn a_verdict_has_no_gaps_in_json() {
     let context = context();
     let verdict = judge(&run(&context, 3, doubled, 3.0), &context);
     let text = json::indented(&verdict).unwrap();
-    let again: Verdict = serde_json::from_str(&text).unwrap();
-    assert_eq!(again.rating, verdict.rating);
-    assert_eq!(again.warnings, verdict.warnings);
-    assert_eq!(again.rates.len(), verdict.rates.len());
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(read["rates"].as_array().unwrap().len(), verdict.rates.len());
     for name in
         ["btu_bits_per_second", "clipped_seconds", "cpu_seconds_per_gigabyte", "message_bytes"]
     {

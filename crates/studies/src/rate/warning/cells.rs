@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use btu_stats::median;
 use btu_units::Span;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::super::cells::Cells;
 use super::super::context::Context;
@@ -13,7 +13,7 @@ use btu_suite::cell::Row;
 use btu_suite::plan::Plan;
 
 /// Cells were measured and do not count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InvalidCells {
     /// The number of cells that do not count.
     pub cells: u64,
@@ -64,7 +64,7 @@ impl Explanation for InvalidCells {
 }
 
 /// Planned rows have no cell at all: the run was cut short.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NotMeasured {
     /// The number of planned rows without a cell.
     pub rows: u64,
@@ -95,7 +95,7 @@ impl Explanation for NotMeasured {
 }
 
 /// Network activities were so short that their start dominates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShortCells {
     /// The number of rows with a median duration below 50 ms.
     pub rows: u64,
@@ -143,7 +143,7 @@ impl Explanation for ShortCells {
 }
 
 /// The workers of a cell did not start together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StartSkew {
     /// The number of cells with workers that did not start together.
     pub cells: u64,

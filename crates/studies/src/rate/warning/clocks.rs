@@ -1,6 +1,6 @@
 //! Warnings about hosts' clocks.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::super::cells::Cells;
 use super::super::context::Context;
@@ -11,7 +11,7 @@ use btu_suite::record::ClockSteps;
 use btu_suite::roll::MOST_APART_NS;
 
 /// Hosts' wall clocks do not agree with the controller's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClocksApart {
     /// The number of hosts with a large error of the wall clock.
     pub hosts: u64,
@@ -51,7 +51,7 @@ impl Explanation for ClocksApart {
 }
 
 /// A host's clock ran at another speed than the controller's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClockDrift {
     /// The host with the largest drift.
     pub host: String,
@@ -97,7 +97,7 @@ impl Explanation for ClockDrift {
 }
 
 /// A wall clock was set while cells were measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClockStepped {
     /// The number of cells, and the largest step.
     #[serde(flatten)]

@@ -1,7 +1,7 @@
 //! Warnings about the certainty of a number.
 
 use btu_stats::median;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::super::cells::Cells;
 use super::super::context::Context;
@@ -12,7 +12,7 @@ use btu_suite::plan::Plan;
 use btu_suite::record::CellRecord;
 
 /// Rows of the rating have an interval that is wider than wanted, or none.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LowConfidence {
     /// The number of rows with an interval that is wider than wanted, or absent.
     pub rows: u64,
@@ -25,7 +25,7 @@ pub struct LowConfidence {
 }
 
 /// A row and half the width of its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WideRow {
     /// The row of the rating.
     pub row: Row,
@@ -82,7 +82,7 @@ impl Explanation for LowConfidence {
 }
 
 /// Outlying repetitions of a row; they are part of every mean.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outliers {
     /// The number of repetitions that are unlike the others.
     pub repetitions: u64,
@@ -113,7 +113,7 @@ impl Explanation for Outliers {
 
 /// The host and the network activity of loaded rows ran together for only a part of their time, so
 /// the time alone dilutes penalties.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SmallOverlap {
     /// The number of rows in which both activities ran together for less than half of the longer
     /// one.

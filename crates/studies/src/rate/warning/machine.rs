@@ -2,7 +2,7 @@
 
 use btu_stats::arithmetic_mean;
 use btu_units::Span;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::super::cells::Cells;
 use super::super::context::Context;
@@ -13,7 +13,7 @@ use btu_suite::plan::Plan;
 use btu_suite::record::{Apart, CellRecord, Outcome, PlacedReport, Shares, Slowed};
 
 /// The hypervisor took processor time for others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Steal {
     /// Share of all processors over all cells: 0 to 1.
     pub share: f64,
@@ -47,7 +47,7 @@ impl Explanation for Steal {
 
 /// The core-to-core latency was more than twice the run's own short one in some cells: the hypervisor moved the
 /// processors of the two sides apart.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProcessorsApart {
     /// The number of valid cells with such a latency after them.
     pub cells: u64,
@@ -95,7 +95,7 @@ impl Explanation for ProcessorsApart {
 }
 
 /// Processors computed more slowly than at the run's best times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProcessorsSlowed {
     /// The time for a fixed piece of arithmetic at the run's best times, in ns.
     pub quick_ns: u64,
@@ -151,14 +151,13 @@ impl Explanation for LoadBefore {
 
 /// More activities than processors: those of the test machine also compete with the peers' own; if
 /// it has its own processors, only the peers' compete.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OverCommitted {
     /// Workers of the largest cell; one that only answers, or does nothing, is not counted.
     pub workers: u64,
     /// The number of processors that the workers share.
     pub cpus: u64,
     /// Whether only the peers share them, because the machine under test has its own.
-    #[serde(default)]
     pub around_test: bool,
 }
 

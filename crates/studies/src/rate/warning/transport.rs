@@ -2,7 +2,7 @@
 
 use btu_stats::arithmetic_mean;
 use btu_units::Span;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::super::cells::Cells;
 use super::super::context::Context;
@@ -14,7 +14,7 @@ use btu_suite::plan::Plan;
 use btu_suite::record::{CellRecord, Outcome, Sent};
 
 /// TCP retransmitted on paths that lose nothing by design.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Retransmits {
     /// The number of segments that TCP retransmitted.
     pub segments: u64,
@@ -113,7 +113,7 @@ impl Explanation for Retransmits {
 }
 
 /// Senders spent most of their time waiting for the receiver's window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WindowLimited {
     /// In how many cells without a host load.
     pub cells: u64,
@@ -165,7 +165,7 @@ impl Explanation for WindowLimited {
 }
 
 /// Datagrams that arrived at the machine and not at the application: its socket buffer was full.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BufferDrops {
     /// The number of datagrams that the full buffer dropped.
     pub datagrams: u64,
@@ -196,7 +196,7 @@ impl Explanation for BufferDrops {
 }
 
 /// The paced sender could not keep its schedule.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatePacing {
     /// The 99th percentile of the datagrams' lateness, under the worst load.
     pub p99_ns: u64,

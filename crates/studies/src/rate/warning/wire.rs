@@ -1,6 +1,6 @@
 //! Warnings about the emulated network.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::super::cells::Cells;
 use super::{Explanation, count, time};
@@ -8,7 +8,7 @@ use btu_suite::plan::Plan;
 use btu_suite::record::WireAccount;
 
 /// The wire released frames late.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WireLate {
     /// The 99th percentile of the frames' lateness.
     pub p99_ns: u64,
@@ -36,7 +36,7 @@ impl Explanation for WireLate {
 }
 
 /// The kernel dropped frames before the wire could take them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WireDrops {
     /// The number of frames that the kernel dropped.
     pub frames: u64,
