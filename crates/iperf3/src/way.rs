@@ -67,12 +67,6 @@ impl DirectionReport {
             None => self.received_bytes <= self.sent_bytes,
         }
     }
-
-    /// Payload of TCP that was sent, and not read by the receiver before it stopped.
-    pub fn in_flight_bytes(&self) -> Option<u64> {
-        let is_tcp = self.datagrams.is_none();
-        is_tcp.then(|| self.sent_bytes.saturating_sub(self.received_bytes))
-    }
 }
 
 /// The numbers of both ends.

@@ -53,21 +53,21 @@ pub(crate) fn limited(rate: f64, times: &FrameTimes, room: usize) -> (f64, f64) 
     ((frames / (rate * (1.0 - lost)) - times.mean()).max(0.0), lost.max(0.0))
 }
 
-/// Mean wait where every frame takes `time` seconds (M/D/1).
-pub fn waiting_of_fixed(rate: f64, time: f64) -> Answer {
-    waiting(rate, &FrameTimes::fixed(time))
-}
-
-/// Mean wait where times are exponential with mean `mean` seconds (M/M/1).
-pub fn waiting_of_exponential(rate: f64, mean: f64) -> Answer {
-    waiting(rate, &FrameTimes::exponential(mean))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::answer::testing::is;
     use proptest::prelude::*;
+
+    /// M/D/1.
+    fn waiting_of_fixed(rate: f64, time: f64) -> Answer {
+        waiting(rate, &FrameTimes::fixed(time))
+    }
+
+    /// M/M/1.
+    fn waiting_of_exponential(rate: f64, mean: f64) -> Answer {
+        waiting(rate, &FrameTimes::exponential(mean))
+    }
 
     /// One frame per second of half a second.
     #[test]

@@ -46,11 +46,6 @@ impl Histogram {
         self.recorded().saturating_record(nanoseconds.max(1));
     }
 
-    /// Counts one value so many times.
-    pub fn record_times(&mut self, nanoseconds: u64, times: u64) {
-        self.recorded().saturating_record_n(nanoseconds.max(1), times);
-    }
-
     /// How many values were recorded.
     pub fn count(&self) -> u64 {
         let read = self.read.buckets().fold(0, |sum: u64, (_, count)| sum.saturating_add(count));

@@ -141,7 +141,7 @@ impl NfsClient {
     /// LOOKUP: the node of a name in a directory.
     ///
     /// # Errors
-    /// As of every call; [`NfsError::is_no_such_file`] recognises an unknown name.
+    /// As of every call.
     pub(crate) fn look_up(&mut self, directory: &Handle, name: &str) -> Result<Found, NfsError> {
         self.call("LOOKUP", &Call::Lookup { name: entry(directory, name) }, Found::read_looked_up)
     }
@@ -179,14 +179,6 @@ impl NfsClient {
     pub fn rename(&mut self, from: (&Handle, &str), to: (&Handle, &str)) -> Result<(), NfsError> {
         let call = Call::Rename { from: entry(from.0, from.1), to: entry(to.0, to.1) };
         self.call("RENAME", &call, |_| Ok(()))
-    }
-
-    /// SETATTR: cuts a file, or lengthens it by zeros.
-    ///
-    /// # Errors
-    /// As of every call.
-    pub fn set_size(&mut self, file: &Handle, size: u64) -> Result<(), NfsError> {
-        self.call("SETATTR", &Call::SetSize { node: *file, size: Some(size) }, |_| Ok(()))
     }
 
     /// READ: up to `MOST_DATA` octets from `offset`, or fewer where the server takes no more.

@@ -89,10 +89,3 @@ pub enum NfsError {
         source: io::Error,
     },
 }
-
-impl NfsError {
-    /// Whether a name was looked up that does not exist.
-    pub fn is_no_such_file(&self) -> bool {
-        matches!(self, Self::Refused { status: Status(2), .. })
-    }
-}

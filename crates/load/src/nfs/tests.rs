@@ -98,7 +98,7 @@ fn what_cannot_be_done_is_said_and_the_connection_goes_on() {
     let mut client = service.client(0);
     let root = client.root();
     let said = |result: Result<(), NfsError>| result.expect_err("refused").to_string();
-    assert!(client.look_up(&root, "nothing").expect_err("not there").is_no_such_file());
+    assert!(said(client.look_up(&root, "nothing").map(drop)).contains("no such file"));
     let file = client.create(&root, "file").expect("made").handle;
     let far = client.write_at(&file, ROOM, b"x", Stability::Unstable);
     assert!(said(far).contains("no room"));
@@ -107,8 +107,6 @@ fn what_cannot_be_done_is_said_and_the_connection_goes_on() {
     assert!(said(client.create(&file, "x").map(drop)).contains("not a directory"));
     let directory = client.make_directory(&root, "directory").expect("made").handle;
     client.rename((&root, "file"), (&directory, "moved")).expect("renamed");
-    client.set_size(&file, 5).expect("longer");
-    assert_eq!(client.attributes(&file).expect("told").size, 5);
     client.remove(&directory, "moved").expect("removed");
     assert!(said(client.commit(&file).map(drop)).contains("no such file any more"));
     let foreign = protocol::Handle::of(&[1; 16], 1);

@@ -49,6 +49,7 @@ impl Picture {
     }
 
     /// The number of set pixels.
+    #[cfg(test)]
     pub fn pixels_set(&self) -> u32 {
         self.bits.iter().map(|octet| octet.count_ones()).sum()
     }

@@ -18,6 +18,7 @@ impl Grid {
     pub const DOUBLE: Self = Self { columns: 67_108_864.0, rows: 134_217_728.0 };
 
     /// A grid of `bits` bits, half of them for each side; at most 53.
+    #[cfg(test)]
     pub fn of_bits(bits: u32) -> Self {
         let bits = bits.clamp(2, 53);
         let side = |bits: u32| f64::from(1u32 << bits);

@@ -96,6 +96,7 @@ impl Buffers {
     }
 
     /// The number of buffers with references.
+    #[cfg(test)]
     pub fn in_use(&self) -> usize {
         self.slots.len() - self.free.len()
     }

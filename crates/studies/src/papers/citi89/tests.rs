@@ -1,6 +1,6 @@
 //! The report's statements, compared with its model; expected numbers were computed by hand.
 
-use btu_model::{Answer, single_queue};
+use btu_model::{Answer, FrameTimes, single_queue};
 
 use super::*;
 
@@ -48,10 +48,10 @@ fn plain_queues_do_not_give_the_printed_delays() {
         let cable = cable(case.background);
         let time = cable.times.mean();
         let whole = |waiting: Answer| time + waiting.value.unwrap();
-        let found = whole(single_queue::waiting_of_fixed(cable.rate, time));
+        let found = whole(single_queue::waiting(cable.rate, &FrameTimes::fixed(time)));
         assert!(found < case.delay * 0.995, "{found}");
         near(found * 1e3, fixed, 5e-3);
-        let found = whole(single_queue::waiting_of_exponential(cable.rate, time));
+        let found = whole(single_queue::waiting(cable.rate, &FrameTimes::exponential(time)));
         near(found * 1e3, exponential, 5e-3);
     }
 }
