@@ -130,25 +130,19 @@ pub enum TestSide {
     Server,
 }
 
-/// What carries the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    /// TCP.
-    Tcp,
-    /// UDP.
-    Udp,
+btu_units::named! {
+    /// What carries the data.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Protocol {
+        /// TCP.
+        Tcp = "TCP",
+        /// UDP.
+        Udp = "UDP",
+    }
 }
 
 impl Protocol {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "TCP",
-            Self::Udp => "UDP",
-        }
-    }
-
     /// The key of a client's parameters that names it.
     const fn key(self) -> &'static str {
         match self {

@@ -1,61 +1,27 @@
 //! Every element keeps accounts: no frame appears or vanishes without an entry.
 
-use std::fmt;
-
-/// Why a frame was dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
-    /// The queue before a line was full (tail drop).
-    QueueFull,
-    /// The element's random loss took it.
-    Loss,
-    /// More frames were under way than the element may hold: a limit on memory, not part of the
-    /// model.
-    StoreFull,
-    /// There is no other port for it: its destination is where it came from.
-    NoRoute,
-    /// Active queue management dropped it before the queue was full (RED, `CoDel`).
-    Early,
-    /// It collided in every attempt that a station on a shared Ethernet makes.
-    Collisions,
-    /// It is longer than the line takes.
-    TooLong,
-    /// A bit of it was inverted in flight, and its receiver found that its check sequence does not
-    /// match.
-    Damaged,
-}
-
-impl Cause {
-    /// All causes for which a frame can be dropped.
-    pub const ALL: [Self; 8] = [
-        Self::QueueFull,
-        Self::Loss,
-        Self::StoreFull,
-        Self::NoRoute,
-        Self::Early,
-        Self::Collisions,
-        Self::TooLong,
-        Self::Damaged,
-    ];
-
-    /// The cause as it is written in accounts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue full",
-            Self::Loss => "loss",
-            Self::StoreFull => "store full",
-            Self::NoRoute => "no route",
-            Self::Early => "early drop",
-            Self::Collisions => "collisions",
-            Self::TooLong => "too long",
-            Self::Damaged => "damaged",
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+btu_units::named! {
+    /// Why a frame was dropped.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Cause {
+        /// The queue before a line was full (tail drop).
+        QueueFull = "queue full",
+        /// The element's random loss took it.
+        Loss = "loss",
+        /// More frames were under way than the element may hold: a limit on memory, not part of the
+        /// model.
+        StoreFull = "store full",
+        /// There is no other port for it: its destination is where it came from.
+        NoRoute = "no route",
+        /// Active queue management dropped it before the queue was full (RED, `CoDel`).
+        Early = "early drop",
+        /// It collided in every attempt that a station on a shared Ethernet makes.
+        Collisions = "collisions",
+        /// It is longer than the line takes.
+        TooLong = "too long",
+        /// A bit of it was inverted in flight, and its receiver found that its check sequence does not
+        /// match.
+        Damaged = "damaged",
     }
 }
 

@@ -31,40 +31,24 @@ pub struct Host {
     pub measured: Option<IpAddr>,
 }
 
-/// A host's role in `btu rate`: a station.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HostRole {
-    /// The machine under test; never modified.
-    Test,
-    /// The peer that takes part in every network activity.
-    Active,
-    /// The second peer, for activities with two peers.
-    Passive,
+btu_units::named! {
+    /// A host's role in `btu rate`: a station.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum HostRole {
+        /// The machine under test; never modified.
+        Test = "test",
+        /// The peer that takes part in every network activity.
+        Active = "active",
+        /// The second peer, for activities with two peers.
+        Passive = "passive",
+    }
 }
 
 impl HostRole {
-    /// All, in the order in which they are raised.
-    pub const ALL: [Self; 3] = [Self::Test, Self::Active, Self::Passive];
-
-    /// As users see and write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Active => "active",
-            Self::Passive => "passive",
-        }
-    }
-
     /// Peers may delay and drop; the machine under test may not.
     pub const fn is_black_box(self) -> bool {
         !matches!(self, Self::Test)
-    }
-}
-
-impl fmt::Display for HostRole {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

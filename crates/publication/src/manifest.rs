@@ -1,6 +1,5 @@
 //! Manifests: what the publisher of a run signs.
 
-use std::fmt;
 use std::str::FromStr;
 
 use btu_suite::price::Price;
@@ -8,34 +7,16 @@ use btu_suite::price::Price;
 use crate::TextError;
 use crate::lines::{Lines, address, number, plain};
 
-/// Who may see a published run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visibility {
-    /// All readers: it is in lists, and is ranked.
-    Public,
-    /// Readers who have its address: it is in no list.
-    Unlisted,
-    /// Readers who have its token.
-    Private,
-}
-
-impl Visibility {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Public, Self::Unlisted, Self::Private];
-
-    /// Its name in manifests.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Public => "public",
-            Self::Unlisted => "unlisted",
-            Self::Private => "private",
-        }
-    }
-}
-
-impl fmt::Display for Visibility {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+btu_units::named! {
+    /// Who may see a published run.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Visibility {
+        /// All readers: it is in lists, and is ranked.
+        Public = "public",
+        /// Readers who have its address: it is in no list.
+        Unlisted = "unlisted",
+        /// Readers who have its token.
+        Private = "private",
     }
 }
 

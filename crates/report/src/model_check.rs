@@ -42,23 +42,15 @@ pub struct CheckCase {
     pub flows: Vec<CheckFlow>,
 }
 
-/// The kinds of answers that may stand next to a prediction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AnswerKind {
-    /// The answer is from the simulator.
-    Simulated,
-    /// The emulated network's, to real packets.
-    Measured,
-}
-
-impl AnswerKind {
-    /// Its name in tables and pictures.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Simulated => "simulated",
-            Self::Measured => "measured",
-        }
+btu_units::named! {
+    /// The kinds of answers that may stand next to a prediction.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum AnswerKind {
+        /// The answer is from the simulator.
+        Simulated = "simulated",
+        /// The emulated network's, to real packets.
+        Measured = "measured",
     }
 }
 

@@ -8,27 +8,28 @@ pub mod netpipe96;
 pub mod press88;
 mod table;
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
 pub use table::{PrintedCell, PrintedRow, PrintedTable};
 
-/// A paper; its results are part of this program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Study {
-    /// Lantz, Nowicki and Theimer: distributed graphics.
-    Lantz85,
-    /// Press: benchmarks for local area networks.
-    Press88,
-    /// The CITI report on copying large files.
-    Citi89,
-    /// The BTU benchmark itself.
-    Btu95,
-    /// Snell, Mikler and Gustafson: `NetPIPE`.
-    Netpipe96,
+btu_units::named! {
+    /// A paper; its results are part of this program.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Study {
+        /// Lantz, Nowicki and Theimer: distributed graphics.
+        Lantz85 = "lantz85",
+        /// Press: benchmarks for local area networks.
+        Press88 = "press88",
+        /// The CITI report on copying large files.
+        Citi89 = "citi89",
+        /// The BTU benchmark itself.
+        Btu95 = "btu95",
+        /// Snell, Mikler and Gustafson: `NetPIPE`.
+        Netpipe96 = "netpipe96",
+    }
 }
 
 /// One number of a study, for pictures with new ones.
@@ -51,21 +52,6 @@ pub struct ReferencePoint {
 }
 
 impl Study {
-    /// All of them, oldest first.
-    pub const ALL: [Self; 5] =
-        [Self::Lantz85, Self::Press88, Self::Citi89, Self::Btu95, Self::Netpipe96];
-
-    /// As it is written on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Lantz85 => "lantz85",
-            Self::Press88 => "press88",
-            Self::Citi89 => "citi89",
-            Self::Btu95 => "btu95",
-            Self::Netpipe96 => "netpipe96",
-        }
-    }
-
     /// Authors, title, where and when.
     pub const fn citation(self) -> &'static str {
         match self {
@@ -149,12 +135,6 @@ impl Study {
             Self::Btu95 => btu95::reference_points(),
             Self::Netpipe96 => netpipe96::reference_points(),
         }
-    }
-}
-
-impl fmt::Display for Study {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

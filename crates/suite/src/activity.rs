@@ -195,21 +195,20 @@ pub struct TcpReceive {
     pub receiving: Receiving,
 }
 
-/// When the receiver of a bulk stream reads (decision 0017).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Receiving {
-    /// As most programs do: one call for each message, which waits for it.
-    #[default]
-    Plain,
-    /// As programs with other work do: all available data, then a pause of 0.1 to 4 ms.
-    Batched,
+btu_units::named! {
+    /// When the receiver of a bulk stream reads (decision 0017).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Receiving {
+        /// As most programs do: one call for each message, which waits for it.
+        #[default]
+        Plain = "plain",
+        /// As programs with other work do: all available data, then a pause of 0.1 to 4 ms.
+        Batched = "batched",
+    }
 }
 
 impl Receiving {
-    /// All ways, in the order of `--help`.
-    pub const ALL: [Self; 2] = [Self::Plain, Self::Batched];
-
     /// Whether it is the default pattern.
     pub const fn is_plain(&self) -> bool {
         matches!(self, Self::Plain)
@@ -218,14 +217,6 @@ impl Receiving {
     /// Whether it reads all available data, and then pauses.
     pub const fn is_batched(&self) -> bool {
         matches!(self, Self::Batched)
-    }
-
-    /// The value of `--receive`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Batched => "batched",
-        }
     }
 }
 

@@ -11,37 +11,39 @@ use crate::network::{HostRole, Impairment};
 pub const MESSAGE_SIZES: [Bytes; 5] =
     [Bytes::new(100), Bytes::new(1024), Bytes::new(1250), Bytes::new(4096), Bytes::new(65536)];
 
-/// A named network activity. The first six are BTU's components (1995, section 4.2) and make the
-/// rating.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Component {
-    /// Test sends to active.
-    #[serde(rename = "SEND")]
-    Send,
-    /// Test receives from active.
-    #[serde(rename = "RECV")]
-    Recv,
-    /// Test sends to active, which delays incoming packets.
-    #[serde(rename = "SEND+DL")]
-    SendDelayed,
-    /// Two connections with active, one each way.
-    #[serde(rename = "SEND_RECV")]
-    SendRecv,
-    /// Test receives from active and passive, which delay incoming packets.
-    #[serde(rename = "2xRECV+DL")]
-    TwoRecvDelayed,
-    /// Test sends to active and passive, which drop incoming packets.
-    #[serde(rename = "2xSEND+DR")]
-    TwoSendDropped,
-    /// Request and response over TCP; not part of the rating.
-    #[serde(rename = "INTERACTIVE/TCP")]
-    InteractiveTcp,
-    /// Request and response over UDP; not part of the rating.
-    #[serde(rename = "INTERACTIVE/UDP")]
-    InteractiveUdp,
-    /// A paced stream of datagrams from active to test; not part of the rating.
-    #[serde(rename = "UDP")]
-    Udp,
+btu_units::named! {
+    /// A named network activity. The first six are BTU's components (1995, section 4.2) and make the
+    /// rating.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Component {
+        /// Test sends to active.
+        #[serde(rename = "SEND")]
+        Send = "SEND",
+        /// Test receives from active.
+        #[serde(rename = "RECV")]
+        Recv = "RECV",
+        /// Test sends to active, which delays incoming packets.
+        #[serde(rename = "SEND+DL")]
+        SendDelayed = "SEND+DL",
+        /// Two connections with active, one each way.
+        #[serde(rename = "SEND_RECV")]
+        SendRecv = "SEND_RECV",
+        /// Test receives from active and passive, which delay incoming packets.
+        #[serde(rename = "2xRECV+DL")]
+        TwoRecvDelayed = "2xRECV+DL",
+        /// Test sends to active and passive, which drop incoming packets.
+        #[serde(rename = "2xSEND+DR")]
+        TwoSendDropped = "2xSEND+DR",
+        /// Request and response over TCP; not part of the rating.
+        #[serde(rename = "INTERACTIVE/TCP")]
+        InteractiveTcp = "INTERACTIVE/TCP",
+        /// Request and response over UDP; not part of the rating.
+        #[serde(rename = "INTERACTIVE/UDP")]
+        InteractiveUdp = "INTERACTIVE/UDP",
+        /// A paced stream of datagrams from active to test; not part of the rating.
+        #[serde(rename = "UDP")]
+        Udp = "UDP",
+    }
 }
 
 impl Component {
@@ -57,21 +59,6 @@ impl Component {
 
     /// The further rows outside the rating.
     pub const FURTHER: [Self; 3] = [Self::InteractiveTcp, Self::InteractiveUdp, Self::Udp];
-
-    /// The component's name as the paper writes it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Send => "SEND",
-            Self::Recv => "RECV",
-            Self::SendDelayed => "SEND+DL",
-            Self::SendRecv => "SEND_RECV",
-            Self::TwoRecvDelayed => "2xRECV+DL",
-            Self::TwoSendDropped => "2xSEND+DR",
-            Self::InteractiveTcp => "INTERACTIVE/TCP",
-            Self::InteractiveUdp => "INTERACTIVE/UDP",
-            Self::Udp => "UDP",
-        }
-    }
 
     /// Whether the component counts in the rating.
     pub fn is_rated(self) -> bool {
@@ -102,47 +89,25 @@ impl Component {
     }
 }
 
-impl fmt::Display for Component {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+btu_units::named! {
+    /// The other work of the test machine at the same time.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Load {
+        /// No load: the baseline.
+        Idle = "idle",
+        /// Arithmetic and memory (the paper's CPU).
+        Cpu = "cpu",
+        /// Reading a large file and copying it to another (the paper's I/O).
+        Disk = "disk",
+        /// An FTP transfer from active (the paper's FTP).
+        Transfer = "transfer",
     }
-}
-
-/// The other work of the test machine at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Load {
-    /// No load: the baseline.
-    Idle,
-    /// Arithmetic and memory (the paper's CPU).
-    Cpu,
-    /// Reading a large file and copying it to another (the paper's I/O).
-    Disk,
-    /// An FTP transfer from active (the paper's FTP).
-    Transfer,
 }
 
 impl Load {
     /// The loads that are host activities, without idle.
     pub const HOST: [Self; 3] = [Self::Cpu, Self::Disk, Self::Transfer];
-    /// Idle and the host activities.
-    pub const ALL: [Self; 4] = [Self::Idle, Self::Cpu, Self::Disk, Self::Transfer];
-
-    /// The load's name as users see it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Cpu => "cpu",
-            Self::Disk => "disk",
-            Self::Transfer => "transfer",
-        }
-    }
-}
-
-impl fmt::Display for Load {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 /// The row of a cell in the result; repetitions of a cell share it.

@@ -2,26 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How well something works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Health {
-    /// As it should be.
-    Ok,
-    /// It works with a limitation, or btu works without it.
-    Limited,
-    /// It does not work.
-    Missing,
-}
-
-impl Health {
-    /// As users see it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Limited => "limited",
-            Self::Missing => "missing",
-        }
+btu_units::named! {
+    /// How well something works.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Health {
+        /// As it should be.
+        Ok = "ok",
+        /// It works with a limitation, or btu works without it.
+        Limited = "limited",
+        /// It does not work.
+        Missing = "missing",
     }
 }
 

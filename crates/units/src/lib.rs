@@ -11,6 +11,8 @@
 //!
 //! [`written_rate`] and [`three_digits`] write a measured number for people.
 //!
+//! [`named`] makes an enumeration from values and their names.
+//!
 //! Written forms never guess: `k`, `M`, `G` are powers of 1000, `Ki`, `Mi`, `Gi` powers of 1024,
 //! `B` is bytes and `b` bits; anything else is an error that names the allowed units.
 
@@ -18,6 +20,7 @@
 
 mod bytes;
 mod length;
+mod named;
 mod octets;
 mod parse;
 mod plain;

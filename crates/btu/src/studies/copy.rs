@@ -110,7 +110,10 @@ fn plan(copy: &Copy) -> anyhow::Result<CopyPlan> {
         programs,
         sizes,
         backgrounds,
-        storages: or_usual(&copy.storage, if copy.paper { &[Storage::Disk] } else { Storage::ALL }),
+        storages: or_usual(
+            &copy.storage,
+            if copy.paper { &[Storage::Disk] } else { &Storage::ALL },
+        ),
         directions: or_usual(&copy.direction, &[Direction::Put]),
         caches: or_usual(&copy.cache, &[Cache::Cold]),
         mode: copy.mode,

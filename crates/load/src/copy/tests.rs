@@ -186,7 +186,7 @@ fn programs_of_the_system_bring_the_same_file() {
         .filter(|&program| is_here(program))
         .flat_map(|program| Direction::ALL.iter().map(move |&direction| (program, direction)))
     {
-        for &storage in Storage::ALL {
+        for storage in Storage::ALL {
             let file = place(1_000_001, storage, directory.path());
             let (address, serving) = server(direction, program, file.clone());
             let stranger = client(direction, program, address, *b"another byte key", file.clone())
@@ -264,7 +264,7 @@ fn nfs_brings_the_same_file_by_every_way_of_writing() {
     let directory = tempfile::tempdir().expect("tempdir");
     for writes in ["nfs", "nfs-16", "nfs-sync", "nfs-4-64k-sync", "nfs-1024k"] {
         let program: Program = writes.parse().expect(writes);
-        for &storage in Storage::ALL {
+        for storage in Storage::ALL {
             let file = place(700_001, storage, directory.path());
             let server = prepared(serving(Direction::Put, program, file.clone()));
             let address = server.endpoint().expect("it listens");
@@ -324,7 +324,7 @@ fn a_file_over_nfs_that_is_not_whole_is_told() {
 #[test]
 fn a_local_copy_is_the_same_file() {
     let directory = tempfile::tempdir().expect("tempdir");
-    for &storage in Storage::ALL {
+    for storage in Storage::ALL {
         let copying =
             prepared(Activity::FileCopy(local(place(700_000, storage, directory.path()))));
         let report = copying.perform(&AtomicBool::new(false)).expect("copied");
@@ -347,7 +347,7 @@ fn a_file_goes_to_a_share_and_comes_from_it() {
         None => tempfile::tempdir(),
     };
     let share = share.expect("a directory").keep();
-    for (&direction, &storage) in Direction::ALL.iter().zip(Storage::ALL) {
+    for (&direction, storage) in Direction::ALL.iter().zip(Storage::ALL) {
         let file = place(700_001, storage, directory.path());
         let copying =
             prepared(Activity::FileCopy(FileCopy { file, share: Some(share.clone()), direction }));

@@ -1,46 +1,30 @@
 //! Turns a ratio into a verdict.
 
-use std::fmt;
-
 use btu_stats::{Estimate, Level};
 use serde::Serialize;
 
 use super::{ComparedCell, Overall};
 
-/// What a comparison found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finding {
-    /// Faster than the base, beyond chance and by an effect that matters.
-    Faster,
-    /// Slower than the base, beyond chance and by an effect that matters.
-    Slower,
-    /// Any difference is smaller than the smallest effect that matters.
-    NoDifferenceSeen,
-    /// The interval allows a difference that matters and none.
-    CannotTell,
+btu_units::named! {
+    /// What a comparison found.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Finding {
+        /// Faster than the base, beyond chance and by an effect that matters.
+        Faster = "faster",
+        /// Slower than the base, beyond chance and by an effect that matters.
+        Slower = "slower",
+        /// Any difference is smaller than the smallest effect that matters.
+        NoDifferenceSeen = "no difference seen",
+        /// The interval allows a difference that matters and none.
+        CannotTell = "cannot tell",
+    }
 }
 
 impl Finding {
-    /// The finding in words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Faster => "faster",
-            Self::Slower => "slower",
-            Self::NoDifferenceSeen => "no difference seen",
-            Self::CannotTell => "cannot tell",
-        }
-    }
-
     /// Whether a difference was found.
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Faster | Self::Slower)
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

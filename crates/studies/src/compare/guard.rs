@@ -12,67 +12,31 @@ use btu_suite::activity::Receiving;
 use btu_suite::cell::{Component, Row};
 use btu_suite::plan::Plan;
 
-/// An aspect that a plan decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Aspect {
-    /// The meaning of the plan's values.
-    Version,
-    /// The networks may differ.
-    Network,
-    /// The components may differ.
-    Components,
-    /// The message sizes may differ.
-    Messages,
-    /// The loads may differ.
-    Loads,
-    /// The volumes may differ.
-    Volume,
-    /// The windows of the sockets may differ.
-    Window,
-    /// The length and the number of repetitions.
-    Profile,
-    /// The settings of the disk and transfer activities.
-    Files,
-    /// The other options of a study.
-    Options,
-}
-
-impl Aspect {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 10] = [
-        Self::Version,
-        Self::Network,
-        Self::Components,
-        Self::Messages,
-        Self::Loads,
-        Self::Volume,
-        Self::Window,
-        Self::Profile,
-        Self::Files,
-        Self::Options,
-    ];
-
-    /// The aspect's name as users write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Version => "version",
-            Self::Network => "network",
-            Self::Components => "components",
-            Self::Messages => "messages",
-            Self::Loads => "loads",
-            Self::Volume => "volume",
-            Self::Window => "window",
-            Self::Profile => "profile",
-            Self::Files => "files",
-            Self::Options => "options",
-        }
-    }
-}
-
-impl fmt::Display for Aspect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+btu_units::named! {
+    /// An aspect that a plan decides.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Aspect {
+        /// The meaning of the plan's values.
+        Version = "version",
+        /// The networks may differ.
+        Network = "network",
+        /// The components may differ.
+        Components = "components",
+        /// The message sizes may differ.
+        Messages = "messages",
+        /// The loads may differ.
+        Loads = "loads",
+        /// The volumes may differ.
+        Volume = "volume",
+        /// The windows of the sockets may differ.
+        Window = "window",
+        /// The length and the number of repetitions.
+        Profile = "profile",
+        /// The settings of the disk and transfer activities.
+        Files = "files",
+        /// The other options of a study.
+        Options = "options",
     }
 }
 

@@ -10,8 +10,6 @@ pub(crate) mod data;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::PrintedTable;
@@ -29,41 +27,22 @@ const ACTIVITIES: [&str; 3] = ["CPU", "I/O", "FTP"];
 /// The arithmetic, the geometric and the harmonic mean.
 const MEANS: [&str; 3] = ["AM", "GM", "HM"];
 
-/// One of the paper's machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-pub enum Machine {
-    /// The SPARC station 10 of Sun.
-    #[serde(rename = "SPARC 10")]
-    Sparc10,
-    /// A workstation with an Alpha, of Digital.
-    #[serde(rename = "DEC")]
-    Dec,
-    /// Personal computer with an 80486.
-    #[serde(rename = "PC")]
-    Pc,
-    /// The Indy of Silicon Graphics.
-    #[serde(rename = "SGI")]
-    Sgi,
-}
-
-impl Machine {
-    /// All four machines of the 1995 paper.
-    pub const ALL: [Self; 4] = [Self::Sparc10, Self::Dec, Self::Pc, Self::Sgi];
-
-    /// Its name for readers.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sparc10 => "SPARC 10",
-            Self::Dec => "DEC",
-            Self::Pc => "PC",
-            Self::Sgi => "SGI",
-        }
-    }
-}
-
-impl fmt::Display for Machine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+btu_units::named! {
+    /// One of the paper's machines.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    pub enum Machine {
+        /// The SPARC station 10 of Sun.
+        #[serde(rename = "SPARC 10")]
+        Sparc10 = "SPARC 10",
+        /// A workstation with an Alpha, of Digital.
+        #[serde(rename = "DEC")]
+        Dec = "DEC",
+        /// Personal computer with an 80486.
+        #[serde(rename = "PC")]
+        Pc = "PC",
+        /// The Indy of Silicon Graphics.
+        #[serde(rename = "SGI")]
+        Sgi = "SGI",
     }
 }
 

@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use btu_suite::json;
 use btu_suite::accounting;
 use btu_suite::activity::Token;
 use btu_suite::cell::{Load, Row};
 use btu_suite::experiment::Observation;
+use btu_suite::json;
 use btu_suite::network::HostRole;
 use btu_suite::plan::Plan;
 use btu_suite::program::Programs;

@@ -6,43 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use btu_suite::reading::Quantity;
 
-/// The traffic of a phase. The near host sends requests, the far host answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Phase {
-    /// Only small requests at random moments, as in all other phases but `Connects`.
-    Idle,
-    /// TCP from the near host to the far one.
-    Up,
-    /// TCP from the far host to the near one.
-    Down,
-    /// Data goes both ways at once.
-    Both,
-    /// Connections from the near host to the far one, one after the other, each for one request.
-    Connects,
-    /// Datagrams at a given rate from the near host to the far one.
-    DatagramsUp,
-    /// Datagrams at a given rate from the far host to the near one.
-    DatagramsDown,
+btu_units::named! {
+    /// The traffic of a phase. The near host sends requests, the far host answers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Phase {
+        /// Only small requests at random moments, as in all other phases but `Connects`.
+        Idle = "idle",
+        /// TCP from the near host to the far one.
+        Up = "up",
+        /// TCP from the far host to the near one.
+        Down = "down",
+        /// Data goes both ways at once.
+        Both = "both",
+        /// Connections from the near host to the far one, one after the other, each for one request.
+        Connects = "connects",
+        /// Datagrams at a given rate from the near host to the far one.
+        DatagramsUp = "datagrams-up",
+        /// Datagrams at a given rate from the far host to the near one.
+        DatagramsDown = "datagrams-down",
+    }
 }
 
 impl Phase {
     /// Whether nothing but requests goes over the network.
     pub const fn is_of_requests(self) -> bool {
         matches!(self, Self::Idle | Self::Connects)
-    }
-
-    /// Its name in output and in the store.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Up => "up",
-            Self::Down => "down",
-            Self::Both => "both",
-            Self::Connects => "connects",
-            Self::DatagramsUp => "datagrams-up",
-            Self::DatagramsDown => "datagrams-down",
-        }
     }
 
     /// What a comparison calls one of its quantities.

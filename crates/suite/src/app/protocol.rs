@@ -116,73 +116,41 @@ impl FromStr for Protocol {
 
 stored_as_text!(Protocol);
 
-/// The carrier of the requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Carrier {
-    /// TCP; every send leaves at once (`TCP_NODELAY`).
-    Tcp,
-    /// TCP with Nagle's algorithm, the system's own choice: small sends wait for the answer to
-    /// those before them.
-    TcpNagle,
-    /// TLS 1.3 over TCP.
-    Tls,
-    /// A stream of a QUIC connection.
-    Quic,
-    /// UDP, one datagram for each request, repeated until it is answered.
-    Udp,
-    /// A request and its answer over HTTP/2.
-    Http2,
-    /// TCP through a relay on a third station; every send leaves at once.
-    Relay,
-    /// The system's ssh, with a terminal in raw mode at the display, which is the heir of the study's
-    /// TELNET.
-    Ssh,
-    /// Requests to the system's X server, Xvfb, at the display.
-    X11,
-    /// The test of x11perf that comes closest, in place of the application, to the same server.
-    X11perf,
-    /// A Unix socket: the application is on the display's own host.
-    Unix,
-    /// No transport: the application is in the display's own process.
-    InProcess,
+btu_units::named! {
+    /// The carrier of the requests.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Carrier {
+        /// TCP; every send leaves at once (`TCP_NODELAY`).
+        Tcp = "tcp",
+        /// TCP with Nagle's algorithm, the system's own choice: small sends wait for the answer to
+        /// those before them.
+        TcpNagle = "tcp-nagle",
+        /// TLS 1.3 over TCP.
+        Tls = "tls",
+        /// A stream of a QUIC connection.
+        Quic = "quic",
+        /// UDP, one datagram for each request, repeated until it is answered.
+        Udp = "udp",
+        /// A request and its answer over HTTP/2.
+        Http2 = "http2",
+        /// TCP through a relay on a third station; every send leaves at once.
+        Relay = "relay",
+        /// The system's ssh, with a terminal in raw mode at the display, which is the heir of the study's
+        /// TELNET.
+        Ssh = "ssh",
+        /// Requests to the system's X server, Xvfb, at the display.
+        X11 = "x11",
+        /// The test of x11perf that comes closest, in place of the application, to the same server.
+        X11perf = "x11perf",
+        /// A Unix socket: the application is on the display's own host.
+        Unix = "unix",
+        /// No transport: the application is in the display's own process.
+        InProcess = "in-process",
+    }
 }
 
 impl Carrier {
-    /// All twelve carriers, in the order of their declaration.
-    pub const ALL: [Self; 12] = [
-        Self::Tcp,
-        Self::TcpNagle,
-        Self::Tls,
-        Self::Quic,
-        Self::Udp,
-        Self::Http2,
-        Self::Relay,
-        Self::Ssh,
-        Self::X11,
-        Self::X11perf,
-        Self::Unix,
-        Self::InProcess,
-    ];
-
-    /// The name on command lines and in stored runs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::TcpNagle => "tcp-nagle",
-            Self::Tls => "tls",
-            Self::Quic => "quic",
-            Self::Udp => "udp",
-            Self::Http2 => "http2",
-            Self::Relay => "relay",
-            Self::Ssh => "ssh",
-            Self::X11 => "x11",
-            Self::X11perf => "x11perf",
-            Self::Unix => "unix",
-            Self::InProcess => "in-process",
-        }
-    }
-
     /// The one that a text names.
     ///
     /// # Errors
@@ -236,12 +204,6 @@ impl Carrier {
             Self::X11perf => matches!(protocol, Protocol::StopAndWait | Protocol::Batched),
             Self::Udp | Self::Http2 => matches!(protocol, Protocol::StopAndWait | Protocol::Redraw),
         }
-    }
-}
-
-impl fmt::Display for Carrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

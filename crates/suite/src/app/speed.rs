@@ -85,31 +85,22 @@ impl fmt::Display for Speed {
     }
 }
 
-/// How an end is made slower.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Slowing {
-    /// The end spins after each piece of its own work until that has taken 100/share times as long.
-    /// It slows the program, not the kernel's part, and works everywhere.
-    #[default]
-    Dilation,
-    /// The kernel stops the end's thread when it has had its share of each 2 ms (`SCHED_DEADLINE`).
-    /// It slows system calls, too, but no work that is shorter than the share; only root may.
-    Quota,
+btu_units::named! {
+    /// How an end is made slower.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Slowing {
+        /// The end spins after each piece of its own work until that has taken 100/share times as long.
+        /// It slows the program, not the kernel's part, and works everywhere.
+        #[default]
+        Dilation = "dilation",
+        /// The kernel stops the end's thread when it has had its share of each 2 ms (`SCHED_DEADLINE`).
+        /// It slows system calls, too, but no work that is shorter than the share; only root may.
+        Quota = "quota",
+    }
 }
 
 impl Slowing {
-    /// All ways.
-    pub const ALL: [Self; 2] = [Self::Dilation, Self::Quota];
-
-    /// The name on command lines and in stored runs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dilation => "dilation",
-            Self::Quota => "quota",
-        }
-    }
-
     /// Whether it is the usual way.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()

@@ -246,11 +246,11 @@ mod tests {
             assert_eq!(json::to_value(&program).unwrap(), program.to_string());
         }
         assert_eq!(serde_json::from_str::<Program>("\"nfs-16\"").unwrap().to_string(), "nfs-16");
-        for &storage in Storage::ALL {
+        for storage in Storage::ALL {
             assert_eq!(storage.name().parse(), Ok(storage));
             assert_eq!(json::to_value(&storage).unwrap(), storage.name());
         }
-        for &direction in Direction::ALL {
+        for direction in Direction::ALL {
             assert_eq!(direction.name().parse(), Ok(direction));
             assert_eq!(json::to_value(&direction).unwrap(), direction.name());
         }

@@ -14,28 +14,12 @@ pub struct ProgramError {
 /// A factor of few levels, each with the name under which it is written and stored.
 macro_rules! named {
     ($what:literal: { $(#[$about:meta])* $name:ident { $($(#[$each:meta])* $variant:ident = $text:literal,)+ } }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum $name {
-            $($(#[$each])* $variant,)+
-        }
-
-        impl $name {
-            /// All values of the type.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// As it is written.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)+
-                }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.name())
+        btu_units::named! {
+            $(#[$about])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+            #[serde(rename_all = "kebab-case")]
+            pub enum $name {
+                $($(#[$each])* $variant = $text,)+
             }
         }
 

@@ -1,30 +1,27 @@
 //! The file operations of a transaction: the study's record, and those that current servers get.
 
-use std::fmt;
-
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// The operations of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pattern {
-    /// Writes a record and reads it back, as CONST.BAS and NORM.BAS do.
-    Record,
-    /// Reads or writes one record of a larger file at random: seven of ten read, as in office and
-    /// database loads.
-    Mixed,
-    /// Makes a file, reads its attributes, renames it, reads them again, removes it: no data.
-    Metadata,
-    /// Makes a small file with a record in it, flushes it, reads its attributes, opens it, reads
-    /// it, removes it.
-    SmallFiles,
+btu_units::named! {
+    /// The operations of a transaction.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Pattern {
+        /// Writes a record and reads it back, as CONST.BAS and NORM.BAS do.
+        Record = "record",
+        /// Reads or writes one record of a larger file at random: seven of ten read, as in office and
+        /// database loads.
+        Mixed = "mixed",
+        /// Makes a file, reads its attributes, renames it, reads them again, removes it: no data.
+        Metadata = "metadata",
+        /// Makes a small file with a record in it, flushes it, reads its attributes, opens it, reads
+        /// it, removes it.
+        SmallFiles = "small-files",
+    }
 }
 
 impl Pattern {
-    /// All four patterns of a transaction.
-    pub const ALL: [Self; 4] = [Self::Record, Self::Mixed, Self::Metadata, Self::SmallFiles];
-
     /// The number of reads in ten transactions of [`Self::Mixed`].
     pub const READS_OF_TEN: u32 = 7;
 
@@ -33,16 +30,6 @@ impl Pattern {
 
     /// The largest size of that file: one call of NFS makes it.
     const LARGEST: u64 = 1 << 20;
-
-    /// Its name on the command line and in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Record => "record",
-            Self::Mixed => "mixed",
-            Self::Metadata => "metadata",
-            Self::SmallFiles => "small-files",
-        }
-    }
 
     /// Operations of one transaction. A program that pauses opens the file of its record before
     /// each, as NORM.BAS does.
@@ -80,12 +67,6 @@ impl Pattern {
     /// Most octets that its files hold at a time.
     pub fn room(self, record: Bytes) -> Bytes {
         record * self.records(record).max(1)
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

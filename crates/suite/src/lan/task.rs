@@ -4,8 +4,6 @@
 //! The study gives the sizes of its document and its table, but not of its programs; those are
 //! btu's choice.
 
-use std::fmt;
-
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -42,33 +40,35 @@ pub enum FileSizes {
     Scaled(u32),
 }
 
-/// A task of the word processor (`wp`) or the file manager (`fm`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Task {
-    /// Reads the attributes of, opens and reads 24 files of 4 to 32 KiB: a program and its
-    /// overlays.
-    WpLoadProgram,
-    /// Reads the attributes of, opens and reads a document of 256 KiB.
-    WpLoadDocument,
-    /// Writes the document under another name, flushes it, and renames it to the old name.
-    WpSaveDocument,
-    /// Reads the attributes of, opens and reads 12 files of 4 to 64 KiB.
-    FmLoadProgram,
-    /// Reads 2048 records of 128 octets until it finds the key of the last one.
-    FmSerialSearch,
-    /// Reads 1024 records, sorts them by their keys, writes them to another file and flushes it.
-    FmSort,
-    /// Reads 1024 records, and writes their keys in order, each with its record's number, to an
-    /// index, and flushes it.
-    FmIndex,
-    /// Reads or writes a block of a file of 1 MiB at random, 200 times: seven of ten read.
-    Mixed,
-    /// Makes a file, reads its attributes, renames it, reads them again, removes it, 20 times.
-    Metadata,
-    /// Makes a file of one block, flushes it, reads its attributes, opens it, reads it, removes it,
-    /// 20 times.
-    SmallFiles,
+btu_units::named! {
+    /// A task of the word processor (`wp`) or the file manager (`fm`).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Task {
+        /// Reads the attributes of, opens and reads 24 files of 4 to 32 KiB: a program and its
+        /// overlays.
+        WpLoadProgram = "wp-load-program",
+        /// Reads the attributes of, opens and reads a document of 256 KiB.
+        WpLoadDocument = "wp-load-document",
+        /// Writes the document under another name, flushes it, and renames it to the old name.
+        WpSaveDocument = "wp-save-document",
+        /// Reads the attributes of, opens and reads 12 files of 4 to 64 KiB.
+        FmLoadProgram = "fm-load-program",
+        /// Reads 2048 records of 128 octets until it finds the key of the last one.
+        FmSerialSearch = "fm-serial-search",
+        /// Reads 1024 records, sorts them by their keys, writes them to another file and flushes it.
+        FmSort = "fm-sort",
+        /// Reads 1024 records, and writes their keys in order, each with its record's number, to an
+        /// index, and flushes it.
+        FmIndex = "fm-index",
+        /// Reads or writes a block of a file of 1 MiB at random, 200 times: seven of ten read.
+        Mixed = "mixed",
+        /// Makes a file, reads its attributes, renames it, reads them again, removes it, 20 times.
+        Metadata = "metadata",
+        /// Makes a file of one block, flushes it, reads its attributes, opens it, reads it, removes it,
+        /// 20 times.
+        SmallFiles = "small-files",
+    }
 }
 
 /// The operations of a task on its files.
@@ -100,20 +100,6 @@ impl Task {
         Self::FmIndex,
     ];
 
-    /// All ten tasks of a foreground station.
-    pub const ALL: [Self; 10] = [
-        Self::WpLoadProgram,
-        Self::WpLoadDocument,
-        Self::WpSaveDocument,
-        Self::FmLoadProgram,
-        Self::FmSerialSearch,
-        Self::FmSort,
-        Self::FmIndex,
-        Self::Mixed,
-        Self::Metadata,
-        Self::SmallFiles,
-    ];
-
     /// The task that repeats a pattern; `None` for the study's record, which no task repeats.
     pub const fn of_pattern(pattern: Pattern) -> Option<Self> {
         match pattern {
@@ -121,22 +107,6 @@ impl Task {
             Pattern::Mixed => Some(Self::Mixed),
             Pattern::Metadata => Some(Self::Metadata),
             Pattern::SmallFiles => Some(Self::SmallFiles),
-        }
-    }
-
-    /// Its name on the command line and in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WpLoadProgram => "wp-load-program",
-            Self::WpLoadDocument => "wp-load-document",
-            Self::WpSaveDocument => "wp-save-document",
-            Self::FmLoadProgram => "fm-load-program",
-            Self::FmSerialSearch => "fm-serial-search",
-            Self::FmSort => "fm-sort",
-            Self::FmIndex => "fm-index",
-            Self::Mixed => "mixed",
-            Self::Metadata => "metadata",
-            Self::SmallFiles => "small-files",
         }
     }
 
@@ -201,12 +171,6 @@ impl FileSizes {
 
     fn records(self, today: usize) -> usize {
         if self == Self::Paper { PAPER_RECORDS } else { self.scale() * today }
-    }
-}
-
-impl fmt::Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

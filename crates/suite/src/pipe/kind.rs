@@ -1,69 +1,40 @@
 //! Transports, and patterns of messages.
 
-use std::fmt;
 use std::str::FromStr;
 
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A way to move bytes between two processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// The transport is a TCP connection.
-    Tcp,
-    /// UDP datagrams; lost ones are repeated by the pattern, and counted.
-    Udp,
-    /// A Unix socket that carries a stream.
-    UnixStream,
-    /// A Unix socket that keeps messages apart (`SOCK_SEQPACKET`).
-    UnixSeqpacket,
-    /// Two pipes, one each way (`pipe(2)`).
-    Pipe,
-    /// Rings in memory that both processes map.
-    SharedMemory,
-    /// TLS 1.3 over TCP.
-    Tls,
-    /// A bidirectional QUIC stream.
-    Quic,
-    /// A request and its answer over HTTP/2.
-    Http2,
-    /// Messages of the Message Passing Interface.
-    Mpi,
+btu_units::named! {
+    /// A way to move bytes between two processes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Kind {
+        /// The transport is a TCP connection.
+        Tcp = "tcp",
+        /// UDP datagrams; lost ones are repeated by the pattern, and counted.
+        Udp = "udp",
+        /// A Unix socket that carries a stream.
+        UnixStream = "unix-stream",
+        /// A Unix socket that keeps messages apart (`SOCK_SEQPACKET`).
+        UnixSeqpacket = "unix-seqpacket",
+        /// Two pipes, one each way (`pipe(2)`).
+        Pipe = "pipe",
+        /// Rings in memory that both processes map.
+        SharedMemory = "shared-memory",
+        /// TLS 1.3 over TCP.
+        Tls = "tls",
+        /// A bidirectional QUIC stream.
+        Quic = "quic",
+        /// A request and its answer over HTTP/2.
+        Http2 = "http2",
+        /// Messages of the Message Passing Interface.
+        Mpi = "mpi",
+    }
 }
 
 impl Kind {
-    /// All of them, sockets first, then what is built upon them.
-    pub const ALL: [Self; 10] = [
-        Self::Tcp,
-        Self::Udp,
-        Self::UnixStream,
-        Self::UnixSeqpacket,
-        Self::Pipe,
-        Self::SharedMemory,
-        Self::Tls,
-        Self::Quic,
-        Self::Http2,
-        Self::Mpi,
-    ];
-
-    /// The name on command lines and in stored runs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-            Self::UnixStream => "unix-stream",
-            Self::UnixSeqpacket => "unix-seqpacket",
-            Self::Pipe => "pipe",
-            Self::SharedMemory => "shared-memory",
-            Self::Tls => "tls",
-            Self::Quic => "quic",
-            Self::Http2 => "http2",
-            Self::Mpi => "mpi",
-        }
-    }
-
     /// The usual name.
     pub const fn label(self) -> &'static str {
         match self {
@@ -86,33 +57,23 @@ impl Kind {
     }
 }
 
-/// The pattern of messages: which end sends, and when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pattern {
-    /// A message there and a message of the same size back; half the round trip counts (1996: block
-    /// transfer).
-    PingPong,
-    /// Messages in one direction without an answer; the receiver's time counts, and latency is
-    /// unknown.
-    Streaming,
-    /// Both ends send a message, then both receive one; the bits of both count.
-    Bidirectional,
+btu_units::named! {
+    /// The pattern of messages: which end sends, and when.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Pattern {
+        /// A message there and a message of the same size back; half the round trip counts (1996: block
+        /// transfer).
+        PingPong = "ping-pong",
+        /// Messages in one direction without an answer; the receiver's time counts, and latency is
+        /// unknown.
+        Streaming = "streaming",
+        /// Both ends send a message, then both receive one; the bits of both count.
+        Bidirectional = "bidirectional",
+    }
 }
 
 impl Pattern {
-    /// All three patterns of messages.
-    pub const ALL: [Self; 3] = [Self::PingPong, Self::Streaming, Self::Bidirectional];
-
-    /// The name on command lines and in stored runs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PingPong => "ping-pong",
-            Self::Streaming => "streaming",
-            Self::Bidirectional => "bidirectional",
-        }
-    }
-
     /// Messages that one repetition moves, both directions together.
     pub const fn messages_per_repetition(self) -> u64 {
         match self {
@@ -173,18 +134,6 @@ impl FromStr for Pattern {
     type Err = UnknownName;
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         named(text, "a pattern", &Self::ALL, Self::name)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -114,10 +114,11 @@ impl Telling for Receiver {
         }
         line.write(&self.token, &limit, "start the sender")?;
         let arrived = Arrived::default();
+        let (buffer, ways) = (&mut self.buffer, self.ways);
         let mut flow = Inflow::new(&line, &self.payload, self.progress, started, &arrived);
         let sampling = Sampling { every: self.sample_every, look_every: None, started, tell };
         let look = || Ok(Seen { bytes: arrived.bytes(), ..line.seen()? });
-        match sampling.during(look, || flow.run(&mut self.buffer, self.ways, &limit)) {
+        match sampling.during(look, || flow.run(buffer, ways, &limit)) {
             Err(TrafficError::Stopped { .. }) => {}
             Err(broken @ TrafficError::Socket { .. }) => {
                 // A sender that got a `stop` discards its data in flight; then this end gets the

@@ -386,7 +386,7 @@ fn a_copied_file_is_bounded_and_put_where_the_policy_says() {
     let text = "activities = [\"file-send\"]\npeers = [\"192.0.2.0/24\"]\n[limits]\nbytes = \"4 MB\"\n\
                 [scratch]\ndirectory = \"/srv/btu\"\nbytes = \"2 MB\"\n";
     let policy = read::parse("btu.toml", text).unwrap();
-    for &storage in Storage::ALL {
+    for storage in Storage::ALL {
         let admitted =
             policy.admit(send("192.0.2.1:9", 1_000_000, storage), &elsewhere(), None).unwrap();
         let Activity::FileSend(placed) = admitted.order.activity else { panic!("a file") };
