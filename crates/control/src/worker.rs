@@ -14,7 +14,7 @@ use btu_testbed::note;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use btu_suite::activity::{Activity, Order, Performance, Performed, Word};
+use btu_suite::activity::{Activity, Order, Performance, Performed, Tell, Word};
 use btu_suite::bounds::{BoundedOrder, Bounds};
 use btu_suite::peers::Callers;
 use btu_suite::pipe::Kind;
@@ -193,7 +193,7 @@ fn follow(input: BufReader<Stdin>, go: &Sender<()>, stop: &AtomicBool) {
 struct Null;
 
 impl Performance for Null {
-    fn perform(self: Box<Self>, _stop: &AtomicBool) -> Performed {
+    fn perform_telling(self: Box<Self>, _stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let now = clock::monotonic()?;
         Ok(Report { started: now, finished: now, cpu: CpuTime::default(), outcome: Outcome::Null })
     }

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::ops::{Add, Mul};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{Cpu, Performance, Performed, Rounds};
+use btu_suite::activity::{Cpu, Performance, Performed, Rounds, Tell};
 use btu_suite::record::{Host, Outcome};
 use rand_pcg::rand_core::Rng;
 
@@ -129,7 +129,7 @@ impl CpuLoad {
 }
 
 impl Performance for CpuLoad {
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let account = Account::open()?;
         if self.gives_way {
             let refused = |source| LoadError::Kernel { operation: "lower the priority", source };

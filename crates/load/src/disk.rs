@@ -11,7 +11,7 @@ mod source;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{self, Performance, Performed, Work};
+use btu_suite::activity::{self, Performance, Performed, Tell, Work};
 use btu_suite::needs::on_disk;
 use btu_suite::record::{Host, Outcome};
 use btu_units::Bytes;
@@ -159,7 +159,7 @@ impl Copying {
 }
 
 impl Performance for Copying {
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let account = Account::open()?;
         let progress = self.work(&account, stop)?;
         let closed = account.close()?;

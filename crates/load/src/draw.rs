@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 
 use btu_suite::activity::{DrawEnd, Order, Performance, Performed, Tell};
 use btu_suite::peers::Callers;
-use btu_suite::record::Report;
 use btu_traffic::{Limit, draw_over};
 use btu_units::Span;
 
@@ -36,8 +35,12 @@ pub(crate) fn prepare(
     Ok(Box::new(DrawActivity { part: part.clone(), place, deadline, every }))
 }
 
-impl DrawActivity {
-    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, LoadError> {
+impl Performance for DrawActivity {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.place.endpoint(TerminalDoor::address)
+    }
+
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         let account = Account::open()?;
         let limit = Limit::new(account.started(), self.deadline, stop);
         let DrawEnd { end, token, drawing, .. } = &self.part;
@@ -49,20 +52,6 @@ impl DrawActivity {
             draw_over(incoming, outgoing, *end, drawing, &limit, (self.every, tell))
         })?;
         Ok(account.close()?.report(outcome))
-    }
-}
-
-impl Performance for DrawActivity {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        self.place.endpoint(TerminalDoor::address)
-    }
-
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop, &mut |_| Ok(()))?)
-    }
-
-    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
-        Ok(self.run(stop, tell)?)
     }
 }
 

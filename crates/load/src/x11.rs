@@ -20,10 +20,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{DrawEnd, Order, Performance, Performed};
+use btu_suite::activity::{DrawEnd, Order, Performance, Performed, Tell};
 use btu_suite::app::x11perf_test;
 use btu_suite::pipe::End;
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Outcome;
 use btu_traffic::Limit;
 use btu_units::Span;
 
@@ -64,28 +64,6 @@ fn failed(error: impl Display) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-impl X11Activity {
-    fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
-        let account = Account::open()?;
-        let limit = Limit::new(account.started(), self.deadline, stop);
-        let outcome = match (self.client, self.place) {
-            (DrawingProgram::Btu, place) => over_x11(&self.part, &place, &limit)?,
-            (DrawingProgram::X11perf, MeetingPlace::Door(server)) => {
-                let to = server.address();
-                server.finish(|| Ok(limit.check(now()?, "wait for x11perf", to)?))?;
-                Outcome::X11Served
-            }
-            (DrawingProgram::X11perf, MeetingPlace::Call(to)) => {
-                let DrawEnd { token, drawing, .. } = &self.part;
-                let test = x11perf_test(drawing.workload, drawing.protocol)
-                    .ok_or(LoadError::Order { what: "x11perf has no test like this" })?;
-                Outcome::X11perf { per_second: x11perf(to, token, test, &limit)? }
-            }
-        };
-        Ok(account.close()?.report(outcome))
-    }
-}
-
 /// One of the two clients. The server ends with the display's.
 fn over_x11(
     part: &DrawEnd,
@@ -114,8 +92,24 @@ impl Performance for X11Activity {
         self.place.endpoint(XServer::address)
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
+        let account = Account::open()?;
+        let limit = Limit::new(account.started(), self.deadline, stop);
+        let outcome = match (self.client, self.place) {
+            (DrawingProgram::Btu, place) => over_x11(&self.part, &place, &limit)?,
+            (DrawingProgram::X11perf, MeetingPlace::Door(server)) => {
+                let to = server.address();
+                server.finish(|| Ok(limit.check(now()?, "wait for x11perf", to)?))?;
+                Outcome::X11Served
+            }
+            (DrawingProgram::X11perf, MeetingPlace::Call(to)) => {
+                let DrawEnd { token, drawing, .. } = &self.part;
+                let test = x11perf_test(drawing.workload, drawing.protocol)
+                    .ok_or(LoadError::Order { what: "x11perf has no test like this" })?;
+                Outcome::X11perf { per_second: x11perf(to, token, test, &limit)? }
+            }
+        };
+        Ok(account.close()?.report(outcome))
     }
 }
 

@@ -672,18 +672,18 @@ pub trait Performance: Send {
     }
 
     /// Performs and returns its account. `stop` becomes true when a serving activity must end in
-    /// order.
+    /// order. Some activities send messages before their end.
     ///
     /// # Errors
-    /// A message that names the operation and the object.
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed;
+    /// A message that names the operation and the object; for activities that send messages, when no
+    /// process listens any more.
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed;
 
-    /// Like [`Self::perform`], for activities that send messages before their end; all others only
-    /// perform.
+    /// Performs, and drops the messages.
     ///
     /// # Errors
-    /// As [`Self::perform`], and when no process listens any more.
-    fn perform_telling(self: Box<Self>, stop: &AtomicBool, _tell: Tell<'_>) -> Performed {
-        self.perform(stop)
+    /// As [`Self::perform_telling`].
+    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
+        self.perform_telling(stop, &mut |_| Ok(()))
     }
 }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Broadcast, Order, Performance, Performed};
+use btu_suite::activity::{Broadcast, Order, Performance, Performed, Tell};
 use btu_suite::app::Broadcasts;
 use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::Span;
@@ -44,8 +44,23 @@ impl Broadcasting {
         Ok(Self { socket, address, broadcasts: part.broadcasts, deadline: order.deadline })
     }
 
-    /// Sends until the others have finished.
-    fn run(&self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+    /// Whether the kernel took it.
+    fn send(&self) -> Result<bool, TrafficError> {
+        match self.socket.send_to(&PAYLOAD, ALL_HOSTS) {
+            Ok(_) => Ok(true),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+                    || error.raw_os_error() == Some(libc::ENOBUFS) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(TrafficError::socket("send a broadcast", self.address)(error)),
+        }
+    }
+}
+
+impl Performance for Broadcasting {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let _timers = PreciseTimers::hold();
@@ -77,25 +92,5 @@ impl Broadcasting {
             held: None,
         });
         Ok(Report { started, finished, cpu: cpu_since(before), outcome })
-    }
-
-    /// Whether the kernel took it.
-    fn send(&self) -> Result<bool, TrafficError> {
-        match self.socket.send_to(&PAYLOAD, ALL_HOSTS) {
-            Ok(_) => Ok(true),
-            Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
-                    || error.raw_os_error() == Some(libc::ENOBUFS) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(TrafficError::socket("send a broadcast", self.address)(error)),
-        }
-    }
-}
-
-impl Performance for Broadcasting {
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
     }
 }

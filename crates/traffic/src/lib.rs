@@ -43,8 +43,6 @@ mod udp;
 use btu_suite::activity::{Activity, Order, Performance, Transport};
 use btu_suite::peers::Callers;
 
-use sampling::Told;
-
 pub use bound::bound;
 pub use clock::{Limit, waited};
 pub use error::TrafficError;
@@ -75,16 +73,14 @@ pub fn prepare(
 ) -> Result<Option<Box<dyn Performance>>, TrafficError> {
     hold::hold(order)?;
     Ok(Some(match &order.activity {
-        Activity::TcpSend(part) => {
-            Box::new(Told(tcp::send::Sender::prepare(order, part, callers)?))
-        }
+        Activity::TcpSend(part) => Box::new(tcp::send::Sender::prepare(order, part, callers)?),
         Activity::TcpReceive(part) => {
-            Box::new(Told(tcp::receive::Receiver::prepare(order, part, callers)?))
+            Box::new(tcp::receive::Receiver::prepare(order, part, callers)?)
         }
         Activity::Request(part) => match part.transport {
-            Transport::Tcp => Box::new(Told(tcp::request::Requester::prepare(order, part)?)),
+            Transport::Tcp => Box::new(tcp::request::Requester::prepare(order, part)?),
             Transport::TcpConnect => Box::new(tcp::connect::Connector::prepare(order, part)?),
-            Transport::Udp => Box::new(Told(udp::request::Requester::prepare(order, part)?)),
+            Transport::Udp => Box::new(udp::request::Requester::prepare(order, part)?),
         },
         Activity::Respond(part) => match part.transport {
             Transport::Tcp => Box::new(tcp::respond::Responder::prepare(order, part, callers)?),
@@ -95,7 +91,7 @@ pub fn prepare(
         },
         Activity::UdpSend(part) => Box::new(udp::send::Sender::prepare(order, part, callers)?),
         Activity::UdpReceive(part) => {
-            Box::new(Told(udp::receive::Receiver::prepare(order, part, callers)?))
+            Box::new(udp::receive::Receiver::prepare(order, part, callers)?)
         }
         Activity::Pipe(part) => return pipe::prepare(order, part, callers).map(Some),
         Activity::Hint(part) if part.hint.processes == 1 => {

@@ -7,7 +7,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use btu_suite::activity::{Order, Performance, Performed, Relay, Rendezvous, Token};
+use btu_suite::activity::{Order, Performance, Performed, Relay, Rendezvous, Tell, Token};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Relayed, Report};
 use btu_units::Bytes;
@@ -46,26 +46,6 @@ impl Relaying {
         )?;
         Ok(Self { acceptor, target, token: part.token, order: order.clone() })
     }
-
-    fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (started, before) = (now(), process_cpu());
-        let limit = Limit::new(started, self.order.deadline, stop);
-        let caller = self.acceptor.meet(&self.token, &limit)?;
-        let (caller_at, target_at) = (caller.peer(), self.target.peer());
-        caller.wait_as_long_as_it_takes()?;
-        self.target.wait_as_long_as_it_takes()?;
-        let (caller, target) = (caller.into_stream(), self.target.into_stream());
-        let (there, back) = thread::scope(|scope| {
-            let back = scope.spawn(|| pass(&target, &caller));
-            let there = pass(&caller, &target);
-            (there, back.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        });
-        let there = there.map_err(TrafficError::socket("relay what came", caller_at))?;
-        let back = back.map_err(TrafficError::socket("relay what came", target_at))?;
-        let outcome =
-            Outcome::Relayed(Relayed { there: Bytes::new(there), back: Bytes::new(back) });
-        Ok(Report { started, finished: now(), cpu: process_cpu_since(before), outcome })
-    }
 }
 
 /// Passes data on until they end; then it ends the other side, too.
@@ -97,7 +77,23 @@ impl Performance for Relaying {
         self.acceptor.endpoint()
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
+        let (started, before) = (now(), process_cpu());
+        let limit = Limit::new(started, self.order.deadline, stop);
+        let caller = self.acceptor.meet(&self.token, &limit)?;
+        let (caller_at, target_at) = (caller.peer(), self.target.peer());
+        caller.wait_as_long_as_it_takes()?;
+        self.target.wait_as_long_as_it_takes()?;
+        let (caller, target) = (caller.into_stream(), self.target.into_stream());
+        let (there, back) = thread::scope(|scope| {
+            let back = scope.spawn(|| pass(&target, &caller));
+            let there = pass(&caller, &target);
+            (there, back.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let there = there.map_err(TrafficError::socket("relay what came", caller_at))?;
+        let back = back.map_err(TrafficError::socket("relay what came", target_at))?;
+        let outcome =
+            Outcome::Relayed(Relayed { there: Bytes::new(there), back: Bytes::new(back) });
+        Ok(Report { started, finished: now(), cpu: process_cpu_since(before), outcome })
     }
 }

@@ -2,18 +2,16 @@
 //! data.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use btu_suite::activity::{Performance, Performed, Tell, Word};
-use btu_suite::record::{Report, TcpInfo};
+use btu_suite::activity::{Tell, Word};
+use btu_suite::record::TcpInfo;
 use btu_suite::sample::{Answered, Sample};
 use btu_units::{Bytes, Span, Time};
 use nix::sched::{CloneFlags, unshare};
 
 use crate::clock::now;
-use crate::error::TrafficError;
 
 /// The counts of a receiving loop, for another thread to read.
 #[derive(Default)]
@@ -41,32 +39,6 @@ impl Arrived {
 
     pub(crate) fn missing(&self) -> u64 {
         self.missing.load(Ordering::Relaxed)
-    }
-}
-
-/// An activity that can report its progress.
-pub(crate) trait Telling: Send {
-    /// As [`Performance::endpoint`].
-    fn endpoint(&self) -> Option<SocketAddr>;
-
-    /// As [`Performance::perform_telling`].
-    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError>;
-}
-
-/// Such an activity as all are performed.
-pub(crate) struct Told<T>(pub(crate) T);
-
-impl<T: Telling> Performance for Told<T> {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        self.0.endpoint()
-    }
-
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        self.perform_telling(stop, &mut |_| Ok(()))
-    }
-
-    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
-        Ok(self.0.run(stop, tell)?)
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FileClient, Order, Performance, Performed};
+use btu_suite::activity::{FileClient, Order, Performance, Performed, Tell};
 use btu_suite::copy::{Direction, FileEnd, Program};
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Outcome;
 use btu_traffic::{Flow, Limit};
 use btu_units::{Bytes, Span};
 
@@ -43,39 +43,6 @@ impl CopyClient {
         let seed = (direction == Direction::Put).then_some(order.seed);
         let (file, digest) = Stored::of_end(part.program, &part.file, seed)?;
         Ok(Self { order: part.clone(), deadline: order.deadline, file, digest })
-    }
-
-    fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
-        wait(self.order.wait, stop)?;
-        let account = Account::open()?;
-        let limit =
-            Limit::new(account.started(), self.deadline.saturating_sub(self.order.wait), stop);
-        let counting = Counting::begin(account.started());
-        let copied = if self.digest.is_some() { self.put(&limit) } else { self.get(&limit) };
-        let over = self.file.explained(self.digest.as_deref(), copied)?;
-        let packets = counting.end();
-        let (marks, closed) = (over.marks(account.started()), account.close()?);
-        let bytes = Bytes::new(self.file.size());
-        let (program, tcp) = (self.order.program, over.tcp);
-        let file_calls = self.file.calls_by(program);
-        let outcome = if let Some(digest) = self.digest {
-            self.file.check(&digest)?;
-            let method = format!("{program} from {}", self.file.place());
-            Outcome::FileSent(FileEnd { bytes, marks, digest, method, tcp, file_calls, packets })
-        } else {
-            let (digest, method) =
-                (self.file.digest()?, format!("{program} to {}", self.file.place()));
-            Outcome::FileReceived(FileEnd {
-                bytes,
-                marks,
-                digest,
-                method,
-                tcp,
-                file_calls,
-                packets,
-            })
-        };
-        Ok(closed.report(outcome))
     }
 
     fn put(&self, limit: &Limit<'_>) -> Result<Over, LoadError> {
@@ -153,7 +120,36 @@ fn wait(span: Span, stop: &AtomicBool) -> Result<(), LoadError> {
 }
 
 impl Performance for CopyClient {
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
+        wait(self.order.wait, stop)?;
+        let account = Account::open()?;
+        let limit =
+            Limit::new(account.started(), self.deadline.saturating_sub(self.order.wait), stop);
+        let counting = Counting::begin(account.started());
+        let copied = if self.digest.is_some() { self.put(&limit) } else { self.get(&limit) };
+        let over = self.file.explained(self.digest.as_deref(), copied)?;
+        let packets = counting.end();
+        let (marks, closed) = (over.marks(account.started()), account.close()?);
+        let bytes = Bytes::new(self.file.size());
+        let (program, tcp) = (self.order.program, over.tcp);
+        let file_calls = self.file.calls_by(program);
+        let outcome = if let Some(digest) = self.digest {
+            self.file.check(&digest)?;
+            let method = format!("{program} from {}", self.file.place());
+            Outcome::FileSent(FileEnd { bytes, marks, digest, method, tcp, file_calls, packets })
+        } else {
+            let (digest, method) =
+                (self.file.digest()?, format!("{program} to {}", self.file.place()));
+            Outcome::FileReceived(FileEnd {
+                bytes,
+                marks,
+                digest,
+                method,
+                tcp,
+                file_calls,
+                packets,
+            })
+        };
+        Ok(closed.report(outcome))
     }
 }

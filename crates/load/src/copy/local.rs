@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FileCopy, Order, Performance, Performed};
+use btu_suite::activity::{FileCopy, Order, Performance, Performed, Tell};
 use btu_suite::copy::{Direction, FileCopied, FileEnd, FilePlace, Storage};
 use btu_suite::record::Outcome;
 use btu_units::Bytes;
@@ -85,7 +85,7 @@ fn of_the_share(error: LoadError, part: &FileCopy) -> LoadError {
 }
 
 impl Performance for Copying {
-    fn perform(self: Box<Self>, _: &AtomicBool) -> Performed {
+    fn perform_telling(self: Box<Self>, _: &AtomicBool, _: Tell<'_>) -> Performed {
         let account = Account::open()?;
         let over = self.copy()?;
         let (marks, closed) = (over.marks(account.started()), account.close()?);

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FileServer, Order, Performance, Performed, Token};
+use btu_suite::activity::{FileServer, Order, Performance, Performed, Tell, Token};
 use btu_suite::copy::{Direction, FileEnd, Program};
 use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report};
+use btu_suite::record::Outcome;
 use btu_traffic::{FlowDoor, Limit};
 use btu_units::{Bytes, Span};
 
@@ -81,55 +81,6 @@ impl CopyServer {
         };
         Ok(Self { program: *program, way, address, size, place, digest, deadline: order.deadline })
     }
-
-    fn run(self, stop: &AtomicBool) -> Result<Report, LoadError> {
-        let account = Account::open()?;
-        let limit = Limit::new(account.started(), self.deadline, stop);
-        let (program, before) = (self.program, self.digest.as_deref());
-        let is_source = before.is_some();
-        let (over, file) = match self.way {
-            TransferMethod::Inbox(inbox) => {
-                inbox.wait(&limit).map(|(over, copy)| (over, Kept::File(copy)))?
-            }
-            TransferMethod::Outbox(outbox) => {
-                let over = outbox.source().explained(before, outbox.wait(&limit))?;
-                (over, Kept::Offered(outbox))
-            }
-            TransferMethod::Nfs(place) => {
-                place.wait(&limit, is_source).map(|(over, digest)| (over, Kept::Digest(digest)))?
-            }
-            TransferMethod::System(server, file) => {
-                let copied =
-                    if is_source { server.offer(&limit) } else { server.take(&file, &limit) };
-                (file.explained(before, copied)?, Kept::File(file))
-            }
-            TransferMethod::Stream { door, token, file } => {
-                let copied = stream(program, door, &token, &file, is_source, &limit);
-                (file.explained(before, copied)?, Kept::File(file))
-            }
-        };
-        let (closed, file_calls) = (account.close()?, file.calls_by(program));
-        let digest = file.digest()?;
-        if before.is_some_and(|before| before != digest) {
-            return Err(LoadError::source_changed());
-        }
-        let way = if is_source { "from" } else { "to" };
-        let method = format!("{program} {way} {}", self.place);
-        let end = FileEnd {
-            bytes: self.size,
-            marks: over.marks(over.connected),
-            digest,
-            method,
-            tcp: over.tcp,
-            file_calls,
-            packets: Vec::new(),
-        };
-        Ok(closed.report(if is_source {
-            Outcome::FileSent(end)
-        } else {
-            Outcome::FileReceived(end)
-        }))
-    }
 }
 
 /// One file on one connection.
@@ -190,7 +141,52 @@ impl Performance for CopyServer {
         Some(self.address)
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
+        let account = Account::open()?;
+        let limit = Limit::new(account.started(), self.deadline, stop);
+        let (program, before) = (self.program, self.digest.as_deref());
+        let is_source = before.is_some();
+        let (over, file) = match self.way {
+            TransferMethod::Inbox(inbox) => {
+                inbox.wait(&limit).map(|(over, copy)| (over, Kept::File(copy)))?
+            }
+            TransferMethod::Outbox(outbox) => {
+                let over = outbox.source().explained(before, outbox.wait(&limit))?;
+                (over, Kept::Offered(outbox))
+            }
+            TransferMethod::Nfs(place) => {
+                place.wait(&limit, is_source).map(|(over, digest)| (over, Kept::Digest(digest)))?
+            }
+            TransferMethod::System(server, file) => {
+                let copied =
+                    if is_source { server.offer(&limit) } else { server.take(&file, &limit) };
+                (file.explained(before, copied)?, Kept::File(file))
+            }
+            TransferMethod::Stream { door, token, file } => {
+                let copied = stream(program, door, &token, &file, is_source, &limit);
+                (file.explained(before, copied)?, Kept::File(file))
+            }
+        };
+        let (closed, file_calls) = (account.close()?, file.calls_by(program));
+        let digest = file.digest()?;
+        if before.is_some_and(|before| before != digest) {
+            return Err(LoadError::source_changed().into());
+        }
+        let way = if is_source { "from" } else { "to" };
+        let method = format!("{program} {way} {}", self.place);
+        let end = FileEnd {
+            bytes: self.size,
+            marks: over.marks(over.connected),
+            digest,
+            method,
+            tcp: over.tcp,
+            file_calls,
+            packets: Vec::new(),
+        };
+        Ok(closed.report(if is_source {
+            Outcome::FileSent(end)
+        } else {
+            Outcome::FileReceived(end)
+        }))
     }
 }

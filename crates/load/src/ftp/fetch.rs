@@ -6,7 +6,7 @@ mod source;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{FtpFetch, Performance, Performed, Work};
+use btu_suite::activity::{FtpFetch, Performance, Performed, Tell, Work};
 use btu_suite::record::{Host, Outcome};
 use btu_units::Time;
 
@@ -126,7 +126,7 @@ fn is_over(end: FetchEnd, total: u64, stop: &AtomicBool) -> Result<bool, LoadErr
 }
 
 impl Performance for Fetching {
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let account = Account::open()?;
         let (total, unfinished) = self.work(&account, stop)?;
         let closed = account.close()?;

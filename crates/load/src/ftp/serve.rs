@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FtpServe, Performance, Performed};
+use btu_suite::activity::{FtpServe, Performance, Performed, Tell};
 use btu_suite::peers::{Callers, Refused};
 use btu_suite::record::Outcome;
 use btu_units::Bytes;
@@ -95,7 +95,7 @@ impl Performance for Serving {
         Some(self.address)
     }
 
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let account = Account::open()?;
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(TICK);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FilesServe, Performance, Performed};
+use btu_suite::activity::{FilesServe, Performance, Performed, Tell};
 use btu_suite::lan::{FilesServed, ServedClient};
 use btu_suite::peers::Callers;
 use btu_suite::record::Outcome;
@@ -42,7 +42,7 @@ impl Performance for ServingFiles {
         Some(self.server.address())
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let account = Account::open()?;
         while !stop.load(Ordering::Relaxed) {
             thread::sleep(TICK);

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use btu_stats::{Histogram, Welford};
-use btu_suite::activity::{FilesStation, Performance, Performed};
+use btu_suite::activity::{FilesStation, Performance, Performed, Tell};
 use btu_suite::lan::{StationDone, StationProgram, StationWork, Transactions};
 use btu_suite::record::Outcome;
 use btu_units::{Span, Time};
@@ -165,7 +165,7 @@ impl Samples {
 }
 
 impl<F: Files + Send> Performance for PreparedStation<F> {
-    fn perform(mut self: Box<Self>, stop: &AtomicBool) -> Performed {
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let account = Account::open()?;
         self.work(account.started(), stop)?;
         let Self { files, part, done, .. } = *self;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FilesTask, Performance, Performed};
+use btu_suite::activity::{FilesTask, Performance, Performed, Tell};
 use btu_suite::lan::{SETUP_CLIENT, Share, TaskDone};
 use btu_suite::record::Outcome;
 use btu_units::{Span, hexadecimal};
@@ -99,7 +99,7 @@ impl<F: Files> Tasking<F> {
 }
 
 impl<F: Files + Send> Performance for Tasking<F> {
-    fn perform(mut self: Box<Self>, _stop: &AtomicBool) -> Performed {
+    fn perform_telling(mut self: Box<Self>, _stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let account = Account::open()?;
         let done = self.run(&account)?;
         Ok(account.close()?.report(Outcome::TaskDone(done)))

@@ -27,8 +27,10 @@ impl Inside {
     pub(crate) fn new(order: &Order, drawing: &Drawing) -> Self {
         Self { drawing: drawing.clone(), deadline: order.deadline, every: order.sample_every }
     }
+}
 
-    fn run(&self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
+impl Performance for Inside {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         let (started, before) = (now(), process_cpu());
         let limit = Limit::new(started, self.deadline, stop);
         let (screen, viewer) = (Screen::new(&self.drawing), Viewer::new(self.every, tell));
@@ -42,16 +44,6 @@ impl Inside {
         let displayed: Displayed = call.screen.into_account();
         let outcome = Outcome::DrawnInside { drawn, displayed };
         Ok(Report { started, finished: now(), cpu: process_cpu_since(before), outcome })
-    }
-}
-
-impl Performance for Inside {
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop, &mut |_| Ok(()))?)
-    }
-
-    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
-        Ok(self.run(stop, tell)?)
     }
 }
 

@@ -31,10 +31,6 @@ pub(super) fn integrate<P: Pipe>(
 pub(crate) struct Alone(pub(crate) HintPlan, pub(crate) End);
 
 impl Performance for Alone {
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        self.perform_telling(stop, &mut |_| Ok(()))
-    }
-
     fn perform_telling(self: Box<Self>, _stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         let (before, started) = (cpu(), now());
         if self.1 == End::Near {

@@ -217,10 +217,6 @@ impl<S: Setup + 'static> Performance for WaitingEnd<S> {
         self.setup.endpoint()
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop, &mut |_| Ok(()))?)
-    }
-
     fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         Ok(self.run(stop, tell)?)
     }

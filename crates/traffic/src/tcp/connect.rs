@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Order, Performance, Performed, Request, Respond, Token};
+use btu_suite::activity::{Order, Performance, Performed, Request, Respond, Tell, Token};
 use btu_suite::peers::Callers;
 use btu_suite::poisson::Poisson;
 use btu_suite::record::{Outcome, Report, Requested};
@@ -76,27 +76,6 @@ impl Connector {
         })
     }
 
-    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        let (before, started) = (cpu(), now());
-        let limit = Limit::new(started, self.deadline, stop);
-        let opened = self.open_until(started, &limit)?;
-        let finished = now();
-        // The far end learns that all is done; it has not ended before, or has said why itself.
-        let _ = self.guide.finish_sending();
-        let Opened { all, refused, wrong, times } = opened;
-        let requested = Requested {
-            requests: all,
-            answers: all - refused - wrong,
-            lost: refused,
-            lost_batches: Vec::new(),
-            late: 0,
-            wrong,
-            round_trip: times,
-        };
-        let outcome = Outcome::Requested(requested);
-        Ok(Report { started, finished, cpu: cpu_since(before), outcome })
-    }
-
     /// One connection at a time: a moment at which another one is still open is left out.
     fn open_until(&mut self, started: Time, limit: &Limit<'_>) -> Result<Opened, TrafficError> {
         let (mut opened, end) = (Opened::default(), started + self.duration);
@@ -155,8 +134,25 @@ fn without_ports(error: TrafficError) -> TrafficError {
 }
 
 impl Performance for Connector {
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
+        let (before, started) = (cpu(), now());
+        let limit = Limit::new(started, self.deadline, stop);
+        let opened = self.open_until(started, &limit)?;
+        let finished = now();
+        // The far end learns that all is done; it has not ended before, or has said why itself.
+        let _ = self.guide.finish_sending();
+        let Opened { all, refused, wrong, times } = opened;
+        let requested = Requested {
+            requests: all,
+            answers: all - refused - wrong,
+            lost: refused,
+            lost_batches: Vec::new(),
+            late: 0,
+            wrong,
+            round_trip: times,
+        };
+        let outcome = Outcome::Requested(requested);
+        Ok(Report { started, finished, cpu: cpu_since(before), outcome })
     }
 }
 
@@ -181,10 +177,6 @@ impl Answerer {
         Ok(Self { acceptor, token: part.token, message, deadline: order.deadline })
     }
 
-    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        respond(self.deadline, stop, |answers, limit| self.answer_all(answers, limit))
-    }
-
     /// Until the guide ends.
     fn answer_all(&mut self, answers: &mut u64, limit: &Limit<'_>) -> Result<(), TrafficError> {
         let mut waiting = Waiting::default();
@@ -207,8 +199,8 @@ impl Performance for Answerer {
         Some(self.acceptor.address())
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
+        Ok(respond(self.deadline, stop, |answers, limit| self.answer_all(answers, limit))?)
     }
 }
 
@@ -240,7 +232,7 @@ mod tests {
         let connector = Connector::prepare(&order, &part).unwrap();
         drop(acceptor);
         assert!(crate::tests::is_closed(part.to));
-        let report = connector.run(&AtomicBool::new(false)).unwrap();
+        let report = Box::new(connector).perform(&AtomicBool::new(false)).unwrap();
         let Outcome::Requested(requested) = report.outcome else { panic!("{report:?}") };
         assert_eq!((requested.answers, requested.wrong), (0, 0), "{requested:?}");
         assert!(requested.requests <= 50, "{requested:?}");

@@ -18,7 +18,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Receiving, TcpReceive, Tell, Token};
+use btu_suite::activity::{Order, Performance, Performed, Receiving, TcpReceive, Tell, Token};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Received, Report, TcpInfo};
 use btu_units::{Bytes, Span, Time};
@@ -30,7 +30,7 @@ use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::progress::ProgressPoints;
-use crate::sampling::{Arrived, Sampling, Seen, Telling};
+use crate::sampling::{Arrived, Sampling, Seen};
 use crate::size;
 use crate::sys::stream;
 
@@ -99,12 +99,12 @@ impl Receiver {
     }
 }
 
-impl Telling for Receiver {
+impl Performance for Receiver {
     fn endpoint(&self) -> Option<SocketAddr> {
         self.endpoint.endpoint()
     }
 
-    fn run(mut self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let line = self.endpoint.meet(&self.token, &limit)?;
@@ -125,7 +125,7 @@ impl Telling for Receiver {
                 // `stop`, too.
                 limit.sleep_until(now() + TOLD_WITHIN);
                 if !limit.stopped() {
-                    return Err(broken);
+                    return Err(broken.into());
                 }
             }
             other => other?,

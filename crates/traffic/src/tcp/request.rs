@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{OpenLoop, Order, Request, Tell};
+use btu_suite::activity::{OpenLoop, Order, Performance, Performed, Request, Tell};
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
@@ -18,7 +18,7 @@ use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::open_loop::{self, Carrier, Heard, Ledger, Recent};
 use crate::payload::Payload;
-use crate::sampling::{Sampling, Seen, Telling};
+use crate::sampling::{Sampling, Seen};
 use crate::size;
 use crate::sys::stream;
 
@@ -242,12 +242,8 @@ pub(super) fn stamp(message: &mut [u8], number: u64) {
     message[..room].copy_from_slice(&number.to_be_bytes()[8 - room..]);
 }
 
-impl Telling for Requester {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
+impl Performance for Requester {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let account = match self.open_loop {

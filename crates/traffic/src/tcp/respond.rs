@@ -3,9 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, Performed, Respond, Token};
+use btu_suite::activity::{Order, Performance, Performed, Respond, Tell, Token};
 use btu_suite::peers::Callers;
-use btu_suite::record::Report;
 use btu_units::Span;
 
 use super::acceptor::Acceptor;
@@ -39,13 +38,6 @@ impl Responder {
             Acceptor::open(part.on, &SocketConfig::prompt().marked(order.dscp), callers)?;
         Ok(Self { acceptor, token: part.token, message, deadline: order.deadline })
     }
-
-    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        respond(self.deadline, stop, |answers, limit| {
-            let line = self.acceptor.admit(&self.token, limit)?;
-            watched(&line, limit, DOING, || answer_all(&line, &mut self.message, answers, limit))
-        })
-    }
 }
 
 fn answer_all(
@@ -66,7 +58,10 @@ impl Performance for Responder {
         Some(self.acceptor.address())
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
+        Ok(respond(self.deadline, stop, |answers, limit| {
+            let line = self.acceptor.admit(&self.token, limit)?;
+            watched(&line, limit, DOING, || answer_all(&line, &mut self.message, answers, limit))
+        })?)
     }
 }

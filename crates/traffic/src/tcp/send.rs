@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use btu_suite::activity::{Order, TcpSend, Tell, Token, Work};
+use btu_suite::activity::{Order, Performance, Performed, TcpSend, Tell, Token, Work};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Sent};
 use btu_units::{Bytes, Span, Time};
@@ -17,7 +17,7 @@ use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::progress::Moments;
-use crate::sampling::{Sampling, Telling};
+use crate::sampling::Sampling;
 use crate::size;
 use crate::sys::stream;
 
@@ -68,12 +68,12 @@ impl Sender {
     }
 }
 
-impl Telling for Sender {
+impl Performance for Sender {
     fn endpoint(&self) -> Option<SocketAddr> {
         self.endpoint.endpoint()
     }
 
-    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let line = self.endpoint.meet(&self.token, &limit)?;

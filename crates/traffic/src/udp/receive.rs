@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::batches;
-use btu_suite::activity::{Order, Tell, UdpReceive};
+use btu_suite::activity::{Order, Performance, Performed, Tell, UdpReceive};
 use btu_suite::copy::READING_INTERVAL;
 use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsReceived, Outcome, Report};
@@ -22,7 +22,7 @@ use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::payload::Payload;
 use crate::progress::ProgressPoints;
-use crate::sampling::{self, Arrived, Sampling, Telling};
+use crate::sampling::{self, Arrived, Sampling};
 use crate::size;
 use crate::sys::batch::Incoming;
 
@@ -88,12 +88,12 @@ impl Receiver {
     }
 }
 
-impl Telling for Receiver {
+impl Performance for Receiver {
     fn endpoint(&self) -> Option<SocketAddr> {
         self.post.endpoint()
     }
 
-    fn run(mut self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let exchange = self.post.meet(&limit)?;

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::{Histogram, batches};
-use btu_suite::activity::{OpenLoop, Order, Rendezvous, Request, Tell};
+use btu_suite::activity::{OpenLoop, Order, Performance, Performed, Rendezvous, Request, Tell};
 use btu_suite::peers::Callers;
 use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
@@ -17,7 +17,7 @@ use crate::clock::{Limit, cpu, cpu_since, now};
 use crate::error::TrafficError;
 use crate::open_loop::{self, Carrier, GivenUp, Heard, Ledger, Recent};
 use crate::payload::Payload;
-use crate::sampling::{Sampling, Seen, Telling};
+use crate::sampling::{Sampling, Seen};
 use crate::size;
 use crate::sys::stream;
 
@@ -113,12 +113,8 @@ impl Requester {
     }
 }
 
-impl Telling for Requester {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        None
-    }
-
-    fn run(self, stop: &AtomicBool, tell: Tell<'_>) -> Result<Report, TrafficError> {
+impl Performance for Requester {
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, tell: Tell<'_>) -> Performed {
         let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let account = match self.open_loop {

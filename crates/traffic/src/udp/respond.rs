@@ -4,9 +4,8 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, Performed, Rendezvous, Respond};
+use btu_suite::activity::{Order, Performance, Performed, Rendezvous, Respond, Tell};
 use btu_suite::peers::Callers;
-use btu_suite::record::Report;
 use btu_units::Span;
 
 use super::header::{DatagramKind, HEADER, Header};
@@ -37,13 +36,6 @@ impl Responder {
         let post = Post::prepare(&Rendezvous::Listen(part.on), part.token, order.dscp, callers)?;
         Ok(Self { post, room: vec![0; message + 1], deadline: order.deadline })
     }
-
-    fn run(mut self, stop: &AtomicBool) -> Result<Report, TrafficError> {
-        respond(self.deadline, stop, |answers, limit| {
-            let exchange = self.post.meet(limit)?;
-            answer_all(&exchange, &mut self.room, answers, limit)
-        })
-    }
 }
 
 impl Performance for Responder {
@@ -51,8 +43,11 @@ impl Performance for Responder {
         self.post.endpoint()
     }
 
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
+    fn perform_telling(mut self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
+        Ok(respond(self.deadline, stop, |answers, limit| {
+            let exchange = self.post.meet(limit)?;
+            answer_all(&exchange, &mut self.room, answers, limit)
+        })?)
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use btu_stats::Histogram;
-use btu_suite::activity::{Order, Performance, Performed, UdpSend};
+use btu_suite::activity::{Order, Performance, Performed, Tell, UdpSend};
 use btu_suite::peers::Callers;
 use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
@@ -70,8 +70,14 @@ impl Sender {
             deadline: order.deadline,
         })
     }
+}
 
-    fn run(self, stop: &AtomicBool) -> Result<Report, TrafficError> {
+impl Performance for Sender {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        self.post.endpoint()
+    }
+
+    fn perform_telling(self: Box<Self>, stop: &AtomicBool, _: Tell<'_>) -> Performed {
         let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let exchange = self.post.meet(&limit)?;
@@ -110,16 +116,6 @@ impl Sender {
             cpu: cpu_since(before),
             outcome: Outcome::DatagramsSent(sent),
         })
-    }
-}
-
-impl Performance for Sender {
-    fn endpoint(&self) -> Option<SocketAddr> {
-        self.post.endpoint()
-    }
-
-    fn perform(self: Box<Self>, stop: &AtomicBool) -> Performed {
-        Ok(self.run(stop)?)
     }
 }
 
