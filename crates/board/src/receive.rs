@@ -6,6 +6,7 @@ use std::io::{BufRead as _, Read as _};
 
 use btu_publication::{Manifest, PublicKey, Visibility, sha256};
 use btu_stats::Estimate;
+use btu_suite::json;
 use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -514,9 +515,9 @@ fn computed(verdict: &ArchiveVerdict) -> Result<Computed, BoardError> {
     let unread =
         |error: serde_json::Error| BoardError::Failed(format!("reading what btu says: {error}"));
     let (run, result) = (&verdict.shown["run"], &verdict.shown["result"]);
-    let ranking: Ranking = serde_json::from_value(verdict.ranking.clone()).map_err(unread)?;
+    let ranking: Ranking = json::from_value(&verdict.ranking).map_err(unread)?;
     // A run that is not ranked has a number all the same, and the number is shown with the reason.
-    let rated: Option<Rated> = serde_json::from_value(result["rating"].clone()).map_err(unread)?;
+    let rated: Option<Rated> = json::from_value(&result["rating"]).map_err(unread)?;
     let text = |value: &Json| shown(value.as_str().unwrap_or_default());
     let list = ranking.lists.first();
     let place = list.and_then(|list| list.places.first());

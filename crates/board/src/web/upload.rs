@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
+use btu_suite::json;
 use btu_traffic::{Share, Shares, host_of};
 use futures_util::StreamExt as _;
 use serde::Deserialize;
@@ -223,7 +224,7 @@ impl Upload {
         };
         self.length = self.length.saturating_sub(end + 1);
         self.begun = Bytes::from(line.split_off(end + 1));
-        serde_json::from_slice(&line).map_err(|error| {
+        json::from_octets(&line).map_err(|error| {
             BoardError::Refused(format!("the first line of the upload cannot be read ({error})"))
         })
     }
