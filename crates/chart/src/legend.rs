@@ -1,8 +1,12 @@
 //! The legend: one row of names, or as many as are needed.
 
-use crate::drawing::{Anchor, Ink, PathStep, Shape, Text};
-use crate::layout::{colour, dot};
+use crate::drawing::{Anchor, Colour, Ink, PathStep, Shape, Text};
 use crate::picture::{Mark, Picture};
+
+/// Okabe and Ito's colours (2008), which people with every kind of colour vision can distinguish;
+/// without yellow, which is too light on white.
+const COLOURS: [Colour; 7] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 
 /// The height of a row.
 const ROW: f64 = 18.0;
@@ -70,4 +74,39 @@ impl<'a> Legend<'a> {
 fn mark_of(picture: &Picture, name: &str) -> Option<Mark> {
     let mut all = picture.panels.iter().flat_map(|panel| &panel.series);
     all.find(|series| series.name == name).map(|series| series.mark)
+}
+
+/// The colour of the series that comes at this place in the legend.
+pub(crate) fn colour(place: usize) -> Colour {
+    COLOURS[place % COLOURS.len()]
+}
+
+/// A point of the series at this place: circle, square, triangle or diamond.
+pub(crate) fn dot(place: usize, x: f64, y: f64) -> Shape {
+    let ink = Ink::fill(colour(place));
+    match place % 4 {
+        0 => Shape::Circle { x, y, radius: 3.5, ink },
+        1 => Shape::Square { left: x - 3.5, top: y - 3.5, side: 7.0, ink },
+        2 => {
+            let steps = vec![
+                PathStep::Move(x, y - 5.0),
+                PathStep::By(4.5, 8.0),
+                PathStep::By(-9.0, 0.0),
+                PathStep::Close,
+            ];
+            Shape::Path { steps, ink }
+        }
+        _ => {
+            let sides = [
+                PathStep::By(4.5, 4.5),
+                PathStep::By(-4.5, 4.5),
+                PathStep::By(-4.5, -4.5),
+                PathStep::Close,
+            ];
+            Shape::Path {
+                steps: [PathStep::Move(x, y - 4.5)].into_iter().chain(sides).collect(),
+                ink,
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::axis::{Axis, Scale, Tick, ticks};
 use crate::drawing::{Anchor, Colour, Group, Ink, PathStep, Rectangle, Shape, Text};
-use crate::layout::{colour, dot};
+use crate::legend::{colour, dot};
 use crate::picture::{Mark, Panel, Picture, Point, Series};
 
 /// The place of a panel, in pixels.

@@ -6,7 +6,28 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::protocol::code;
+/// The numbers with which iperf3's clients choose their message about `ServerError`.
+pub(crate) mod code {
+    pub(crate) const DURATION: i32 = 5;
+    pub(crate) const STREAMS: i32 = 6;
+    pub(crate) const BLOCK_SIZE: i32 = 7;
+    pub(crate) const WINDOW: i32 = 8;
+    pub(crate) const SEGMENT_SIZE: i32 = 10;
+    pub(crate) const OMIT: i32 = 12;
+    pub(crate) const UNIMPLEMENTED: i32 = 13;
+    pub(crate) const INIT_TEST: i32 = 101;
+    pub(crate) const MESSAGE: i32 = 110;
+    pub(crate) const PARAMETERS: i32 = 114;
+    pub(crate) const RESULTS: i32 = 117;
+    pub(crate) const SET_CONGESTION: i32 = 134;
+    pub(crate) const AUTHENTICATION: i32 = 142;
+    pub(crate) const TOTAL_RATE: i32 = 27;
+    /// Since 3.20.
+    pub(crate) const SERVER_DURATION: i32 = 37;
+    pub(crate) const NO_MESSAGE: i32 = 144;
+    pub(crate) const CREATE_STREAM: i32 = 200;
+    pub(crate) const LAST_OF_STREAMS: i32 = 208;
+}
 
 /// Why a server cannot serve, or a client has no result.
 #[derive(Debug, Error)]

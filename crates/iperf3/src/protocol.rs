@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::error::Ending;
+use crate::error::{Ending, code};
 use crate::settings::Limits;
 
 /// The port of iperf3.
@@ -62,29 +62,6 @@ impl State {
     pub(crate) fn of(octet: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.octet() == octet)
     }
-}
-
-/// The numbers with which iperf3's clients choose their message about `ServerError`.
-pub(crate) mod code {
-    pub(crate) const DURATION: i32 = 5;
-    pub(crate) const STREAMS: i32 = 6;
-    pub(crate) const BLOCK_SIZE: i32 = 7;
-    pub(crate) const WINDOW: i32 = 8;
-    pub(crate) const SEGMENT_SIZE: i32 = 10;
-    pub(crate) const OMIT: i32 = 12;
-    pub(crate) const UNIMPLEMENTED: i32 = 13;
-    pub(crate) const INIT_TEST: i32 = 101;
-    pub(crate) const MESSAGE: i32 = 110;
-    pub(crate) const PARAMETERS: i32 = 114;
-    pub(crate) const RESULTS: i32 = 117;
-    pub(crate) const SET_CONGESTION: i32 = 134;
-    pub(crate) const AUTHENTICATION: i32 = 142;
-    pub(crate) const TOTAL_RATE: i32 = 27;
-    /// Since 3.20.
-    pub(crate) const SERVER_DURATION: i32 = 37;
-    pub(crate) const NO_MESSAGE: i32 = 144;
-    pub(crate) const CREATE_STREAM: i32 = 200;
-    pub(crate) const LAST_OF_STREAMS: i32 = 208;
 }
 
 /// The first bytes of every connection: 36 octets that name the test, and a NUL. Since 3.2 they are

@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::Ending;
-use crate::protocol::{Protocol, code};
+use crate::error::{Ending, code};
+use crate::protocol::Protocol;
 use crate::streams::{CpuTime, Stream};
 
 /// What the peer says of a stream. Of its own numbers only: no harm comes from wrong ones.

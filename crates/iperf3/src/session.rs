@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::control::{ControlConnection, Deadline, Woken};
-use crate::error::Ending;
-use crate::protocol::{MOST_PARAMETERS, MOST_RESULTS, Parameters, Protocol, State, TestSide, code};
+use crate::error::{Ending, code};
+use crate::protocol::{MOST_PARAMETERS, MOST_RESULTS, Parameters, Protocol, State, TestSide};
 use crate::registry::TestPlace;
 use crate::report::{Report, Times};
 use crate::results::{PeerResults, Results};

@@ -12,9 +12,9 @@ use nix::sys::time::TimeValLike;
 use socket2::SockRef;
 
 use crate::counters::{Count, Counters};
-use crate::error::Ending;
+use crate::error::{Ending, code};
 use crate::pace::{Pace, TICK};
-use crate::protocol::{Cookie, Parameters, Protocol, TestSide, code, stream_id};
+use crate::protocol::{Cookie, Parameters, Protocol, TestSide, stream_id};
 use crate::results::PeerResults;
 use crate::{tcp, udp};
 

@@ -16,6 +16,8 @@
 mod manager;
 
 #[cfg(feature = "system")]
+mod library;
+#[cfg(feature = "system")]
 mod link;
 #[cfg(feature = "system")]
 mod sys;
@@ -25,6 +27,8 @@ mod world;
 pub use manager::{Manager, ManagerError};
 
 #[cfg(feature = "system")]
-pub use link::{Link, MpiError};
+pub use library::{MpiError, version};
 #[cfg(feature = "system")]
-pub use world::{Party, ProcessPlacement, Threads, begin, check, has_begun, version};
+pub use link::Link;
+#[cfg(feature = "system")]
+pub use world::{Party, ProcessPlacement, Threads, begin, check, has_begun};

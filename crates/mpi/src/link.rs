@@ -2,10 +2,9 @@
 
 use std::thread::yield_now;
 
-use thiserror::Error;
-
-use crate::sys::{Channel, Code, Failure};
-use crate::world::{self, version};
+use crate::library::MpiError;
+use crate::sys::{Channel, Failure};
+use crate::world;
 
 /// The number of polls before the thread yields the processor, perhaps to the peer.
 const LOOKS_BEFORE_YIELDING: u32 = 64;
@@ -13,61 +12,6 @@ const LOOKS_BEFORE_YIELDING: u32 = 64;
 /// The number of polls before the owner is asked whether the peer is still there: about half a
 /// millisecond.
 const LOOKS_BEFORE_ASKING: u32 = 4096;
-
-/// The errors of MPI.
-#[derive(Debug, Clone, Error)]
-pub enum MpiError {
-    /// The MPI library refused a call.
-    #[error("{operation}: {why} ({library})")]
-    Refused {
-        /// The operation that failed.
-        operation: &'static str,
-        /// The reason that the library gives.
-        why: String,
-        /// The version text of the library.
-        library: String,
-    },
-    /// The libraries did not find each other.
-    #[error("begin MPI: {why} ({library})")]
-    Manager {
-        /// The description of what happened.
-        why: String,
-        /// The version text of the library.
-        library: String,
-    },
-    /// A library that finds its peers by another protocol.
-    #[error(
-        "{library} joins only processes that its own mpirun has started: build btu with MPICH (Debian: libmpich-dev; MPICC=mpicc.mpich)"
-    )]
-    Library {
-        /// The version text of the library.
-        library: String,
-    },
-    /// It takes one thread at a time.
-    #[error("{library} was not begun for several threads: measure one pair")]
-    Threads {
-        /// The version text of the library.
-        library: String,
-    },
-    /// MPI was not initialised in this process.
-    #[error("MPI was not begun in this process")]
-    Early,
-    /// A message does not have the agreed size.
-    #[error("a message has not the agreed size")]
-    Size,
-    /// An earlier transfer of this process failed.
-    #[error("MPI is at its end in this process: another transfer was given up")]
-    Over,
-    /// The peer is gone.
-    #[error("the other end is gone")]
-    Gone,
-}
-
-impl MpiError {
-    pub(crate) fn refused(operation: &'static str, code: Code) -> Self {
-        Self::Refused { operation, why: code.explain(), library: version() }
-    }
-}
 
 /// This process and a peer.
 pub struct Link(Channel);

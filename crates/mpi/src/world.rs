@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
-use crate::link::MpiError;
+use crate::library::{MpiError, version};
 use crate::manager::Manager;
 use crate::sys::{self, Begun};
 
@@ -52,29 +52,6 @@ static BEGINNING: Mutex<()> = Mutex::new(());
 
 /// The number of links that were opened.
 static LINKS: AtomicI32 = AtomicI32::new(0);
-
-/// The library's name and version, in a line: the details of its build are left out, except the way
-/// in which it moves messages.
-pub fn version() -> String {
-    let said = sys::version();
-    let lines = || said.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    match (
-        lines().find_map(|line| Some(line.strip_prefix("MPICH Version:")?.trim().to_owned())),
-        lines().next(),
-    ) {
-        (Some(version), _) => {
-            let device = lines()
-                .find_map(|line| Some(line.strip_prefix("MPICH Device:")?.trim().to_owned()));
-            format!(
-                "MPICH {version}{}",
-                device.map(|device| format!(" ({device})")).unwrap_or_default()
-            )
-        }
-        (None, first) => {
-            first.unwrap_or_default().split(", ").next().unwrap_or_default().to_owned()
-        }
-    }
-}
 
 /// Refuses a library that is known to join only processes that its own mpirun has started.
 ///

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use btu_units::{Length, Span};
 use serde::{Deserialize, Serialize};
 
+use crate::id::{BridgeId, LinkId, SegmentId, StationId};
 use crate::link::{Bridge, Link};
 use crate::queue::Discipline;
 use crate::segment::Segment;
@@ -37,26 +38,6 @@ pub struct Drawing {
     /// The flows: which stations send what to which.
     pub traffic: Vec<Flow>,
 }
-
-/// Place of a segment in [`Drawing::segments`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SegmentId(pub u32);
-
-/// Place of a station in [`Drawing::stations`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct StationId(pub u32);
-
-/// Place of a bridge in [`Drawing::bridges`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct BridgeId(pub u32);
-
-/// Place of a link in [`Drawing::links`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct LinkId(pub u32);
 
 impl Drawing {
     /// Whether a queue of a link is managed so that requests wait little behind other traffic.

@@ -10,6 +10,7 @@
 mod direction;
 mod drawing;
 mod host_name;
+mod id;
 mod inventory;
 mod library;
 mod link;
@@ -21,8 +22,9 @@ mod segment;
 mod traffic;
 
 pub use direction::{Direction, Framing, Jitter, Loss, Rate, Reordering, Shape, Trace};
-pub use drawing::{Attachment, BridgeId, Drawing, LinkId, SegmentId, Station, StationId};
+pub use drawing::{Attachment, Drawing, Station};
 pub use host_name::{HostName, HostNameError};
+pub use id::{BridgeId, LinkId, SegmentId, StationId};
 pub use inventory::{
     AGENT_PORT, AgentAddress, Control, Host, HostAddressError, HostRole, Inventory, SshDestination,
 };

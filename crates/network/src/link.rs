@@ -4,7 +4,7 @@ use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::direction::{Direction, Loss, Rate};
-use crate::drawing::{BridgeId, LinkId, SegmentId, StationId};
+use crate::id::{BridgeId, LinkId, SegmentId, StationId};
 use crate::queue::QueueLimit;
 
 /// A full-duplex point-to-point link.

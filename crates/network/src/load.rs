@@ -1,6 +1,7 @@
 //! The load that the traffic offers to the media.
 
-use crate::drawing::{Attachment, Drawing, SegmentId};
+use crate::drawing::{Attachment, Drawing};
+use crate::id::SegmentId;
 use crate::traffic::Arrivals;
 
 /// The load that a segment's own stations offer to it, without frames that arrive over bridges.

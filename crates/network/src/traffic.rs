@@ -4,7 +4,7 @@
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::drawing::StationId;
+use crate::id::StationId;
 
 /// A flow: each of its senders sends by itself, in the same way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,14 +5,13 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use btu_suite::experiment::{Columns, Experiment};
-use btu_units::Span;
 use rusqlite::{ErrorCode, Rows, params};
 use serde::de::DeserializeOwned;
 
 use crate::lock::RunLock;
 use crate::packed::{Packed, pack};
 use crate::plain::cleaned;
-use crate::readings::processor_columns;
+use crate::readings::{column, processor_columns};
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
@@ -156,9 +155,4 @@ impl Store {
     pub(crate) fn damaged_run(&self, run: RunId, what: String) -> StoreError {
         StoreError::DamagedRun { path: self.path.clone(), run, what }
     }
-}
-
-/// A span as an integer of the database, which has a sign: 292 years at most.
-pub(crate) fn column(span: Span) -> i64 {
-    i64::try_from(span.nanoseconds()).unwrap_or(i64::MAX)
 }

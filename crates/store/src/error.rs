@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-use crate::keep::LONGEST_LABEL;
+use crate::plain::LONGEST_LABEL;
 use crate::run::RunId;
 
 /// Why the store could not do what was asked; each is one line that ends in what to do next.

@@ -3,15 +3,12 @@
 use rusqlite::params;
 
 use crate::lock::RunLock;
-use crate::plain::is_plain;
+use crate::plain::{LONGEST_LABEL, is_plain};
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
 /// The longest tag, in bytes.
 const LONGEST_TAG: usize = 100;
-
-/// The longest label, in bytes.
-pub(crate) const LONGEST_LABEL: usize = 500;
 
 impl Store {
     /// Gives `run` a tag; returns whether it is new. A tag has no blanks, commas or control

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 
 pub(crate) use btu_units::plain_lines as shown;
 
+/// The longest label, in bytes.
+pub(crate) const LONGEST_LABEL: usize = 500;
+
 /// Whether a terminal would act on a character. The end of a line and a tab are harmless.
 pub(crate) const fn controls(c: char) -> bool {
     !matches!(c, '\n' | '\t') && btu_units::controls(c)

@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::cells::column;
 use crate::packed::Packed;
 use crate::run::RunId;
 use crate::{Store, StoreError};
@@ -55,6 +54,11 @@ pub(crate) fn processor_columns(record: &str) -> [i64; 2] {
     let read = serde_json::from_str::<AnyRecord>(record).map(AnyRecord::processors);
     let read = read.unwrap_or_default();
     [read.core_to_core, read.arithmetic].map(|time| time.map_or(0, column))
+}
+
+/// A span as an integer of the database, which has a sign: 292 years at most.
+pub(crate) fn column(span: Span) -> i64 {
+    i64::try_from(span.nanoseconds()).unwrap_or(i64::MAX)
 }
 
 /// A time of such a column.

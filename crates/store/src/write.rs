@@ -4,9 +4,9 @@ use btu_units::Span;
 use rusqlite::{Transaction, params};
 use serde_json::Value;
 
-use crate::cells::column;
 use crate::lock::RunLock;
 use crate::plain::{cleaned_lines, shown};
+use crate::readings::column;
 use crate::run::{Level, Moment, NewRun, RunId, State};
 use crate::{Store, StoreError, archive};
 

@@ -12,7 +12,8 @@ use super::work::{DrawingBuilder, Seat};
 use super::written::Written;
 use super::{addresses, cable, flows, limits, topology};
 use crate::direction::Rate;
-use crate::drawing::{Attachment, Drawing, SegmentId, Station};
+use crate::drawing::{Attachment, Drawing, Station};
+use crate::id::SegmentId;
 use crate::segment::{Medium, Segment};
 
 /// The drawing that `written` describes. Mistakes are added to `problems`; the answer is then of no

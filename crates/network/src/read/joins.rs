@@ -7,7 +7,8 @@ use super::limits;
 use super::links::{BridgeGroup, LinkGroup};
 use super::names::{ElementKind, Members};
 use super::work::DrawingBuilder;
-use crate::drawing::{Attachment, BridgeId, LinkId, SegmentId, StationId};
+use crate::drawing::Attachment;
+use crate::id::{BridgeId, LinkId, SegmentId, StationId};
 use crate::link::{Bridge, End, Link};
 
 impl DrawingBuilder<'_> {

@@ -1,7 +1,8 @@
 //! The connections: they must form no loop, and they decide which stations can reach each other.
 
 use super::work::DrawingBuilder;
-use crate::drawing::{Attachment, StationId};
+use crate::drawing::Attachment;
+use crate::id::StationId;
 use crate::link::End;
 
 /// Segments, bridges and stations at links as one list of nodes, in parts that are connected.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::line::{CellLine, RunLine};
 use crate::State;
-use crate::cells::column;
+use crate::readings::column;
 
 /// The required form of a run's cells.
 #[derive(Debug)]
