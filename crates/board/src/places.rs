@@ -22,11 +22,11 @@ pub(crate) struct Places {
 #[derive(Debug, Default)]
 struct Taken {
     next: u64,
-    connections: HashMap<u64, Connection>,
+    connections: HashMap<u64, OpenConnection>,
 }
 
 #[derive(Debug)]
-struct Connection {
+struct OpenConnection {
     /// Absent for one of a proxy, which is of many hosts.
     host: Option<IpAddr>,
     /// Since when it has asked for nothing; absent while it is answered.
@@ -37,7 +37,7 @@ struct Connection {
 
 /// The place of a connection, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPlace {
     places: Arc<Places>,
     number: u64,
     lost: Arc<Notify>,
@@ -56,9 +56,9 @@ impl Places {
     /// A place for a connection of this host. If none is free, the one that has asked for nothing for the longest time loses
     /// its own; if all are answered at present, the oldest of the host with most connections, if that has more than this one would
     /// have. Else `None`.
-    pub(crate) fn take(self: &Arc<Self>, host: Option<IpAddr>) -> Option<Place> {
+    pub(crate) fn take(self: &Arc<Self>, host: Option<IpAddr>) -> Option<ConnectionPlace> {
         let mut taken = self.taken();
-        let is_own = |one: &Connection| host.is_some() && one.host == host;
+        let is_own = |one: &OpenConnection| host.is_some() && one.host == host;
         if taken.connections.values().filter(|one| is_own(one)).count() >= MOST_OF_HOST {
             taken.free(is_own)?;
         }
@@ -68,14 +68,19 @@ impl Places {
         let (number, lost) = (taken.next, Arc::new(Notify::new()));
         taken.next += 1;
         let waits_since = Some(Instant::now());
-        taken.connections.insert(number, Connection { host, waits_since, lost: lost.clone() });
-        Some(Place { places: Arc::clone(self), number, lost, _counted: METRICS.connections.one() })
+        taken.connections.insert(number, OpenConnection { host, waits_since, lost: lost.clone() });
+        Some(ConnectionPlace {
+            places: Arc::clone(self),
+            number,
+            lost,
+            _counted: METRICS.connections.one(),
+        })
     }
 }
 
 impl Taken {
     /// Takes the place of the one that has waited for the longest time.
-    fn free(&mut self, is_one: impl Fn(&Connection) -> bool) -> Option<()> {
+    fn free(&mut self, is_one: impl Fn(&OpenConnection) -> bool) -> Option<()> {
         let waiting = self.connections.iter().filter(|(_, one)| is_one(one));
         let waiting = waiting.filter_map(|(number, one)| Some((one.waits_since?, *number)));
         let (_, number) = waiting.min()?;
@@ -102,7 +107,7 @@ impl Taken {
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Ends when another connection has taken the place.
     pub(crate) async fn lost(&self) {
         self.lost.notified().await;
@@ -116,7 +121,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         self.places.taken().connections.remove(&self.number);
     }
@@ -132,7 +137,7 @@ mod tests {
         IpAddr::from([192, 0, 2, last])
     }
 
-    fn has_lost(place: &Place) -> bool {
+    fn has_lost(place: &ConnectionPlace) -> bool {
         !place.places.taken().connections.contains_key(&place.number)
     }
 

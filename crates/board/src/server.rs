@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::log;
 use crate::metrics::METRICS;
-use crate::places::{Place, Places};
+use crate::places::{ConnectionPlace, Places};
 use crate::web::{Caller, METRICS_PATH, UPLOADS_PATH};
 
 /// As many callers are served at once, if the system lets the server open so many files.
@@ -135,7 +135,7 @@ async fn serve_connection(
     stream: TcpStream,
     router: Router,
     peer: Peer,
-    place: Place,
+    place: ConnectionPlace,
     mut is_ending: watch::Receiver<bool>,
 ) {
     // A reader who reads nothing is one who is gone.
@@ -190,7 +190,7 @@ type Answer = axum::http::Response<Body>;
 fn service(
     router: Router,
     peer: Peer,
-    place: &Arc<Place>,
+    place: &Arc<ConnectionPlace>,
 ) -> impl Service<Request<Incoming>, Response = Answer, Error = std::convert::Infallible, Future: Send>
 {
     let router = TowerToHyperService::new(router);
@@ -210,7 +210,7 @@ fn service(
 
 /// A request that is being answered, until this value is dropped.
 struct Answering {
-    place: Arc<Place>,
+    place: Arc<ConnectionPlace>,
     began: Instant,
     caller: IpAddr,
     method: Method,
@@ -222,7 +222,7 @@ struct Answering {
 }
 
 impl Answering {
-    fn of(place: &Arc<Place>, caller: IpAddr, request: &Request<Incoming>) -> Self {
+    fn of(place: &Arc<ConnectionPlace>, caller: IpAddr, request: &Request<Incoming>) -> Self {
         place.set_waiting(false);
         Self {
             place: Arc::clone(place),

@@ -11,7 +11,7 @@ use crate::frame_times::FrameTimes;
 
 /// The frames that a station may send when the token arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum ServiceDiscipline {
     /// All frames, until its queue is empty.
     Exhaustive,
     /// The frames that waited when the token arrived.
@@ -36,7 +36,7 @@ pub(crate) struct Ring {
 impl Ring {
     /// Mean wait in seconds from a frame's arrival to its first bit, if the station frees the token
     /// behind the last bit.
-    pub(crate) fn waiting(&self, turn: Turn) -> Answer {
+    pub(crate) fn waiting(&self, turn: ServiceDiscipline) -> Answer {
         self.waiting_with(turn, self.times.mean(), self.times.second_moment())
     }
 
@@ -44,12 +44,12 @@ impl Ring {
     /// without early release): a frame shorter than the ring serves as long as the ring. Exact for
     /// one frame a turn; with more the station sends them back to back, so this is too long for
     /// short frames.
-    pub(crate) fn waiting_without_early_release(&self, turn: Turn) -> Answer {
+    pub(crate) fn waiting_without_early_release(&self, turn: ServiceDiscipline) -> Answer {
         let (mean, second_moment) = self.times.moments_of_at_least(self.latency);
         self.waiting_with(turn, mean, second_moment)
     }
 
-    fn waiting_with(&self, turn: Turn, mean: f64, second_moment: f64) -> Answer {
+    fn waiting_with(&self, turn: ServiceDiscipline, mean: f64, second_moment: f64) -> Answer {
         if self.stations == 0 || !sensible(&[self.latency, self.rate]) || !self.times.is_sensible()
         {
             return Answer::OUT_OF_RANGE;
@@ -57,9 +57,11 @@ impl Ring {
         let load = self.rate * mean;
         let each = load / f64::from(self.stations);
         let (share, hop) = match turn {
-            Turn::Exhaustive => (1.0 - each, 0.0),
-            Turn::Gated => (1.0 + each, 0.0),
-            Turn::One => (1.0 + each, self.rate * self.latency / f64::from(self.stations)),
+            ServiceDiscipline::Exhaustive => (1.0 - each, 0.0),
+            ServiceDiscipline::Gated => (1.0 + each, 0.0),
+            ServiceDiscipline::One => {
+                (1.0 + each, self.rate * self.latency / f64::from(self.stations))
+            }
         };
         let free = 1.0 - load - hop;
         if free <= 0.0 {
@@ -74,7 +76,8 @@ mod tests {
     use super::*;
     use crate::answer::testing::is;
 
-    const TURNS: [Turn; 3] = [Turn::Exhaustive, Turn::Gated, Turn::One];
+    const TURNS: [ServiceDiscipline; 3] =
+        [ServiceDiscipline::Exhaustive, ServiceDiscipline::Gated, ServiceDiscipline::One];
 
     fn ring(stations: u32, latency: f64, load: f64, times: FrameTimes) -> Ring {
         Ring { stations, latency, rate: load / times.mean(), times }
@@ -98,22 +101,28 @@ mod tests {
     #[test]
     fn one_frame_a_turn_saturates_first() {
         let ring = ring(10, 50.0, 0.96, FrameTimes::fixed(100.0));
-        assert!(ring.waiting(Turn::One).is_saturated());
-        assert!(ring.waiting(Turn::Gated).value.is_some());
+        assert!(ring.waiting(ServiceDiscipline::One).is_saturated());
+        assert!(ring.waiting(ServiceDiscipline::Gated).value.is_some());
     }
 
     #[test]
     fn a_short_frame_serves_a_lap_without_early_release() {
         let short = ring(10, 100.0, 0.25, FrameTimes::fixed(50.0));
         let as_long = ring(10, 100.0, 0.5, FrameTimes::fixed(100.0));
-        assert_eq!(short.waiting_without_early_release(Turn::One), as_long.waiting(Turn::One));
-        assert_eq!(as_long.waiting_without_early_release(Turn::One), as_long.waiting(Turn::One));
+        assert_eq!(
+            short.waiting_without_early_release(ServiceDiscipline::One),
+            as_long.waiting(ServiceDiscipline::One)
+        );
+        assert_eq!(
+            as_long.waiting_without_early_release(ServiceDiscipline::One),
+            as_long.waiting(ServiceDiscipline::One)
+        );
     }
 
     #[test]
     fn no_stations_no_answer() {
         assert_eq!(
-            ring(0, 50.0, 0.5, FrameTimes::fixed(100.0)).waiting(Turn::One),
+            ring(0, 50.0, 0.5, FrameTimes::fixed(100.0)).waiting(ServiceDiscipline::One),
             Answer::OUT_OF_RANGE
         );
     }

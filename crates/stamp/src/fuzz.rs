@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use btu_units::{Span, Time};
 
-use crate::ledger::{Ledger, Sent, sequence};
+use crate::ledger::{Ledger, SentPacket, sequence};
 use crate::packet::{BASE_OCTETS, ReflectorPacket, SenderPacket};
 use crate::reflector::Answers;
 use crate::report::StampReport;
@@ -38,7 +38,7 @@ pub fn reflector_packet(octets: &[u8]) {
     };
     for number in (0..PACKETS).map(sequence) {
         let stamp = Timestamp::of_wall(at(number));
-        ledger.note_sent(number, Sent { at: at(number), stamp });
+        ledger.note_sent(number, SentPacket { at: at(number), stamp });
     }
     for (place, octets) in (0..).zip(octets.chunks(BASE_OCTETS)) {
         ledger.take(octets, at(place));

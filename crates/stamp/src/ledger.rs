@@ -16,7 +16,7 @@ pub(crate) const fn sequence(place: u32) -> u32 {
 
 /// A packet that was sent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sent {
+pub(crate) struct SentPacket {
     /// By the monotonic clock.
     pub(crate) at: Time,
     /// As the packet has it.
@@ -34,7 +34,7 @@ pub(crate) struct ReturnedPacket {
 /// All packets of a measurement.
 pub(crate) struct Ledger {
     /// By the sender's numbers.
-    pub(crate) sent: Vec<Option<Sent>>,
+    pub(crate) sent: Vec<Option<SentPacket>>,
     pub(crate) answers: Vec<Option<ReturnedPacket>>,
     pub(crate) answered: u64,
     /// Answers that came again.
@@ -65,7 +65,7 @@ impl Ledger {
     }
 
     /// Notes a packet that was handed to the kernel.
-    pub(crate) fn note_sent(&mut self, number: u32, sent: Sent) {
+    pub(crate) fn note_sent(&mut self, number: u32, sent: SentPacket) {
         if let Some(place) = self.sent.get_mut(number as usize) {
             *place = Some(sent);
         }
@@ -99,7 +99,7 @@ impl Ledger {
     }
 
     /// Each packet that was answered, with its answer, in the order of sending.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (Sent, ReturnedPacket)> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (SentPacket, ReturnedPacket)> {
         let pairs = self.sent.iter().zip(&self.answers);
         pairs.filter_map(|(sent, answer)| Some(((*sent)?, (*answer)?)))
     }

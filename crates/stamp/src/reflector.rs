@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use btu_traffic::{Moment, clock_state};
+use btu_traffic::{ClockReading, clock_state};
 use btu_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -170,7 +170,8 @@ impl Answers {
         };
         let (base, _) = octets.split_first_chunk_mut::<BASE_OCTETS>()?;
         // The time of sending is read last.
-        *base = ReflectorPacket { sent: Timestamp::of_wall(Moment::now().wall), ..answer }.encode();
+        *base = ReflectorPacket { sent: Timestamp::of_wall(ClockReading::now().wall), ..answer }
+            .encode();
         Some(())
     }
 
@@ -209,7 +210,7 @@ mod tests {
         let mut answered = 0;
         for round in 0..1000 {
             let (wall, monotonic) =
-                (Moment::now().wall, Time::ZERO + Span::from_seconds(10 + round));
+                (ClockReading::now().wall, Time::ZERO + Span::from_seconds(10 + round));
             let mut answer = |(to, mut octets): (usize, Vec<u8>)| {
                 let from = addresses[1 - to];
                 let arrival =

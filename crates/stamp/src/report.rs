@@ -3,7 +3,7 @@
 use btu_stats::batches;
 use btu_units::Time;
 
-use crate::ledger::{Ledger, ReturnedPacket, Sent};
+use crate::ledger::{Ledger, ReturnedPacket, SentPacket};
 use crate::steps::{ClockStep, MOST_STEPS, Ways, steps};
 use crate::time::{ErrorEstimate, Format};
 
@@ -200,10 +200,10 @@ fn lost_batches(ledger: &Ledger, losses: Losses) -> [Vec<u64>; 2] {
 
 /// A packet and its answer.
 #[derive(Clone, Copy)]
-struct Pair((Sent, ReturnedPacket));
+struct Pair((SentPacket, ReturnedPacket));
 
 impl Pair {
-    const fn sent(&self) -> Sent {
+    const fn sent(&self) -> SentPacket {
         self.0.0
     }
 

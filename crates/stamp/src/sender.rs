@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 
-use btu_traffic::{Moment, clock_state};
+use btu_traffic::{ClockReading, clock_state};
 use btu_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::error::StampError;
-use crate::ledger::{Ledger, Sent, sequence};
+use crate::ledger::{Ledger, SentPacket, sequence};
 use crate::packet::SenderPacket;
 use crate::report::StampReport;
 use crate::socket::{Inbox, tell_arrivals};
@@ -105,7 +105,7 @@ impl Sender {
         })?;
         let mut random = Pcg64Mcg::seed_from_u64(settings.seed);
         let phase = random.random_range(0..settings.interval.nanoseconds().max(1));
-        let now = Moment::now();
+        let now = ClockReading::now();
         // A session of its own, though another program may have had this port before. 0 is a sender
         // without sessions.
         let session = (now.wall.nanoseconds() >> 10) as u16 | 1;
@@ -131,7 +131,7 @@ impl Sender {
     fn run(&mut self, show: &mut dyn FnMut(SenderProgress)) -> Result<(), StampError> {
         let mut shown = self.start;
         loop {
-            let now = Moment::now().monotonic;
+            let now = ClockReading::now().monotonic;
             if self.is_over(now) {
                 return Ok(());
             }
@@ -181,13 +181,13 @@ impl Sender {
         self.next += 1;
         // The second time after what is known of earlier packets, which the system tells first.
         for _ in 0..2 {
-            let now = Moment::now();
+            let now = ClockReading::now();
             let stamp = Timestamp::of_wall(now.wall);
             let packet = SenderPacket { sequence: number, sent: stamp, ..self.packet };
             self.last_sent = now.monotonic;
             match self.socket.send(&packet.encode()) {
                 Ok(_) => {
-                    self.ledger.note_sent(number, Sent { at: now.monotonic, stamp });
+                    self.ledger.note_sent(number, SentPacket { at: now.monotonic, stamp });
                     return Ok(());
                 }
                 Err(error) => self.consider(error, "sending to")?,

@@ -4,7 +4,7 @@ use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
-use btu_traffic::Moment;
+use btu_traffic::ClockReading;
 use btu_units::Time;
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockaddrLike, SockaddrStorage, recvmsg, setsockopt, sockopt,
@@ -62,7 +62,7 @@ impl Inbox {
             Some(&mut self.control),
             MsgFlags::MSG_DONTWAIT,
         )?;
-        let now = Moment::now();
+        let now = ClockReading::now();
         let (mut wall, mut ttl) = (now.wall, None);
         for part in message.cmsgs()? {
             match part {

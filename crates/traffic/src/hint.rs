@@ -39,7 +39,7 @@ pub enum HintError {
 }
 
 /// A message: two numbers of the next measurement, or a lap's number and two sums.
-type Message = [u64; 3];
+type HintMessage = [u64; 3];
 
 /// Intervals and laps of the next measurement, from near to far; zero laps end the run.
 const ORDER: u64 = u64::MAX;
@@ -186,7 +186,7 @@ impl<'a, S: Read + Write> KernelEnd<'a, S> {
         Ok(Bounds { lower: f64::from_bits(lower), upper: f64::from_bits(upper) })
     }
 
-    fn send(&mut self, message: Message) -> Result<(), HintError> {
+    fn send(&mut self, message: HintMessage) -> Result<(), HintError> {
         let mut bytes = [0; 24];
         for (place, number) in bytes.chunks_exact_mut(8).zip(message) {
             place.copy_from_slice(&number.to_le_bytes());
@@ -196,7 +196,7 @@ impl<'a, S: Read + Write> KernelEnd<'a, S> {
             .map_err(|source| HintError::Move { operation: "send", source })
     }
 
-    fn receive(&mut self) -> Result<Message, HintError> {
+    fn receive(&mut self) -> Result<HintMessage, HintError> {
         let mut bytes = [0; 24];
         self.stream
             .read_exact(&mut bytes)

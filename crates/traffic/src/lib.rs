@@ -48,7 +48,7 @@ pub use clock::{Limit, waited};
 pub use error::TrafficError;
 pub use flow::{Flow, FlowDoor, WaitingCallers};
 pub use hold::allowed_processors;
-pub use moment::Moment;
+pub use moment::ClockReading;
 pub use pipe::{
     any_server, check as pipe_check, compute, draw_over, keeps_to_quota, largest as pipe_largest,
     self_signed, slow_down, with_certificate,

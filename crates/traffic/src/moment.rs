@@ -15,14 +15,14 @@ const TRIES: u32 = 8;
 
 /// One moment, by both clocks.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub struct ClockReading {
     /// By the monotonic clock, from the machine's start on.
     pub monotonic: Time,
     /// By the wall clock, from the Unix epoch on.
     pub wall: Time,
 }
 
-impl Moment {
+impl ClockReading {
     /// Now, within about a quarter of a microsecond, unless the processor was taken away each time.
     pub fn now() -> Self {
         let mut best = Self::read();
@@ -65,8 +65,10 @@ mod tests {
 
     #[test]
     fn a_stamp_keeps_its_age_and_the_future_is_now() {
-        let moment =
-            Moment { monotonic: Time::from_nanoseconds(1000), wall: Time::from_nanoseconds(5000) };
+        let moment = ClockReading {
+            monotonic: Time::from_nanoseconds(1000),
+            wall: Time::from_nanoseconds(5000),
+        };
         assert_eq!(moment.at(Time::from_nanoseconds(4900)), Time::from_nanoseconds(900));
         assert_eq!(moment.at(Time::from_nanoseconds(9000)), Time::from_nanoseconds(1000));
         assert_eq!(moment.at(Time::ZERO), Time::ZERO);
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_clocks_are_read_together() {
-        let (before, moment, after) = (now(), Moment::now(), now());
+        let (before, moment, after) = (now(), ClockReading::now(), now());
         assert!(before <= moment.monotonic && moment.monotonic <= after);
     }
 }

@@ -34,12 +34,12 @@ pub(super) struct Listener {
     socket: TcpListener,
     address: SocketAddr,
     callers: Callers,
-    waiting: Vec<Caller>,
+    waiting: Vec<UnknownCaller>,
 }
 
 /// A client that has not sent its token yet.
 #[derive(Debug)]
-struct Caller {
+struct UnknownCaller {
     stream: TcpStream,
     peer: SocketAddr,
     said: [u8; LONGEST_FIRST],
@@ -116,7 +116,7 @@ impl Listener {
                         self.waiting.remove(0);
                     }
                     let until = Instant::now() + HESITATION;
-                    self.waiting.push(Caller {
+                    self.waiting.push(UnknownCaller {
                         stream,
                         peer,
                         said: [0; LONGEST_FIRST],
@@ -139,7 +139,7 @@ impl Listener {
             match caller.listen(token) {
                 Verdict::Wait => index += 1,
                 Verdict::Admit(credential, transaction) => {
-                    let Caller { stream, peer, .. } = self.waiting.remove(index);
+                    let UnknownCaller { stream, peer, .. } = self.waiting.remove(index);
                     return Some(Guest { stream, peer, credential, transaction });
                 }
                 Verdict::Refuse => {
@@ -156,7 +156,7 @@ impl Listener {
     }
 }
 
-impl Caller {
+impl UnknownCaller {
     fn listen(&mut self, token: &Token) -> Verdict {
         match self.stream.read(&mut self.said[self.length..]) {
             Ok(0) => Verdict::Refuse,

@@ -9,7 +9,7 @@ use super::replication::{AccountCounters, Accounts, Replication, Snapshot};
 use super::settings::{BATCHES, Settings};
 use super::source::{NEVER, Parcel, Source, SourceReaction};
 use super::tally::{FlowTally, StationTally};
-use super::tcp::{Connection, SEGMENTS};
+use super::tcp::{SEGMENTS, SimulatedConnection};
 use crate::account::Cause;
 use crate::fabric::{Event, Fabric, FabricEvent, Port, TimerHeap};
 use crate::frame::{Address, Damage, Frame};
@@ -83,7 +83,7 @@ pub(super) struct Run<'a> {
     flows: Vec<FlowTally>,
     stations: Vec<StationTally>,
     counts: AccountCounters,
-    connection: Option<Connection>,
+    connection: Option<SimulatedConnection>,
 }
 
 impl<'a> Run<'a> {
@@ -172,17 +172,17 @@ impl<'a> Run<'a> {
     }
 
     /// Begins a transfer, of which the first two sources are the ends.
-    pub(super) fn connect(&mut self, connection: Connection, now: Time) {
+    pub(super) fn connect(&mut self, connection: SimulatedConnection, now: Time) {
         self.connection = Some(connection);
         self.attend(now, |connection| connection.send(now));
     }
 
-    pub(super) fn connection(&self) -> Option<&Connection> {
+    pub(super) fn connection(&self) -> Option<&SimulatedConnection> {
         self.connection.as_ref()
     }
 
     /// Lets the connection react, sends what it then sends, and sets its alarms.
-    fn attend(&mut self, now: Time, react: impl FnOnce(&mut Connection)) {
+    fn attend(&mut self, now: Time, react: impl FnOnce(&mut SimulatedConnection)) {
         let Some(mut connection) = self.connection.take() else { return };
         react(&mut connection);
         for sending in connection.sendings.drain(..) {

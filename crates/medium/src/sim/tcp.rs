@@ -66,7 +66,7 @@ pub(super) struct Sending {
 
 /// Both ends of a connection. The first of its segments is the handshake.
 #[derive(Debug, Default)]
-pub(super) struct Connection {
+pub(super) struct SimulatedConnection {
     segments: Vec<Segment>,
     /// The segments before this one were sent, and those of them that are sent again.
     next: usize,
@@ -105,7 +105,7 @@ pub(super) struct Connection {
     pub(super) alarms: [Option<Time>; 2],
 }
 
-impl Connection {
+impl SimulatedConnection {
     pub(super) fn new(asked: &TcpTransfer) -> Self {
         let count = asked.segments as usize + 1;
         Self {

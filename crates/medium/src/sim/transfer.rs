@@ -4,7 +4,7 @@ use btu_network::Drawing;
 use btu_units::{Span, Time};
 
 use super::run::{Run, SimulationError, seed_of};
-use super::tcp::{Connection, TcpTransfer};
+use super::tcp::{SimulatedConnection, TcpTransfer};
 
 /// Times of a transfer since it began.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ pub fn transfer(
     let mut run = Run::new(drawing, seed_of(seed, number))?;
     let mut at = Time::ZERO + asked.begin;
     run.go_on(at);
-    run.connect(Connection::new(asked), at);
+    run.connect(SimulatedConnection::new(asked), at);
     while run.connection().is_some_and(|one| one.times[1].is_none()) && at < Time::ZERO + asked.end
     {
         at += STEP;

@@ -101,7 +101,7 @@ pub(super) fn predict(
 }
 
 /// Why a real transfer may take longer.
-fn warnings(courses: &[Course], times: Times, drawing: &Drawing) -> Vec<TransferWarning> {
+fn warnings(courses: &[Course], times: BulkTimes, drawing: &Drawing) -> Vec<TransferWarning> {
     let begun = || courses.iter().filter(|course| course.from < times.seconds);
     let longest = &courses[times.place];
     let grows = |link: &Link| {
@@ -136,7 +136,7 @@ fn giving_way(others: &Drawing) -> Drawing {
 
 /// The times of a transfer.
 #[derive(Debug, Clone, Copy)]
-struct Times {
+struct BulkTimes {
     seconds: f64,
     is_bound: bool,
     by_start: Option<[f64; 2]>,
@@ -144,7 +144,7 @@ struct Times {
     place: usize,
 }
 
-impl Times {
+impl BulkTimes {
     fn answer(&self) -> Answer {
         let answer =
             if self.seconds.is_finite() { Answer::of(self.seconds) } else { Answer::SATURATED };
@@ -178,7 +178,7 @@ impl Passage<'_> {
 
     /// The time of so many segments: handshake, windows, and the way of the last segment. On a
     /// recorded link the median and the ends over all moments at which it may begin.
-    fn times(&self, courses: &[Course], drawing: &Drawing, segments: f64) -> Times {
+    fn times(&self, courses: &[Course], drawing: &Drawing, segments: f64) -> BulkTimes {
         let recorded = courses.iter().find_map(|course| course.recorded.as_ref());
         let recorded = recorded.and_then(|recorded| recorded.of(drawing));
         let stretches = courses.iter().map(|course| course.stretch(self.window)).collect();
@@ -196,7 +196,7 @@ impl Passage<'_> {
         let ends = courses.iter().skip(1).map(|course| course.from).chain([f64::INFINITY]);
         let passed = courses.iter().zip(ends).map(|(course, end)| end.min(seconds) - course.from);
         let longest = passed.enumerate().max_by(|left, right| left.1.total_cmp(&right.1));
-        Times {
+        BulkTimes {
             seconds,
             is_bound: courses.iter().any(Course::is_bound),
             by_start: lap.map(|_| [times[0], times[times.len() - 1]]),

@@ -7,7 +7,7 @@ use btu_network::{Arrivals, Attachment, Drawing, Flow, SegmentId, StationId, Tar
 
 use super::server::{FrameServer, Nature, ServerLocation, Visit};
 use crate::fddi;
-use crate::polling::Turn;
+use crate::polling::ServiceDiscipline;
 
 /// Frames that a gated station with a saturated flow has when the token comes: such a flow keeps two
 /// at its station.
@@ -125,9 +125,9 @@ pub(super) fn cost(server: &FrameServer, visit: &Visit) -> f64 {
     match server.nature {
         Nature::TokenRing { turn, holding, early_release } => {
             let kept = match turn {
-                Turn::One => 1.0,
-                Turn::Gated => KEPT,
-                Turn::Exhaustive => frames_within(holding, visit),
+                ServiceDiscipline::One => 1.0,
+                ServiceDiscipline::Gated => KEPT,
+                ServiceDiscipline::Exhaustive => frames_within(holding, visit),
             };
             let returns = if early_release { 0.0 } else { (latency - visit.mean).max(0.0) };
             visit.mean + (returns + latency / server.active) / kept

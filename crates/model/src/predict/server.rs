@@ -9,7 +9,7 @@ use btu_units::{BitRate, Bytes, Span};
 
 use super::answers::PacketSizes;
 use super::frames::Occupation;
-use crate::polling::Turn;
+use crate::polling::ServiceDiscipline;
 use crate::tcp;
 
 /// Octets of a frame around its packet, from destination address to check sequence.
@@ -36,7 +36,7 @@ pub(super) enum Nature {
     /// The cable of a shared Ethernet.
     Cable { ideal: bool },
     /// A ring with these rules.
-    TokenRing { turn: Turn, holding: f64, early_release: bool },
+    TokenRing { turn: ServiceDiscipline, holding: f64, early_release: bool },
     /// FDDI with this target rotation time in seconds.
     TimedToken { target: f64 },
     /// A line with its own queue.
@@ -241,14 +241,14 @@ fn of_token_ring(number: u32, ring: &TokenRing, stations: u32) -> FrameServer {
     let drawn = ring.length.propagation(ring.velocity).seconds() + bits / rate as f64;
     let latency = ring.ring_latency.map_or(drawn, Span::seconds).max(TOKEN_BITS / rate as f64);
     let (turn, holding) = match ring.service {
-        Service::Gated => (Turn::Gated, f64::INFINITY),
-        Service::One => (Turn::One, 0.0),
+        Service::Gated => (ServiceDiscipline::Gated, f64::INFINITY),
+        Service::One => (ServiceDiscipline::One, 0.0),
         // If two full frames do not fit, it is one frame a turn.
         Service::HoldingTime(longest) if longest.seconds() * (rate as f64) < 2.0 * 1529.0 * 8.0 => {
-            (Turn::One, 0.0)
+            (ServiceDiscipline::One, 0.0)
         }
-        Service::HoldingTime(longest) => (Turn::Exhaustive, longest.seconds()),
-        Service::Exhaustive => (Turn::Exhaustive, f64::INFINITY),
+        Service::HoldingTime(longest) => (ServiceDiscipline::Exhaustive, longest.seconds()),
+        Service::Exhaustive => (ServiceDiscipline::Exhaustive, f64::INFINITY),
     };
     let nature = Nature::TokenRing { turn, holding, early_release: ring.early_release };
     let blank =

@@ -49,7 +49,7 @@ struct Edge {
 impl Tree {
     /// The tree of `drawing`.
     pub(super) fn of(drawing: &Drawing) -> Self {
-        let mut plan = Plan::new(drawing);
+        let mut plan = TreeBuilder::new(drawing);
         plan.media();
         plan.bridges();
         plan.station_lines();
@@ -66,7 +66,7 @@ impl Tree {
     }
 }
 
-struct Plan<'a> {
+struct TreeBuilder<'a> {
     drawing: &'a Drawing,
     servers: Vec<FrameServer>,
     edges: Vec<Edge>,
@@ -75,7 +75,7 @@ struct Plan<'a> {
     first_bridge: u32,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> TreeBuilder<'a> {
     fn new(drawing: &'a Drawing) -> Self {
         let nodes = drawing.segments.len() + drawing.bridges.len() + drawing.stations.len();
         Self {

@@ -12,7 +12,7 @@ use super::server::{FrameServer, Nature, Visit};
 use crate::answer::Answer;
 use crate::contention::SharedCable;
 use crate::frame_times::FrameTimes;
-use crate::polling::{Ring, Turn};
+use crate::polling::{Ring, ServiceDiscipline};
 use crate::single_queue;
 
 /// The share of a ring that a frame passes where there is none.
@@ -155,7 +155,7 @@ impl ServerLoad<'_> {
         self.answer(cable.data_and_collisions(), capacity, waiting)
     }
 
-    fn token_ring(&self, turn: Turn, early_release: bool) -> Wait {
+    fn token_ring(&self, turn: ServiceDiscipline, early_release: bool) -> Wait {
         let ring = self.ring();
         let waiting = if early_release {
             ring.waiting(turn)
@@ -166,7 +166,7 @@ impl ServerLoad<'_> {
     }
 
     fn timed_token(&self) -> Wait {
-        self.full(self.ring().waiting(Turn::Exhaustive))
+        self.full(self.ring().waiting(ServiceDiscipline::Exhaustive))
     }
 
     fn ring(&self) -> Ring {

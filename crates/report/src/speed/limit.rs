@@ -10,7 +10,7 @@ use super::{PERCENT, name, way};
 const MOST_OF_LINE: f64 = 0.8;
 
 /// A cause in words, its share, and what that is a share of.
-struct Cause {
+struct LimitCause {
     words: String,
     share: f64,
     of: &'static str,
@@ -20,14 +20,14 @@ struct Cause {
 /// `the receiver's window: 99 % of the time of TCP up; the queue of a full line: 75 % of a request during TCP down`: each cause once.
 pub(super) fn limit(verdict: &SpeedVerdict) -> String {
     let flows = verdict.rows.iter().flat_map(|row| row.flows.iter().map(move |flow| (row, flow)));
-    let mut causes: Vec<Cause> =
+    let mut causes: Vec<LimitCause> =
         flows.clone().flat_map(|(row, flow)| of_flow(verdict, row, flow)).collect();
     // One wait of both directions at once.
     causes.dedup_by(|later, one| later.name == one.name && later.words == one.words);
     let mut said: Vec<String> = Vec::new();
     while let Some(first) = causes.first() {
         let words = first.words.clone();
-        let (same, others): (Vec<Cause>, Vec<Cause>) =
+        let (same, others): (Vec<LimitCause>, Vec<LimitCause>) =
             causes.into_iter().partition(|one| one.words == words);
         said.push(format!("{words}: {}", shares(&same)));
         causes = others;
@@ -59,10 +59,10 @@ fn of_line(row: &SpeedRow, flow: &FlowSpeed) -> Option<f64> {
 
 /// The queue where requests certainly wait in one for too long, and an end that is small next to it; the line where it is known
 /// and most of it is used, else what the time of the flow says.
-fn of_flow(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Vec<Cause> {
+fn of_flow(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Vec<LimitCause> {
     let name = way(row, flow);
     let limit = flow.breakdown.map(|breakdown| breakdown.limit());
-    let of_time = limit.map(|limit| Cause {
+    let of_time = limit.map(|limit| LimitCause {
         words: limit.words(),
         share: limit.share,
         of: "of the time of",
@@ -75,11 +75,11 @@ fn of_flow(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Vec<Caus
     }
     let share = of_line(row, flow).filter(|share| *share >= MOST_OF_LINE);
     let line =
-        share.map(|share| Cause { words: "the line".to_owned(), share, of: "of it by", name });
+        share.map(|share| LimitCause { words: "the line".to_owned(), share, of: "of it by", name });
     line.or(of_time).into_iter().collect()
 }
 
-fn queue(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Option<Cause> {
+fn queue(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Option<LimitCause> {
     let share = of_line(row, flow);
     let is_other = |by| {
         use LimitedBy::{FullLine, NotToldApart, Path, ReceiverWindow, SendBuffer};
@@ -93,7 +93,7 @@ fn queue(verdict: &SpeedVerdict, row: &SpeedRow, flow: &FlowSpeed) -> Option<Cau
         return None;
     }
     let wait = long_wait(verdict, row)?;
-    Some(Cause {
+    Some(LimitCause {
         words: "the queue of a full line".to_owned(),
         share: wait.seconds / row.round_trip?.median.value,
         of: "of a request during",
@@ -111,8 +111,8 @@ fn long_wait<'a>(verdict: &'a SpeedVerdict, row: &SpeedRow) -> Option<&'a Wait> 
 }
 
 /// `98 % of the time of TCP up, 64 % of TCP down`: only the last of the words are said again.
-fn shares(causes: &[Cause]) -> String {
-    let said = causes.iter().enumerate().map(|(place, Cause { share, of, name, .. })| {
+fn shares(causes: &[LimitCause]) -> String {
+    let said = causes.iter().enumerate().map(|(place, LimitCause { share, of, name, .. })| {
         let of = if place == 0 { of } else { of.rsplit(' ').next().unwrap_or_default() };
         format!("{:.0} % {of} {name}", share * PERCENT)
     });

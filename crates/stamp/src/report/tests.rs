@@ -20,7 +20,7 @@ fn sent() -> Ledger {
     let mut ledger = Ledger::new(PACKETS);
     for number in (0..PACKETS).map(sequence) {
         let stamp = Timestamp::of_wall(near(number));
-        ledger.note_sent(number, Sent { at: near(number), stamp });
+        ledger.note_sent(number, SentPacket { at: near(number), stamp });
     }
     ledger
 }

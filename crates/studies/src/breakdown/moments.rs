@@ -56,7 +56,7 @@ pub(super) struct Counted {
 
 /// What keeps TCP from sending more at a moment.
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum FlowState {
     Unfilled,
     Shut,
     Carrying,
@@ -64,7 +64,7 @@ enum State {
 
 /// All flows at one moment.
 #[derive(Clone, Copy, Default)]
-struct Point {
+struct FlowsAtMoment {
     seconds: f64,
     delivered: f64,
     in_flight: f64,
@@ -98,8 +98,9 @@ impl Counted {
         let segment = points.first()?.segment;
         let runs_dry = runs_dry(flows, segment);
         let line = line(&points);
-        let fills = |point: &Point| point.rate.is_none_or(|rate| rate >= NEAR_LINE * line);
-        let below: Vec<Point> = points.iter().filter(|point| !fills(point)).copied().collect();
+        let fills = |point: &FlowsAtMoment| point.rate.is_none_or(|rate| rate >= NEAR_LINE * line);
+        let below: Vec<FlowsAtMoment> =
+            points.iter().filter(|point| !fills(point)).copied().collect();
         let [on_path, below] = [&points, &below].map(|points| on_path(points, requests_wait));
         let mut counted = Self::default();
         for (place, point) in points.iter().enumerate() {
@@ -109,8 +110,8 @@ impl Counted {
                 let on_path = if looks_full { below } else { on_path };
                 let part = match (state(moment, segment, runs_dry), on_path) {
                     (None, _) => continue,
-                    (Some(State::Unfilled), _) => &mut counted.unfilled,
-                    (Some(State::Shut), _) => &mut counted.shut,
+                    (Some(FlowState::Unfilled), _) => &mut counted.unfilled,
+                    (Some(FlowState::Shut), _) => &mut counted.shut,
                     (_, OnPath::Full) => &mut counted.full,
                     (_, OnPath::Window) if after_losses => &mut counted.losses,
                     (_, OnPath::Window) => &mut counted.growing,
@@ -128,20 +129,20 @@ impl Counted {
     }
 }
 
-fn points(flows: &[&Sent], length: usize) -> Vec<Point> {
+fn points(flows: &[&Sent], length: usize) -> Vec<FlowsAtMoment> {
     let segment = flows.first().map_or(1, |flow| flow.tcp.send_mss_bytes.into());
     let runs_dry = runs_dry(flows, segment);
-    (0..length).map(|place| Point::of(flows, place, segment, runs_dry)).collect()
+    (0..length).map(|place| FlowsAtMoment::of(flows, place, segment, runs_dry)).collect()
 }
 
 /// Whether the send buffer is empty again and again, or the program gives nothing.
 fn runs_dry(flows: &[&Sent], segment: u64) -> bool {
     let moments = || flows.iter().flat_map(|flow| &flow.moments);
-    let dry = moments().filter(|one| state(one, segment, false) == Some(State::Unfilled));
+    let dry = moments().filter(|one| state(one, segment, false) == Some(FlowState::Unfilled));
     dry.count() as f64 >= DRY * moments().count() as f64
 }
 
-impl Point {
+impl FlowsAtMoment {
     fn of(flows: &[&Sent], place: usize, segment: u64, runs_dry: bool) -> Self {
         let mut point = Self { segment, ..Self::default() };
         let mut carrying = 0;
@@ -151,14 +152,14 @@ impl Point {
             point.in_flight += f64::from(moment.in_flight);
             point.window += f64::from(moment.window);
             point.round_trip += f64::from(moment.round_trip_us) / 1e6 / flows.len() as f64;
-            carrying += usize::from(state(moment, segment, runs_dry) == Some(State::Carrying));
+            carrying += usize::from(state(moment, segment, runs_dry) == Some(FlowState::Carrying));
         }
         Self { is_carrying: 2 * carrying > flows.len(), ..point }
     }
 }
 
 /// The rate at each point, over [`RATE_OVER`] or a round trip before it.
-fn set_rates(points: &mut [Point]) {
+fn set_rates(points: &mut [FlowsAtMoment]) {
     for place in 0..points.len() {
         let point = points[place];
         let since = point.seconds - point.round_trip.max(RATE_OVER) + 1e-3;
@@ -169,7 +170,7 @@ fn set_rates(points: &mut [Point]) {
 }
 
 /// The rates while the path limits, in their order.
-fn rates(points: &[Point]) -> Vec<f64> {
+fn rates(points: &[FlowsAtMoment]) -> Vec<f64> {
     let carrying = points.iter().filter(|point| point.is_carrying);
     let mut rates: Vec<f64> = carrying.filter_map(|point| point.rate).collect();
     rates.sort_unstable_by(f64::total_cmp);
@@ -177,13 +178,13 @@ fn rates(points: &[Point]) -> Vec<f64> {
 }
 
 /// The highest rate, but for a tenth of the moments: a sender that was kept from running catches up.
-fn line(points: &[Point]) -> f64 {
+fn line(points: &[FlowsAtMoment]) -> f64 {
     let rates = rates(points);
     rates.get(rates.len() * 9 / 10).copied().unwrap_or_default()
 }
 
 /// `None` where nothing was on its way or waited.
-fn state(moment: &Moment, segment: u64, runs_dry: bool) -> Option<State> {
+fn state(moment: &Moment, segment: u64, runs_dry: bool) -> Option<FlowState> {
     let Moment { unacknowledged, in_flight, window, .. } = *moment;
     let [unacknowledged, in_flight, window, waiting, room] =
         [unacknowledged, in_flight, window, moment.waiting_bytes, moment.receivers_window_bytes]
@@ -198,15 +199,15 @@ fn state(moment: &Moment, segment: u64, runs_dry: bool) -> Option<State> {
     let is_filled = 4 * (unacknowledged + 1) * segment >= 3 * room && !recovers;
     match waits {
         false if unacknowledged == 0 => None,
-        false if in_flight < window => Some(State::Unfilled),
-        true if is_filled && (room > 0 || unacknowledged == 0) => Some(State::Shut),
-        true if is_small => Some(State::Unfilled),
-        _ => Some(State::Carrying),
+        false if in_flight < window => Some(FlowState::Unfilled),
+        true if is_filled && (room > 0 || unacknowledged == 0) => Some(FlowState::Shut),
+        true if is_small => Some(FlowState::Unfilled),
+        _ => Some(FlowState::Carrying),
     }
 }
 
-fn on_path(points: &[Point], requests_wait: bool) -> OnPath {
-    let carrying: Vec<&Point> = points.iter().filter(|point| point.is_carrying).collect();
+fn on_path(points: &[FlowsAtMoment], requests_wait: bool) -> OnPath {
+    let carrying: Vec<&FlowsAtMoment> = points.iter().filter(|point| point.is_carrying).collect();
     if carrying.len() < LEAST_CARRYING {
         return OnPath::Undecided;
     }
@@ -228,7 +229,7 @@ fn on_path(points: &[Point], requests_wait: bool) -> OnPath {
 }
 
 /// The share of the moments in which the path limits and the rate is near its median.
-fn steady(points: &[Point]) -> f64 {
+fn steady(points: &[FlowsAtMoment]) -> f64 {
     let rates = rates(points);
     let Some(&median) = rates.get(rates.len() / 2) else { return 0.0 };
     let near = (median / STEADY_WITHIN)..=(median * STEADY_WITHIN);
@@ -237,8 +238,8 @@ fn steady(points: &[Point]) -> f64 {
 
 /// How the round trip grows with what is on its way: the exponent, between the medians of the third of the moments with the least
 /// and of that with the most; `None` if these are too much alike.
-fn growth(carrying: &[&Point]) -> Option<f64> {
-    let mut sorted: Vec<&Point> = carrying
+fn growth(carrying: &[&FlowsAtMoment]) -> Option<f64> {
+    let mut sorted: Vec<&FlowsAtMoment> = carrying
         .iter()
         .copied()
         .filter(|one| one.in_flight > 0.0 && one.round_trip > 0.0)
@@ -246,10 +247,10 @@ fn growth(carrying: &[&Point]) -> Option<f64> {
     sorted.sort_unstable_by(|one, other| one.in_flight.total_cmp(&other.in_flight));
     let third = sorted.len() / 3;
     let (least, most) = (&sorted[..third], &sorted[sorted.len() - third..]);
-    let median = |of: &[&Point], part: fn(&Point) -> f64| {
+    let median = |of: &[&FlowsAtMoment], part: fn(&FlowsAtMoment) -> f64| {
         btu_stats::median(&of.iter().map(|one| part(one)).collect::<Vec<f64>>())
     };
-    let ratio = |part: fn(&Point) -> f64| Some(median(most, part)? / median(least, part)?);
+    let ratio = |part: fn(&FlowsAtMoment) -> f64| Some(median(most, part)? / median(least, part)?);
     let variation = ratio(|one| one.in_flight).filter(|ratio| *ratio >= LEAST_VARIATION)?;
     Some(ratio(|one| one.round_trip)?.ln() / variation.ln())
 }

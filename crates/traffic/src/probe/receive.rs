@@ -15,7 +15,7 @@ use nix::sys::time::TimeSpec;
 use super::ScheduledPacket;
 use crate::clock::now;
 use crate::error::TrafficError;
-use crate::moment::Moment;
+use crate::moment::ClockReading;
 use crate::sys::option;
 
 /// Packets are taken together this often: the kernel keeps and stamps them, and the sender has the
@@ -173,7 +173,7 @@ impl<'a> Inbox<'a> {
     /// Notes an arrival; a packet that is not of this offer is ignored.
     fn note(&mut self, packet: [u8; 8], stamp: Option<Time>) {
         let Some(scheduled) = scheduled(packet, self.number, self.arrived.len()) else { return };
-        let moment = Moment::now();
+        let moment = ClockReading::now();
         if self.arrived[scheduled].is_some() {
             self.duplicates += 1;
             return;

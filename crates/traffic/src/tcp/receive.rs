@@ -53,7 +53,7 @@ const LOOK: u64 = 16 * 1024;
 const TOLD_WITHIN: Span = Span::from_seconds(2);
 
 /// The pattern of a receiver's reads.
-enum Ways {
+enum ReadPattern {
     /// One call for each message; from the `volume` on every call is timed.
     Plain { volume: u64 },
     /// All available data, and then a pause.
@@ -67,7 +67,7 @@ pub(crate) struct Receiver {
     buffer: Vec<u8>,
     payload: Payload,
     progress: ProgressPoints,
-    ways: Ways,
+    ways: ReadPattern,
     window: Option<Bytes>,
     deadline: Span,
     sample_every: Option<Span>,
@@ -89,8 +89,12 @@ impl Receiver {
             endpoint: Endpoint::take(&part.meeting, &part.token, &config, order.deadline, callers)?,
             token: part.token,
             ways: match part.receiving {
-                Receiving::Plain => Ways::Plain { volume: part.volume.unwrap_or_default().count() },
-                Receiving::Batched => Ways::Batched { rest: part.window.is_none().then(Rest::new) },
+                Receiving::Plain => {
+                    ReadPattern::Plain { volume: part.volume.unwrap_or_default().count() }
+                }
+                Receiving::Batched => {
+                    ReadPattern::Batched { rest: part.window.is_none().then(Rest::new) }
+                }
             },
             window: part.window,
             deadline: order.deadline,
@@ -108,7 +112,7 @@ impl Performance for Receiver {
         let (before, started) = (cpu(), now());
         let limit = Limit::new(started, self.deadline, stop);
         let line = self.endpoint.meet(&self.token, &limit)?;
-        let is_plain = self.window.is_none() && matches!(self.ways, Ways::Plain { .. });
+        let is_plain = self.window.is_none() && matches!(self.ways, ReadPattern::Plain { .. });
         if is_plain && line.path()?.round_trip < NEAR {
             line.wait_for(self.buffer.len().max(AT_ONCE))?;
         }
@@ -188,19 +192,19 @@ impl<'a> Inflow<'a> {
     fn run(
         &mut self,
         buffer: &mut [u8],
-        ways: Ways,
+        ways: ReadPattern,
         limit: &Limit<'_>,
     ) -> Result<(), TrafficError> {
         let _timers = PreciseTimers::hold();
         match ways {
-            Ways::Plain { volume } => {
+            ReadPattern::Plain { volume } => {
                 while self.wait(buffer, limit)? {
                     if self.bytes >= volume {
                         self.look(limit)?;
                     }
                 }
             }
-            Ways::Batched { mut rest } => {
+            ReadPattern::Batched { mut rest } => {
                 while self.wait(buffer, limit)? && self.drain(buffer, limit)? {
                     if let Some(rest) = rest.as_mut().filter(|_| self.bytes > 0) {
                         self.line.rest(rest.next(self.bytes, self.line.path()?))?;

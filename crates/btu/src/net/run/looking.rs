@@ -44,7 +44,7 @@ const MILLI: f64 = 1e3;
 
 /// The samples so far.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Seen {
+pub(super) struct SamplesSoFar {
     course: Course,
     rates: Vec<Point>,
     round_trips: Vec<Point>,
@@ -52,7 +52,7 @@ pub(super) struct Seen {
 
 /// A thread that takes samples until it gets the order to end.
 pub(super) struct Looking {
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<SamplesSoFar>>,
     is_done: Arc<AtomicBool>,
     began: Instant,
     thread: JoinHandle<()>,
@@ -60,7 +60,7 @@ pub(super) struct Looking {
 
 /// The place where the progress of a script is recorded.
 pub(super) struct Notebook {
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<SamplesSoFar>>,
     /// The start of the recording, relative to the first sample.
     offset: f64,
 }
@@ -118,14 +118,14 @@ impl Observer for Notebook {
     }
 }
 
-fn lock(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
+fn lock(seen: &Mutex<SamplesSoFar>) -> std::sync::MutexGuard<'_, SamplesSoFar> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The thread's own part.
 struct Looks {
     directory: PathBuf,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<SamplesSoFar>>,
     is_done: Arc<AtomicBool>,
     began: Instant,
     /// The number of lines on the terminal, if it draws.
@@ -172,7 +172,7 @@ fn note(course: &mut Course, seconds: f64, account: &WireAccount) {
 }
 
 /// Shows the queues, the rates and round trips that were reported, and the load of the media.
-fn picture(seen: &Seen, title: &str) -> Picture {
+fn picture(seen: &SamplesSoFar, title: &str) -> Picture {
     let mut picture = course_picture(&seen.course, title);
     let told = [
         ("Mb/s that arrived", "stream", &seen.rates),
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn queue_rate_and_round_trip_stand_below_each_other() {
-        let mut seen = Seen::default();
+        let mut seen = SamplesSoFar::default();
         for second in 0..5u64 {
             let name = "line/forth/line".to_owned();
             let element = ElementAccount {
