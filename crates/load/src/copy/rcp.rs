@@ -18,14 +18,14 @@ const NAME: &str = "copy";
 
 /// The content of a record about a file.
 #[derive(Debug, PartialEq, Eq)]
-struct Record<'a> {
+struct CopyRecord<'a> {
     size: u64,
     name: &'a str,
 }
 
 /// Reads `C0644 SIZE NAME`, without its newline: four octal digits, decimal digits, and a name
 /// without a directory.
-fn record(line: &[u8]) -> Option<Record<'_>> {
+fn record(line: &[u8]) -> Option<CopyRecord<'_>> {
     let line = std::str::from_utf8(line).ok()?.strip_prefix('C')?;
     let mut words = line.splitn(3, ' ');
     let (mode, size, name) = (words.next()?, words.next()?, words.next()?);
@@ -34,7 +34,7 @@ fn record(line: &[u8]) -> Option<Record<'_>> {
     let is_name =
         !name.is_empty() && !name.contains(['/', '\n', '\0']) && name != "." && name != "..";
     (is_mode && is_size && is_name).then_some(())?;
-    Some(Record { size: size.parse().ok()?, name })
+    Some(CopyRecord { size: size.parse().ok()?, name })
 }
 
 /// For fuzzers: any octets from a sender.
@@ -112,8 +112,11 @@ mod tests {
 
     #[test]
     fn records_are_those_of_rcp() {
-        assert_eq!(record(b"C0644 1000000 copy"), Some(Record { size: 1_000_000, name: "copy" }));
-        assert_eq!(record(b"C0777 0 a name"), Some(Record { size: 0, name: "a name" }));
+        assert_eq!(
+            record(b"C0644 1000000 copy"),
+            Some(CopyRecord { size: 1_000_000, name: "copy" })
+        );
+        assert_eq!(record(b"C0777 0 a name"), Some(CopyRecord { size: 0, name: "a name" }));
         for line in [
             &b"D0755 0 directory"[..],
             b"C644 1 x",
@@ -136,7 +139,7 @@ mod tests {
         #[test]
         fn every_size_is_read_as_it_is_written(size: u64, name in "[a-z. ]{1,20}[a-z]") {
             let line = format!("C0644 {size} {name}");
-            prop_assert_eq!(record(line.as_bytes()), Some(Record { size, name: &name }));
+            prop_assert_eq!(record(line.as_bytes()), Some(CopyRecord { size, name: &name }));
         }
 
         #[test]
