@@ -12,7 +12,7 @@ use btu_studies::app::AppPlan;
 use btu_studies::copy::CopyPlan;
 use btu_studies::fleet::FleetPlan;
 use btu_studies::lan::LanPlan;
-use btu_studies::rate::{Calibration, Context, rating_of};
+use btu_studies::rate::{Calibration, Context, Plan, Reading, rating_of};
 use btu_studies::run::{ExperimentNetwork, Found, Ground, RunPlan};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::{
@@ -21,7 +21,6 @@ use btu_suite::activity::{
 use btu_suite::experiment::{AnyExperiment, Named, Raised, RunFacts, any};
 use btu_suite::network::{Impairments, Network};
 use btu_suite::pipe::Job;
-use btu_suite::plan::Plan;
 use btu_suite::roll::{self, Roll};
 use btu_suite::sample::Intervals;
 use btu_suite::script::{Role, Script, Step};
@@ -129,7 +128,7 @@ fn show(store: &Store, row: &RunRow) {
     }
     if row.summary.suite == Plan::SUITE {
         let plan = read::<Plan>(&row.plan).expect("its plan was read when it was imported");
-        let readings = store.readings_for_rating(run).expect("its readings can be read");
+        let readings = store.speeds(run, Reading::of_columns).expect("its readings can be read");
         drop(rating_of(&readings, &Context::complete(plan, 2)));
     }
     if let Some(study) = shown(&row.summary.suite) {
@@ -151,8 +150,10 @@ pub(super) fn database(octets: &[u8]) {
     for run in runs.iter().map(|run| run.id).take(8) {
         let whole = store.run(&run.to_string());
         let cells = store.records::<Value>(run).is_ok();
-        let read =
-            (store.readings_for_rating(run).is_ok(), store.export(&[run], std::io::sink()).is_ok());
+        let read = (
+            store.speeds(run, Reading::of_columns).is_ok(),
+            store.export(&[run], std::io::sink()).is_ok(),
+        );
         std::hint::black_box((whole.is_ok(), cells, read));
     }
 }

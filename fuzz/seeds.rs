@@ -11,6 +11,7 @@ use btu_control::trust::{Bundle, BundleLimits};
 use btu_publication::{Challenge, ChallengeRequest, Manifest, Visibility};
 use btu_stats::Histogram;
 use btu_store::{Level, Moment, NewRun, RunLock, State, Store};
+use btu_studies::rate::{Plan, Profile};
 use btu_suite::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Word, Work};
 use btu_suite::app::{DisplayRequest, Workload};
 use btu_suite::experiment::{AnyExperiment, Columns, Experiment, Measured, Named, Observation};
@@ -19,7 +20,6 @@ use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reac
 use btu_suite::pipe::{
     Accounts, End, Job, JobRecord, Kind, PipePlan, Place, Point, Purpose, SetPlan, Trial,
 };
-use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
     CpuTime, Failure, HostClock, Outcome, PlacedReport, Received, Report, Requested, Sent, TcpInfo,
 };
@@ -31,7 +31,7 @@ use super::table::readback::study;
 use super::table::signing_key;
 
 #[allow(clippy::duplicate_mod, reason = "the tests of the commands have another use for it")]
-#[path = "../crates/suite/tests/made/mod.rs"]
+#[path = "../crates/studies/tests/made/mod.rs"]
 mod made;
 
 /// Writes seeds of `target` into `directory`.

@@ -13,12 +13,13 @@ use anyhow::Context;
 use btu_network::{Host, library, library_text};
 use btu_store::Store;
 use btu_studies::papers::Study;
+use btu_studies::rate::Component;
 use btu_studies::run::EXAMPLES;
 use btu_suite::app::{Carrier, Workload};
-use btu_suite::cell::{Component, Load};
 use btu_suite::copy::{Cache, Direction, Mode, Storage};
 use btu_suite::lan;
 use btu_suite::lan::Task;
+use btu_suite::load::Load;
 use btu_suite::pipe::{Kind, Pattern};
 use clap::{Arg, Command};
 use clap_complete::engine::{

@@ -10,15 +10,13 @@ use std::collections::BTreeMap;
 use btu_control::environment::{self, Environment, differences, settings};
 use btu_report::{Origin, RunHead, StoredRun};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
-use btu_studies::rate::{Context, Obstacle, Rating, rating_of};
+use btu_studies::rate::{Context, Obstacle, Plan, Rating, Reading, rating_of};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::Receiving;
 use btu_suite::experiment::{HostClocks, LoadBefore, Named, RunFacts};
 use btu_suite::json;
 use btu_suite::network::Network;
 use btu_suite::pipe::{Job, PipePlan, Place, Remote};
-use btu_suite::plan::Plan;
-use btu_suite::reading::Reading;
 use btu_suite::record::HostClock;
 use btu_units::{Bytes, Span};
 
@@ -104,7 +102,7 @@ impl Rated {
     pub(crate) fn read(store: &Store, run: RunId) -> anyhow::Result<Self> {
         let row = store.run(&run.to_string())?;
         let plan: Plan = resume::plan(&row)?;
-        let readings = store.readings_for_rating(run)?;
+        let readings = store.speeds(run, Reading::of_columns)?;
         let context = Context { plan: plan.clone(), run: run_facts(&row) };
         let (rating, obstacles) = rating_of(&readings, &context);
         Ok(Self { row, plan, readings, rating, obstacles })
@@ -188,7 +186,7 @@ fn hosts(row: &RunRow) -> Vec<String> {
 
 /// The use of processors in a rating with stations on one machine.
 fn divided(row: &RunRow) -> Option<String> {
-    if row.summary.suite != btu_suite::plan::SUITE {
+    if row.summary.suite != btu_studies::rate::SUITE {
         return None;
     }
     let plan: Plan = json::from_value(&row.plan).ok()?;
@@ -318,7 +316,7 @@ fn congestion_control(row: &RunRow) -> Option<String> {
 
 /// The note that receivers of a rating read in batches, unlike most programs.
 fn receiving(row: &RunRow) -> Option<String> {
-    if ![btu_suite::plan::SUITE, SpeedPlan::SUITE].contains(&row.summary.suite.as_str()) {
+    if ![btu_studies::rate::SUITE, SpeedPlan::SUITE].contains(&row.summary.suite.as_str()) {
         return None;
     }
     let receiving: Receiving = json::from_value(&row.plan["receiving"]).ok()?;

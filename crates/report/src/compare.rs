@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 
 use btu_stats::Estimate;
 use btu_studies::compare::{ComparedCell, ComparedRow, ComparedSide, Comparison};
-use btu_suite::reading::Unit;
+use btu_studies::rate::Unit;
+
+use words::cut;
 
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, Panel, Point, Role, Section, Series, Table,
 };
-use words::cut;
 
 const MEGABIT: f64 = 1e6;
 

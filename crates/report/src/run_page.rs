@@ -17,10 +17,8 @@ mod variance;
 mod verified;
 
 use btu_stats::Means;
-use btu_studies::rate::{Title, Verdict};
-use btu_suite::cell::{Component, Load};
-use btu_suite::plan::Plan;
-use btu_suite::record::CellRecord;
+use btu_studies::rate::{CellRecord, Component, Plan, Title, Verdict};
+use btu_suite::load::Load;
 
 pub use rules::{RuleFacts, RunMark, run_marks};
 pub use variance::VARIANCE;

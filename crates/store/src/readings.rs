@@ -1,24 +1,18 @@
 //! The speeds of a run's cells, and what was read of the processors around them, without their raw samples.
 
-use btu_suite::cell::Row;
-use btu_suite::json;
-use btu_suite::reading::Reading;
-use btu_suite::record::{CellRecord, MachineCpu, ProcessorReadings};
+use btu_suite::experiment::SpeedColumns;
+use btu_suite::record::{MachineCpu, ProcessorReadings};
 use btu_units::Span;
 use rusqlite::params;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use crate::packed::Packed;
 use crate::run::RunId;
 use crate::{Store, StoreError};
 
-/// Valid cells, those of requests only if they are wanted. A record is read only where columns do not say all.
-const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second,
-    CASE WHEN component = '' OR component LIKE 'INTERACTIVE/%' THEN record END,
-    component = '' OR component LIKE 'INTERACTIVE/%'
-    FROM cells WHERE run = ?1 AND valid AND (?2 OR component NOT LIKE 'INTERACTIVE/%') ORDER BY block, position, id";
+/// Valid cells, without those of requests. A record is read only where columns do not say all.
+const SELECT: &str = "SELECT block, component, message_bytes, load, goodput_bits_per_second, CASE WHEN component = '' THEN record END
+    FROM cells WHERE run = ?1 AND valid AND component NOT LIKE 'INTERACTIVE/%' ORDER BY block, position, id";
 
 /// The readings around valid cells, without those of requests.
 const SELECT_PROCESSORS: &str = "SELECT core_to_core_ns, arithmetic_ns FROM cells
@@ -73,36 +67,24 @@ struct Surroundings {
     machine: MachineCpu,
 }
 
-/// The columns of a cell in the database.
-struct Columns {
-    block: u32,
-    component: String,
-    message_bytes: i64,
-    load: String,
-    goodput_bits_per_second: Option<f64>,
-    /// Absent where the columns say all.
-    record: Option<Packed>,
-    /// The speed of bulk and datagrams is in a column of its own; that of other rows must be
-    /// computed.
-    is_computed: bool,
-}
-
 impl Store {
-    /// The readings of a run of the suite `btu`: of each valid cell that has a speed.
-    pub fn readings(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
-        self.speeds(run, true)
-    }
-
-    /// Like `readings`, without request and response, which cost nearly all the time because of their
-    /// histograms: enough for a rating.
-    pub fn readings_for_rating(&self, run: RunId) -> Result<Vec<Reading>, StoreError> {
-        self.speeds(run, false)
-    }
-
-    fn speeds(&self, run: RunId, requests: bool) -> Result<Vec<Reading>, StoreError> {
-        let columns = self.all("read the speeds", SELECT, params![run, requests], columns)?;
-        let cells = columns.into_iter();
-        cells.filter_map(|columns| self.reading(run, columns).transpose()).collect()
+    /// The speeds of the valid cells of a run of the suite `btu`, without those of requests, which cost nearly all the
+    /// time because of their histograms: what `read` makes of each.
+    pub fn speeds<T>(
+        &self,
+        run: RunId,
+        read: fn(&SpeedColumns) -> serde_json::Result<Option<T>>,
+    ) -> Result<Vec<T>, StoreError> {
+        let speed = |(mut columns, record): (SpeedColumns, Option<Packed>)| {
+            let text = record.map(|record| record.text()).transpose();
+            columns.record =
+                text.map_err(|error| self.damaged_run(run, format!("a cell: {error}")))?;
+            read(&columns).map_err(|error| {
+                self.damaged_run(run, format!("a cell is not what this btu knows ({error})"))
+            })
+        };
+        let cells = self.all("read the speeds", SELECT, params![run], columns)?;
+        cells.into_iter().filter_map(|cell| speed(cell).transpose()).collect()
     }
 
     /// What was read of two processors of the machine around the valid cells of a run of any suite,
@@ -116,46 +98,18 @@ impl Store {
         };
         self.all("read the processors", SELECT_PROCESSORS, params![run], columns)
     }
-
-    fn reading(&self, run: RunId, columns: Columns) -> Result<Option<Reading>, StoreError> {
-        let block = columns.block;
-        if columns.is_computed {
-            return Ok(Reading::of(&self.parse::<CellRecord>(run, columns.record.as_ref())?));
-        }
-        let Columns { component, message_bytes, load, goodput_bits_per_second, .. } = columns;
-        let row = json!({"kind": "network", "component": component, "message_bytes": message_bytes, "load": load});
-        let row: Row = json::from_value(&row).map_err(|error| self.unreadable(run, &error))?;
-        let positive = goodput_bits_per_second.filter(|rate| *rate > 0.0);
-        Ok(positive.map(|per_second| Reading { row, block, per_second }))
-    }
-
-    fn parse<T: DeserializeOwned>(
-        &self,
-        run: RunId,
-        record: Option<&Packed>,
-    ) -> Result<T, StoreError> {
-        let record =
-            record.ok_or_else(|| self.damaged_run(run, "a cell has no record".to_owned()))?;
-        let text =
-            record.text().map_err(|error| self.damaged_run(run, format!("a cell: {error}")))?;
-        serde_json::from_str(&text).map_err(|error| self.unreadable(run, &error))
-    }
-
-    fn unreadable(&self, run: RunId, error: &serde_json::Error) -> StoreError {
-        self.damaged_run(run, format!("a cell is not what this btu knows ({error})"))
-    }
 }
 
-fn columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<Columns> {
-    Ok(Columns {
+fn columns(row: &rusqlite::Row<'_>) -> rusqlite::Result<(SpeedColumns, Option<Packed>)> {
+    let columns = SpeedColumns {
         block: row.get(0)?,
         component: row.get(1)?,
         message_bytes: row.get(2)?,
         load: row.get(3)?,
         goodput_bits_per_second: row.get(4)?,
-        record: row.get(5)?,
-        is_computed: row.get(6)?,
-    })
+        record: None,
+    };
+    Ok((columns, row.get(5)?))
 }
 
 #[cfg(test)]

@@ -40,10 +40,10 @@ pub use row::{ComparedRow, StudyRow};
 pub use side::{Group, RunReadings};
 pub use studied::{study_differences, study_readings};
 
-use btu_suite::cell::Row;
-use btu_suite::reading::Unit;
 use logs::Logs;
 use spread::{Difference, Pair};
+
+use crate::rate::{Row, Unit};
 
 /// The input of a comparison.
 #[derive(Debug, Clone, PartialEq)]

@@ -28,13 +28,14 @@ pub use storage::{TwoByTwo, overlap};
 pub use summary::{SCATTERED, Summary};
 pub use verdict::{CopyRow, CopyVerdict};
 
-use crate::limits::DATAGRAM;
 use btu_suite::copy::{
     Cache, Direction, FileEnd, FilePlace, Hold, MOST_OFFERED, Marks, Mode, PacketCount, Program,
     Servo, Storage,
 };
-use btu_suite::plan::stream;
+use btu_suite::experiment::stream;
 use rand::seq::SliceRandom;
+
+use crate::limits::DATAGRAM;
 
 // The order of trials: a split plot.
 //

@@ -26,10 +26,10 @@ use std::collections::BTreeMap;
 use btu_stats::{Estimate, Interval, Level, geometric_interval, geometric_mean};
 use serde::{Deserialize, Serialize};
 
-use crate::rate::{Obstacle, Rating, Title};
 use btu_suite::experiment::Experiment;
 use btu_suite::machine::MachineKey;
-use btu_suite::plan::Plan;
+
+use crate::rate::{Obstacle, Plan, Rating, Title};
 
 /// The level of every interval.
 const LEVEL: Level = Level::P95;

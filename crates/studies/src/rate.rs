@@ -10,6 +10,7 @@
 //! are at 95 %. Cells are fixed, not a sample of possible cells: only the variation between whole
 //! blocks enters an interval. Nothing but the run's own valid cells decides a value (decision 0035).
 
+pub mod accounting;
 mod added_time;
 mod btu95;
 mod cells;
@@ -22,9 +23,16 @@ mod measuring;
 mod network_check;
 mod penalty;
 mod pilots;
+mod plan;
 mod rates;
 mod rating;
+mod reading;
+mod record;
+mod row;
+mod schedule;
+pub mod script;
 mod so_far;
+mod stored;
 pub mod survey;
 #[cfg(test)]
 mod tests;
@@ -32,6 +40,7 @@ mod title;
 mod variance;
 mod verified;
 mod warning;
+pub mod work;
 
 use btu_stats::Level;
 use serde::Serialize;
@@ -48,8 +57,14 @@ pub use penalty::{
     ComponentPenalty, ComponentSlowdown, LoadSlowdown, Penalties, Penalty, Side, Times,
     TotalPenalty,
 };
+pub use plan::{
+    INTERACTIVE_MESSAGE, Plan, Predicted, Profile, SUITE, UDP_MESSAGE, Verifies, drain_time,
+};
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
+pub use reading::{Reading, Unit};
+pub use record::{CellRecord, HostResult, NetworkResult};
+pub use row::{Component, MESSAGE_SIZES, Row};
 pub use so_far::so_far;
 pub use title::{Obstacle, Title};
 pub use variance::Variance;
@@ -63,9 +78,6 @@ pub use warning::{
 
 use crate::Judged;
 use btu_suite::experiment::RunFacts;
-use btu_suite::plan::Plan;
-use btu_suite::reading::Reading;
-use btu_suite::record::CellRecord;
 use cells::Cells;
 use goodputs::Goodputs;
 

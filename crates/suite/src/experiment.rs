@@ -7,6 +7,8 @@ mod calls;
 mod columns;
 mod facts;
 mod passage;
+mod quantity;
+mod seed;
 mod warning;
 
 use std::collections::BTreeMap;
@@ -23,21 +25,21 @@ use serde::{Deserialize, Serialize};
 use crate::activity::Token;
 use crate::border;
 pub use crate::border::MOST_BLOCKS;
-use crate::cell::Load;
 use crate::congestion::CongestionControl;
+use crate::load::Load;
 use crate::network::{HostName, Machines, read_stored};
-use crate::plan::{name_of, stream};
 use crate::program::{ProgramReport, Programs};
-use crate::reading::Quantity;
 use crate::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
 use crate::sample::Interval;
 use crate::script::Script;
 
 pub use any::{AnyCells, AnyExperiment, AnyPlan, CheckCells, FindStudy, Unchecked, any};
 pub use calls::calls;
-pub use columns::{Columns, Head};
+pub use columns::{Columns, Head, SpeedColumns};
 pub use facts::{HostClocks, LoadBefore, RunFacts};
 pub use passage::{AROUND_DATAGRAM, AROUND_SEGMENT, SEGMENT, passage};
+pub use quantity::Quantity;
+pub use seed::{name_of, stream};
 pub use warning::{Warning, warnings};
 
 /// A cell to be measured.

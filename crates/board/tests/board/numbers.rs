@@ -4,12 +4,10 @@ use std::io::{Cursor, Read, Write};
 
 use btu_publication::sha256;
 use btu_store::{NewRun, State, Store};
-use btu_studies::rate::{Context, Verdict, judge};
-use btu_suite::cell::{Component, Load, Row};
+use btu_studies::rate::{CellRecord, Component, Context, Plan, Profile, Row, Verdict, judge};
 use btu_suite::experiment::{Experiment, any};
+use btu_suite::load::Load;
 use btu_suite::network::Network;
-use btu_suite::plan::{Plan, Profile};
-use btu_suite::record::CellRecord;
 use btu_units::Bytes;
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -33,7 +31,7 @@ fn lines(plan: &Plan, row: Row) -> Vec<String> {
     let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a database");
     let document = btu_suite::json::to_value(&plan).expect("JSON");
     let new = NewRun {
-        suite: btu_suite::plan::SUITE,
+        suite: btu_studies::rate::SUITE,
         profile: &plan.profile.name,
         network: "veth",
         label: None,

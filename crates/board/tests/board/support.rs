@@ -10,13 +10,13 @@ use std::time::Duration;
 use btu_control::environment::collect;
 use btu_publication::{Manifest, SigningKey, Visibility, sha256};
 use btu_store::{Moment, NewRun, State, Store};
+use btu_studies::rate::{Plan, Profile};
 use btu_suite::experiment::Experiment;
 use btu_suite::network::Network;
-use btu_suite::plan::{Plan, Profile};
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[path = "../../../suite/tests/made/mod.rs"]
+#[path = "../../../studies/tests/made/mod.rs"]
 pub(crate) mod made;
 
 /// The program that the board asks, which is built next to it.
@@ -214,7 +214,7 @@ impl Made {
         let plan = self.plan();
         let document = btu_suite::json::to_value(&plan).expect("a plan is JSON");
         let new = NewRun {
-            suite: btu_suite::plan::SUITE,
+            suite: btu_studies::rate::SUITE,
             profile: &plan.profile.name,
             network: "veth",
             label: Some("a private word"),

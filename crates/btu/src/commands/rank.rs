@@ -5,14 +5,15 @@ use btu_stats::geometric_mean;
 use btu_store::{RunSummary, Store};
 use btu_studies::papers::btu95;
 use btu_studies::rank::{Candidate, LeftOut, rank};
-use btu_suite::cell::{Load, Row};
-use btu_suite::reading::Reading;
+use btu_studies::rate::{Reading, Row};
+use btu_suite::load::Load;
+
+use btu_studies::rate::SUITE;
 
 use crate::cli::{Common, Rank};
 use crate::commands::machine::{self, Cards};
 use crate::stored::{self, Rated, among_others, before};
 use crate::terminal::{print, print_json, text_options};
-use btu_suite::plan::SUITE;
 
 /// Ranks the machines of the stored runs and prints the result.
 pub(crate) fn run(asked: &Rank, common: &Common) -> anyhow::Result<()> {

@@ -7,11 +7,11 @@ use btu_store::{
     ArchiveError, CellLine, EnvironmentLine, EventLine, Level, Rewrite, RunId, RunLine, State,
     Store,
 };
+use btu_studies::rate::work::Amounts;
+use btu_studies::rate::{Plan, SUITE};
 use btu_suite::experiment::Named;
 use btu_suite::json;
 use btu_suite::network::Network;
-use btu_suite::plan::{Plan, SUITE};
-use btu_suite::work::Amounts;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

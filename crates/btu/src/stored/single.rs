@@ -1,9 +1,9 @@
 //! Runs of one record: what is measured at once and cannot be resumed.
 
 use btu_store::{Moment, NewRun, RunId, State, Store};
-use btu_suite::cell::Load;
 use btu_suite::experiment::Columns;
 use btu_suite::json;
+use btu_suite::load::Load;
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 use serde_json::Value;

@@ -12,14 +12,15 @@ use btu_control::awake::Wakefulness;
 use btu_control::coordinator::{Ground, Observer, Phase, Processors, Testbed, secret};
 use btu_control::environment;
 use btu_store::{NewRun, RunLock, RunRow, Store};
-use btu_studies::rate::{RatingStudy, predicted};
-use btu_suite::cell::Load;
+use btu_studies::rate::{Plan, Profile, RatingStudy, SUITE, Verifies, predicted};
 use btu_suite::experiment::{Experiment, Named};
 use btu_suite::json;
+use btu_suite::load::Load;
 use btu_suite::network::{HostRole, Network, Topology};
-use btu_suite::plan::{Plan, Profile, SUITE, Verifies};
 use btu_suite::processors::{Division, ProcessorList};
 use btu_suite::protocol_work::ProtocolWork;
+
+use arguments::ProcessorsOption;
 
 use crate::cli::Common;
 use crate::exit::Refusal;
@@ -31,7 +32,6 @@ use crate::stored::{self, resume, wall_clock};
 use crate::suites::compare::{of_machine, of_ratings};
 use crate::suites::shown::{self, Form, Shown};
 use crate::suites::{self, JudgedRun, Measure, Studied, Suite};
-use arguments::ProcessorsOption;
 
 pub(crate) use arguments::Rate;
 

@@ -4,11 +4,11 @@ use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use btu_store::{Level, Moment, NewRun, RunId, State, Store};
-use btu_suite::cell::Load;
+use btu_studies::rate::{CellRecord, Plan};
 use btu_suite::experiment::{Columns, Named};
+use btu_suite::load::Load;
 use btu_suite::network::Network;
-use btu_suite::plan::Plan;
-use btu_suite::record::{CellRecord, Failure};
+use btu_suite::record::Failure;
 use btu_units::{Bytes, Span};
 use proptest::prelude::*;
 use rusqlite::Connection;

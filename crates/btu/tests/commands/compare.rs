@@ -1,11 +1,12 @@
 //! `btu compare` over made-up runs with known answers.
 
-use crate::shelf::{Shelf, plan};
 use btu_control::environment::{Environment, collect};
 use btu_store::State;
 use btu_suite::network::{Network, Path};
 use btu_units::{BitRate, Bytes, Span};
 use serde_json::Value;
+
+use crate::shelf::{Shelf, plan};
 
 /// Blocks that lie 0.2 % apart.
 const STEADY: [f64; 3] = [9.0, 9.018, 9.009];
@@ -15,7 +16,7 @@ fn finding(document: &Value) -> &str {
 }
 
 /// Stores three runs around each of these rates in turns, some tenths of a per cent apart; each is a side.
-fn sides(shelf: &mut Shelf, plan: &btu_suite::plan::Plan, factors: &[f64]) -> Vec<String> {
+fn sides(shelf: &mut Shelf, plan: &btu_studies::rate::Plan, factors: &[f64]) -> Vec<String> {
     let mut sides = vec![Vec::new(); factors.len()];
     for rate in STEADY {
         for (side, factor) in sides.iter_mut().zip(factors) {
@@ -26,7 +27,7 @@ fn sides(shelf: &mut Shelf, plan: &btu_suite::plan::Plan, factors: &[f64]) -> Ve
 }
 
 /// The same, one side after the other.
-fn sittings(shelf: &mut Shelf, plan: &btu_suite::plan::Plan, factors: &[f64]) -> Vec<String> {
+fn sittings(shelf: &mut Shelf, plan: &btu_studies::rate::Plan, factors: &[f64]) -> Vec<String> {
     factors.iter().flat_map(|factor| sides(shelf, plan, &[*factor])).collect()
 }
 
@@ -180,7 +181,7 @@ fn unlike_plans_are_refused_unless_meant() {
         Network::Path(Path { rate, delay: Span::ZERO, loss: 0.0, duplicate: 0.0, reorder: 0.0 })
     };
     let slow = plan(path(BitRate::from_bits_per_second(9_500_000)));
-    let other = btu_suite::plan::Plan { volume: Some(Bytes::new(4_000_000)), ..slow.clone() };
+    let other = btu_studies::rate::Plan { volume: Some(Bytes::new(4_000_000)), ..slow.clone() };
     shelf.run(&plan(path(BitRate::from_megabits_per_second(10))), &STEADY);
     let slower = STEADY.map(|rate| rate * 0.95);
     shelf.run(&slow, &slower);

@@ -7,10 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use btu_suite::cell::Component;
+use btu_studies::rate::{Component, Plan, Profile};
 use btu_suite::network::Network;
 use btu_suite::pipe::Kind;
-use btu_suite::plan::{Plan, Profile};
 
 use crate::shelf::Shelf;
 use crate::support::lab_skipped;

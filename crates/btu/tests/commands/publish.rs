@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use btu_publication::{Manifest, PublicKey, SigningKey, sha256};
+use btu_studies::rate::{Plan, Profile};
 use btu_suite::network::Network;
-use btu_suite::plan::{Plan, Profile};
 use serde_json::Value;
 
 use crate::board::Board;

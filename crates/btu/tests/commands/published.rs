@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use btu_control::environment::{IdleState, Interface, Processor, collect};
 use btu_store::{Level, Moment, NewRun, State, Store};
-use btu_suite::cell::{Component, Load, Row};
+use btu_studies::rate::{CellRecord, Component, Plan, Row};
 use btu_suite::experiment::Experiment;
+use btu_suite::load::Load;
 use btu_suite::network::{HostName, Machine, Machines, Network, Reached};
-use btu_suite::plan::Plan;
-use btu_suite::record::{CaptureAccount, CellRecord, CpuTime, Failure};
+use btu_suite::record::{CaptureAccount, CpuTime, Failure};
 use btu_units::Span;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn planted() -> Shelf {
     let plan = whole_plan();
     let document = btu_suite::json::to_value(&plan).expect("JSON");
     let new = NewRun {
-        suite: btu_suite::plan::SUITE,
+        suite: btu_studies::rate::SUITE,
         profile: "quick",
         network: "veth",
         label: Some(SECRET),

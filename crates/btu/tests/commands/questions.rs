@@ -76,9 +76,9 @@ fn a_network_of_the_library_is_json_on_demand() {
 #[test]
 fn show_is_one_screen_and_all_has_every_table() {
     let mut shelf = Shelf::new();
-    let plan = btu_suite::plan::Plan::whole(
+    let plan = btu_studies::rate::Plan::whole(
         7,
-        btu_suite::plan::Profile::quick(),
+        btu_studies::rate::Profile::quick(),
         btu_suite::network::Network::Veth,
     );
     shelf.run(&plan, &[9.0, 9.1, 9.2]);

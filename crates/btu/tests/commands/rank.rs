@@ -5,11 +5,10 @@ use std::process::{Command, Output};
 
 use btu_control::environment::{Environment, collect};
 use btu_store::{Moment, NewRun, State, Store};
-use btu_suite::cell::{Component, Load, Row};
+use btu_studies::rate::{CellRecord, Component, HostResult, NetworkResult, Plan, Profile, Row};
 use btu_suite::experiment::Experiment;
+use btu_suite::load::Load;
 use btu_suite::network::Network;
-use btu_suite::plan::{Plan, Profile};
-use btu_suite::record::{CellRecord, HostResult, NetworkResult};
 use btu_units::{Bytes, Span};
 
 fn btu(data: &Path, arguments: &[&str]) -> Output {

@@ -3,10 +3,10 @@
 
 use btu_control::environment::{Environment, collect};
 use btu_store::State;
+use btu_studies::rate::Plan;
 use btu_suite::experiment::{AnyExperiment, Experiment, Named};
 use btu_suite::network::{HostRole, Machine, Machines, Network, Reached};
 use btu_suite::pipe::Job;
-use btu_suite::plan::Plan;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -88,7 +88,7 @@ fn another_machine_is_refused_with_both_named() {
 #[test]
 fn cells_of_two_machines_are_told_in_every_output() {
     let mut shelf = Shelf::new();
-    let whole = Plan::whole(7, btu_suite::plan::Profile::quick(), Network::Veth);
+    let whole = Plan::whole(7, btu_studies::rate::Profile::quick(), Network::Veth);
     let of_two = shelf.ended(&whole, &[9.0, 9.1, 9.2], State::Complete, &[elsewhere(), collect()]);
     let of_one = shelf.run(&whole, &[9.0, 9.1, 9.2]);
     assert_eq!([of_two, of_one].map(|run| run.to_string()), ["r1", "r2"]);

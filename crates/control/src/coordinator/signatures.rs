@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use btu_suite::activity::{
     Activity, HintEnd, Order, PipeEnd, PipeMeeting, Rendezvous, Token, Word,
 };
-use btu_suite::cell::Load;
 use btu_suite::experiment::Slot;
 use btu_suite::hint::{HintPlan, HintRecord};
+use btu_suite::load::Load;
 use btu_suite::network::{HostName, Impairments};
 use btu_suite::pipe::{
     Conditions, End, Job, JobRecord, Part, PipePlan, Place, Point, Schedule, Turns, Work,
@@ -22,13 +22,14 @@ use btu_suite::record::{Outcome, PlacedReport};
 use btu_suite::study::{Study, TimeLimits};
 use btu_units::Span;
 
+use failure::{cause, no_address};
+use loads::Loads;
+
 use super::error::CoordinatorError;
 use super::stage::{Stage, Standing, WorkerEvent, WorkerId, unread};
 use super::study::MeasuredStudy;
 use super::{Observer, secret};
 use crate::environment::MachineWatch;
-use failure::{cause, no_address};
-use loads::Loads;
 
 pub use loads::DISK_LOAD_FILE;
 

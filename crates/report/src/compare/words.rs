@@ -4,8 +4,7 @@ use btu_stats::{Estimate, Interval};
 use btu_studies::compare::{
     ComparedCell, ComparedRow, ComparedSide, Comparison, Finding, Over, Overall,
 };
-use btu_studies::rate::Title;
-use btu_suite::reading::Unit;
+use btu_studies::rate::{Title, Unit};
 
 use crate::number::{NOTHING, count, percent, percent_at_most, three_digits};
 use crate::sheet::columns;

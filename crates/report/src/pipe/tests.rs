@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use btu_studies::pipe::{PipeVerdict, SetVerdict, judge, judge_set};
-use btu_suite::cell::Load;
+use btu_suite::load::Load;
 use btu_suite::pipe::{
     Accounts, End, JobRecord, Kind, Pattern, PipePlan, Place, Point, Purpose, SetPlan, Trial,
 };

@@ -3,7 +3,7 @@
 
 use btu_stats::{Estimate, arithmetic_mean};
 use btu_studies::rate::{Cause, ExpectedRow, LoadSlowdown};
-use btu_suite::cell::Load;
+use btu_suite::load::Load;
 
 use super::{RunReport, added_time, called, verified};
 use crate::number::{count, ends, percent, three_digits};

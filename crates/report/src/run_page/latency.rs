@@ -1,8 +1,8 @@
 //! Request and response, and the paced stream: whole distributions, from the stored histograms.
 
 use btu_stats::Histogram;
-use btu_studies::rate::{InteractiveRow, UdpRow};
-use btu_suite::cell::{Component, Load, Row};
+use btu_studies::rate::{Component, InteractiveRow, Row, UdpRow};
+use btu_suite::load::Load;
 use btu_suite::record::Outcome;
 
 use super::{MEGABIT, RunReport, called, loads, role, row};

@@ -3,7 +3,7 @@
 
 use btu_stats::Estimate;
 use btu_studies::rate::{ComponentSlowdown, Penalty, Side};
-use btu_suite::cell::Load;
+use btu_suite::load::Load;
 
 use super::{RunReport, components, role, row};
 use crate::html::{

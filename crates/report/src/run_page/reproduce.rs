@@ -1,9 +1,9 @@
 //! How to repeat the measurement, and how to show its result again.
 
+use btu_studies::rate::{Component, MESSAGE_SIZES, Plan};
 use btu_suite::activity::Receiving;
-use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
+use btu_suite::load::Load;
 use btu_suite::network::{Machine, Machines, Network, Reached};
-use btu_suite::plan::Plan;
 use btu_units::{Bytes, shell_word};
 
 use super::{RunReport, row};
@@ -153,8 +153,8 @@ mod tests {
     use std::net::IpAddr;
 
     use btu_network::{Control, Inventory};
+    use btu_studies::rate::Profile;
     use btu_suite::network::{Drawn, HostRole, Stations};
-    use btu_suite::plan::Profile;
 
     use super::*;
 

@@ -1,8 +1,7 @@
 //! The run rules: what a result may be called, which marks it carries, and how it is quoted. See
 //! docs/run-rules.md.
 
-use btu_studies::rate::{Obstacle, Title, Verdict};
-use btu_suite::plan::Plan;
+use btu_studies::rate::{Obstacle, Plan, Title, Verdict};
 
 use super::RunReport;
 use crate::unit::rate_with_ends;

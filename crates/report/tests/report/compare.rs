@@ -7,8 +7,9 @@ use btu_studies::compare::{
     Aspect, ComparedRow, Comparison, Group, Matter, PlanDifference, Question, RunReadings,
     RunWarning, StudyRow, compare,
 };
-use btu_suite::cell::{Component, Load, Row};
-use btu_suite::reading::{Quantity, Reading};
+use btu_studies::rate::{Component, Reading, Row};
+use btu_suite::experiment::Quantity;
+use btu_suite::load::Load;
 use btu_units::Bytes;
 
 const WIDE: TextOptions = TextOptions { colour: false, width: 100 };

@@ -13,8 +13,8 @@ use btu_report::{
 };
 use btu_stats::Level;
 use btu_studies::compare::{Comparison, Group, Matter, Question as Asked, RunReadings, compare};
-use btu_suite::cell::{Component, Load, Row};
-use btu_suite::reading::Reading;
+use btu_studies::rate::{Component, Reading, Row};
+use btu_suite::load::Load;
 use btu_units::{Bytes, Span};
 
 use crate::run::{self, SampleRun};

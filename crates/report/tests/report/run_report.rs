@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use btu_report::html::{Block, Cell, Page, Table, html};
 use btu_report::{RuleFacts, RunMark, csv, markdown, page_workbook, run_marks, svg};
 use btu_studies::papers::{Study, btu95::corrected};
-use btu_studies::rate::Obstacle;
-use btu_suite::cell::{Load, Row};
+use btu_studies::rate::{Obstacle, Row};
+use btu_suite::load::Load;
 use btu_units::Bytes;
 use proptest::prelude::*;
 
@@ -114,7 +114,7 @@ fn a_full_run_stays_small() {
     let three = run.cells.clone();
     for round in 1..10 {
         run.cells.extend(
-            three.iter().cloned().map(|cell| btu_suite::record::CellRecord {
+            three.iter().cloned().map(|cell| btu_studies::rate::CellRecord {
                 block: cell.block + 3 * round,
                 ..cell
             }),

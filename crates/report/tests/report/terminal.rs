@@ -1,11 +1,9 @@
 //! The terminal output, word for word.
 
 use btu_report::{RunLine, TextOptions, page_text, rating_words, runs_text};
-use btu_studies::rate::{Context, Title};
-use btu_suite::cell::{Component, Load, Row};
+use btu_studies::rate::{CellRecord, Component, Context, Plan, Row, Title};
 use btu_suite::experiment::RunFacts;
-use btu_suite::plan::Plan;
-use btu_suite::record::CellRecord;
+use btu_suite::load::Load;
 use btu_units::{Bytes, Span};
 
 use crate::run::SampleRun;

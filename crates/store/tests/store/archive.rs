@@ -7,11 +7,11 @@ use std::time::Duration;
 use btu_store::{
     ARCHIVE_VERSION, ArchiveError, Level, Moment, NewRun, RunId, State, Store, StoreError,
 };
-use btu_suite::cell::{Component, Load, Row};
+use btu_studies::rate::{CellRecord, Component, Plan, Profile, Row};
 use btu_suite::experiment::{self, AnyExperiment, Experiment};
+use btu_suite::load::Load;
 use btu_suite::network::Network;
-use btu_suite::plan::{Plan, Profile};
-use btu_suite::record::{CellRecord, Failure, Outcome, Report};
+use btu_suite::record::{Failure, Outcome, Report};
 use btu_units::Bytes;
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::drills::{DATABASE, other_part, skip, this_program};
 use crate::sample::{CREATED, StoreCells, cell, create, open, temporary};
 
-#[path = "../../../suite/tests/made/mod.rs"]
+#[path = "../../../studies/tests/made/mod.rs"]
 mod made;
 
 /// The study of these archives' runs.

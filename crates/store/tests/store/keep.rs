@@ -2,9 +2,9 @@
 
 use btu_stats::Histogram;
 use btu_store::{State, StoreError};
-use btu_suite::cell::{Component, Load, Row};
-use btu_suite::reading::Reading;
-use btu_suite::record::{CellRecord, MachineCpu, Outcome, ProcessorReadings, Requested};
+use btu_studies::rate::{CellRecord, Component, Reading, Row};
+use btu_suite::load::Load;
+use btu_suite::record::{MachineCpu, Outcome, ProcessorReadings, Requested};
 use btu_units::{Bytes, Span};
 
 use crate::sample::{CREATED, StoreCells, cell, create, create_labelled, open, row, temporary};
@@ -107,9 +107,8 @@ fn readings_are_those_of_the_whole_cells() {
     let cells = store.cells(lock.run()).unwrap();
     let mut expected: Vec<Reading> = cells.iter().filter_map(Reading::of).collect();
     assert_eq!(expected.len(), 3);
-    assert_eq!(store.readings(lock.run()).unwrap(), expected);
     expected.retain(|reading| reading.row != interactive);
-    assert_eq!(store.readings_for_rating(lock.run()).unwrap(), expected);
+    assert_eq!(store.speeds(lock.run(), Reading::of_columns).unwrap(), expected);
 }
 
 #[test]

@@ -3,15 +3,17 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::sample::{
-    self, StoreCells, cell, create, create_labelled, create_served, open, plan, row, temporary,
-};
 use btu_store::{Level, Moment, State, Store, StoreError};
-use btu_suite::cell::{Component, Load, Row};
+use btu_studies::rate::{Component, Row};
+use btu_suite::load::Load;
 use btu_units::Bytes;
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::json;
+
+use crate::sample::{
+    self, StoreCells, cell, create, create_labelled, create_served, open, plan, row, temporary,
+};
 
 #[test]
 fn everything_comes_back_as_it_went_in() {

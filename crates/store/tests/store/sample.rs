@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use btu_stats::Histogram;
 use btu_store::{NewRun, RunId, RunLock, SERVED, Store, StoreError};
-use btu_suite::cell::{Component, Load, Row};
+use btu_studies::rate::{CellRecord, Component, HostResult, NetworkResult, Plan, Profile, Row};
+use btu_suite::load::Load;
 use btu_suite::network::{HostRole, Network};
-use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
-    CellRecord, CpuTime, Failure, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport,
-    Received, Report, StationCpu, TcpInfo, WireAccount,
+    CpuTime, Failure, MachineCpu, Outcome, PlacedReport, Received, Report, StationCpu, TcpInfo,
+    WireAccount,
 };
 use btu_units::{Bytes, Span, Time};
 use serde_json::{Value, json};

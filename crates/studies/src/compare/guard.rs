@@ -7,10 +7,10 @@ use btu_units::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::difference::{Leaf, leaves};
 use btu_suite::activity::Receiving;
-use btu_suite::cell::{Component, Row};
-use btu_suite::plan::Plan;
+
+use super::difference::{Leaf, leaves};
+use crate::rate::{Component, Plan, Row};
 
 btu_units::named! {
     /// An aspect that a plan decides.

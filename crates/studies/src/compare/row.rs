@@ -4,10 +4,11 @@ use std::fmt;
 
 use serde::Serialize;
 
-use btu_suite::cell::{Component, Load, MESSAGE_SIZES, Row};
-use btu_suite::reading::{Quantity, Unit};
+use btu_suite::experiment::Quantity;
+use btu_suite::load::Load;
 
 use super::Over;
+use crate::rate::{Component, MESSAGE_SIZES, Row, Unit};
 
 /// The key of readings in several runs.
 pub trait ComparedRow: Ord + Clone + fmt::Display {

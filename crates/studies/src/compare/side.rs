@@ -1,7 +1,6 @@
 //! The input of a comparison: runs as speeds of cells.
 
-use btu_suite::cell::Row;
-use btu_suite::reading::Reading;
+use crate::rate::{Reading, Row};
 
 use super::Side;
 

@@ -6,9 +6,10 @@ use btu_suite::json;
 use btu_units::Span;
 use serde_json::Value;
 
+use btu_suite::experiment::{Measured, Quantity, Scripts};
+
 use super::{Aspect, PlanDifference, StudyRow};
-use btu_suite::experiment::{Measured, Scripts};
-use btu_suite::reading::{Quantity, Reading};
+use crate::rate::Reading;
 
 /// The plans' keys of repetitions and times.
 const PROFILE: [&str; 5] = ["profile", "blocks", "budget_ns", "deadline_ns", "left_out"];

@@ -8,9 +8,10 @@ use rand::SeedableRng;
 use rand_distr::Distribution;
 use rand_pcg::Pcg64;
 
+use btu_suite::load::Load;
+
 use super::*;
-use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
-use btu_suite::reading::Reading;
+use crate::rate::{Component, MESSAGE_SIZES, Reading};
 
 /// So many rated rows, those under cpu load first.
 fn rows(count: usize) -> Vec<Row> {

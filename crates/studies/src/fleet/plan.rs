@@ -4,16 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use crate::Judged;
 use btu_stats::{Estimate, Level, arithmetic_mean, geometric_interval, median};
 use btu_suite::accounting::flow_faults;
 use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
 use btu_suite::experiment::{
     CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts, Slot, Warning,
-    left, warnings,
+    left, stream, warnings,
 };
 use btu_suite::network::{HostName, Impairments};
-use btu_suite::plan::stream;
 use btu_suite::record::{Failure, Outcome, PlacedReport, Received, Sent, bytes_by};
 use btu_suite::script::{Role, Script, Step};
 use btu_suite::text::count;
@@ -23,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LogRates;
 use super::model::Fleet;
+use crate::Judged;
 
 /// More hosts than this are no fleet of one run: their pairs grow with the square.
 pub const MOST_HOSTS: usize = 256;

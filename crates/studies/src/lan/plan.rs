@@ -8,18 +8,18 @@ use rand::seq::SliceRandom;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
+use btu_suite::activity::{Activity, FilesPlace, FilesServe, FilesStation, FilesTask, Order};
+use btu_suite::border;
+use btu_suite::experiment::{
+    CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts, stream,
+};
+use btu_suite::network::{HostName, Impairments};
+use btu_suite::script::{Role, Script, Step};
+
 use super::reconcile::{faults, task_done};
 use super::verdict::{LanVerdict, judge};
 use super::{FileSizes, LanCell, Level, StationWork, Task};
 use crate::Judged;
-use btu_suite::activity::{Activity, FilesPlace, FilesServe, FilesStation, FilesTask, Order};
-use btu_suite::border;
-use btu_suite::experiment::{
-    CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
-};
-use btu_suite::network::{HostName, Impairments};
-use btu_suite::plan::stream;
-use btu_suite::script::{Role, Script, Step};
 
 /// The time limit of a task and of a cell.
 pub const DEADLINE: Span = Span::from_seconds(600);

@@ -1,6 +1,6 @@
 //! The verdict over several signatures of one run: the layers of a stack, or an idle machine and a busy one.
 
-use btu_suite::cell::Load;
+use btu_suite::load::Load;
 use btu_suite::pipe::{Job, JobRecord, PipePlan, Purpose, SetPlan};
 use serde::Serialize;
 

@@ -3,12 +3,12 @@
 use btu_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
-use super::*;
-use crate::rate::Rating;
-use btu_suite::cell::Load;
+use btu_suite::load::Load;
 use btu_suite::machine::Traits;
 use btu_suite::network::{Network, Path};
-use btu_suite::plan::Profile;
+
+use super::*;
+use crate::rate::{Profile, Rating};
 
 fn machine(name: &str) -> MachineKey {
     Traits {

@@ -7,15 +7,17 @@
 use std::collections::BTreeMap;
 
 use btu_stats::{Estimate, arithmetic_mean, mean_interval};
-use btu_suite::cell::{Component, Load, Row};
+use btu_suite::load::Load;
 use btu_suite::network::HostRole;
-use btu_suite::record::{CellRecord, Outcome};
+use btu_suite::record::Outcome;
 use btu_units::Bytes;
 use serde::Serialize;
 
 use super::LEVEL;
 use super::cells::Cells;
 use super::context::Context;
+use super::record::CellRecord;
+use super::row::{Component, Row};
 
 /// The time that a load adds to a component, over all message sizes; of runs of older versions there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -164,9 +166,9 @@ mod tests {
     }
 
     fn found(records: &[CellRecord]) -> Vec<AddedTime> {
-        let plan = btu_suite::plan::Plan::whole(
+        let plan = crate::rate::plan::Plan::whole(
             1,
-            btu_suite::plan::Profile::quick(),
+            crate::rate::plan::Profile::quick(),
             btu_suite::network::Network::Veth,
         );
         added_time(&Cells::new(records), &Context::complete(plan, 2))

@@ -11,9 +11,11 @@ use btu_stats::{Means, arithmetic_mean, geometric_mean};
 use btu_units::Bytes;
 use serde::Serialize;
 
+use btu_suite::load::Load;
+
 use super::cells::Cells;
 use super::context::Context;
-use btu_suite::cell::{Load, Row};
+use super::row::Row;
 
 /// The rating by the paper's rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]

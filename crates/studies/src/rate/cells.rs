@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use btu_suite::cell::Row;
-use btu_suite::reading::Reading;
-use btu_suite::record::{CellRecord, NetworkResult};
+use super::reading::Reading;
+use super::record::{CellRecord, NetworkResult};
+use super::row::Row;
 
 /// A run's cells, the valid and the void ones apart, each row's in the order of their blocks.
 pub(super) struct Cells<'a> {

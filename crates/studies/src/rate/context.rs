@@ -2,9 +2,11 @@
 
 use btu_units::Bytes;
 
-use btu_suite::cell::{Component, Load, Row};
 use btu_suite::experiment::RunFacts;
-use btu_suite::plan::Plan;
+use btu_suite::load::Load;
+
+use super::plan::Plan;
+use super::row::{Component, Row};
 
 /// The plan, and what else is known of the run.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,11 +4,14 @@ use btu_stats::arithmetic_mean;
 use btu_units::Bytes;
 use serde::Serialize;
 
+use btu_suite::load::Load;
+use btu_suite::network::HostRole;
+use btu_suite::record::{Outcome, Report, Shares};
+
 use super::cells::Cells;
 use super::context::Context;
-use btu_suite::cell::{Load, Row};
-use btu_suite::network::HostRole;
-use btu_suite::record::{CellRecord, Outcome, Report, Shares};
+use super::record::CellRecord;
+use super::row::Row;
 
 /// CPU time by load and message size, over the rated components.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -10,10 +10,11 @@ use btu_network::{
 use btu_units::{Bytes, Probability, Span};
 use serde::Serialize;
 
+use btu_suite::network::{HostRole, Impairment, Topology};
+
 use super::context::Context;
 use super::goodputs::Goodputs;
-use btu_suite::cell::{Component, Row};
-use btu_suite::network::{HostRole, Impairment, Topology};
+use super::row::{Component, Row};
 
 /// The longest frame of Ethernet from destination address to check sequence, and its payload of TCP
 /// with time stamps.
@@ -197,8 +198,8 @@ mod tests {
     use btu_units::BitRate;
 
     use super::*;
+    use crate::rate::plan::{Plan, Profile};
     use btu_suite::network::{Drawn, Network, Path, Stations};
-    use btu_suite::plan::{Plan, Profile};
 
     fn rows(network: Network) -> Vec<ExpectedRow> {
         let plan = Plan::whole(1, Profile::quick(), network);

@@ -4,11 +4,14 @@ use btu_stats::{Estimate, Histogram, Interval, Proportion, over_blocks, wilson_b
 use btu_units::{BitRate, Bytes};
 use serde::Serialize;
 
+use btu_suite::load::Load;
+use btu_suite::record::{DatagramsReceived, DatagramsSent, Outcome, Requested};
+
 use super::LEVEL;
 use super::cells::Cells;
 use super::context::Context;
-use btu_suite::cell::{Component, Load, Row};
-use btu_suite::record::{CellRecord, DatagramsReceived, DatagramsSent, Outcome, Requested};
+use super::record::CellRecord;
+use super::row::{Component, Row};
 
 /// Request and response under one load. Round trips are those of a closed loop: one user who waits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

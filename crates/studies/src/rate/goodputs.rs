@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use btu_stats::{Estimate, OverBlocks, over_blocks};
 
 use super::LEVEL;
-use btu_suite::cell::Row;
-use btu_suite::reading::Reading;
+use super::reading::Reading;
+use super::row::Row;
 
 /// Goodput of each repetition in b/s, by row and block.
 #[derive(Default)]

@@ -3,24 +3,27 @@
 
 use std::path::PathBuf;
 
-use btu_suite::accounting;
 use btu_suite::activity::Token;
-use btu_suite::cell::{Load, Row};
 use btu_suite::experiment::Observation;
 use btu_suite::json;
+use btu_suite::load::Load;
 use btu_suite::network::HostRole;
-use btu_suite::plan::Plan;
 use btu_suite::program::Programs;
-use btu_suite::record::{CellRecord, PlacedReport};
-use btu_suite::schedule::{self, Slot};
-use btu_suite::script::{Amount, DEADLINE_FACTOR, Script, Setting, script};
+use btu_suite::record::PlacedReport;
+use btu_suite::script::Script;
 use btu_suite::study::{DiskFile, InputError, Inputs, Play, ScriptedStudy, Study, TimeLimits};
-use btu_suite::work::Amounts;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::accounting;
 use super::network_check::{self, NetworkCheck};
+use super::plan::Plan;
+use super::record::CellRecord;
+use super::row::Row;
+use super::schedule::{self, Slot};
+use super::script::{Amount, DEADLINE_FACTOR, Setting, script};
+use super::work::Amounts;
 use super::{pilots, so_far};
 
 /// A cell that lasts this much longer than its target, and this much on top, is stuck.

@@ -2,16 +2,18 @@
 
 use btu_model::{Ethernet, Transport};
 use btu_stats::{Level, wilson};
-use btu_suite::accounting::{CellAccounting, balance};
-use btu_suite::cell::{Component, Row};
 use btu_suite::experiment::Observation;
 use btu_suite::network::{Impairment, Network, Path};
-use btu_suite::plan::{INTERACTIVE_MESSAGE, Plan, UDP_MESSAGE};
 use btu_suite::record::Outcome;
-use btu_suite::script::{Amount, Script, Setting, at_black_boxes, script};
+use btu_suite::script::Script;
 use btu_suite::study::{InputError, Play};
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
+
+use super::accounting::{CellAccounting, balance};
+use super::plan::{INTERACTIVE_MESSAGE, Plan, UDP_MESSAGE};
+use super::row::{Component, Row};
+use super::script::{Amount, Setting, at_black_boxes, script};
 
 /// Added delay may be off by this much at the median, in each direction.
 const DELAY_TOLERANCE: Span = Span::from_microseconds(200);
@@ -216,7 +218,7 @@ impl<P: Play> Prober<'_, P> {
             ..script(self.plan, &row, &setting)
         };
         let scene = self.play.play(&script).await?;
-        let balance = balance(Some(&row), &script, &scene);
+        let balance = balance(&row, &script, &scene);
         match balance.faults.first() {
             Some(fault) => Err(InputError::Network(fault.clone())),
             None => Ok((scene, balance)),

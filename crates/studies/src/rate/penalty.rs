@@ -12,10 +12,12 @@ use btu_stats::{Estimate, arithmetic_mean};
 use btu_units::Bytes;
 use serde::Serialize;
 
+use btu_suite::load::Load;
+use pairs::{ActivityPair, Pairs, slowdown};
+
 use super::cells::Cells;
 use super::context::Context;
-use btu_suite::cell::{Component, Load};
-use pairs::{ActivityPair, Pairs, slowdown};
+use super::row::Component;
 
 /// All penalties of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

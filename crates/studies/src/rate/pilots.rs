@@ -1,12 +1,14 @@
 //! Finds the amount of work with which each baseline lasts about the profile's time.
 
-use btu_suite::accounting::balance;
-use btu_suite::cell::{Component, Load, Row};
-use btu_suite::plan::Plan;
-use btu_suite::script::{Amount, Setting, null_script, script};
+use btu_suite::load::Load;
 use btu_suite::study::{InputError, Play, forecast};
-use btu_suite::work::{Amounts, HostAmount, Pace, Volume, amount_for, volume_for, volumes_wanted};
 use btu_units::{Bytes, Span};
+
+use super::accounting::balance;
+use super::plan::Plan;
+use super::row::{Component, Row};
+use super::script::{Amount, Setting, null_script, script};
+use super::work::{Amounts, HostAmount, Pace, Volume, amount_for, volume_for, volumes_wanted};
 
 /// Empty cells played to learn the tool's own cost; their median counts.
 const NULL_CELLS: usize = 5;
@@ -141,7 +143,7 @@ impl<P: Play> Pilots<'_, P> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
         let script = script(self.plan, &row, &setting);
         let scene = self.play.play(&script).await?;
-        let balance = balance(Some(&row), &script, &scene);
+        let balance = balance(&row, &script, &scene);
         if let Some(fault) = balance.faults.first() {
             return Err(trouble(&row, fault));
         }

@@ -4,11 +4,13 @@ use btu_stats::{Estimate, outliers};
 use btu_units::Bytes;
 use serde::Serialize;
 
+use btu_suite::load::Load;
+
 use super::cells::Cells;
 use super::context::Context;
 use super::cpu::cpu_seconds_per_gigabyte;
 use super::goodputs::Goodputs;
-use btu_suite::cell::{Component, Load, Row};
+use super::row::{Component, Row};
 
 /// One row of the table of rates.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,10 +4,12 @@ use btu_stats::{Estimate, Means};
 use btu_units::Bytes;
 use serde::Serialize;
 
+use btu_suite::load::Load;
+use btu_suite::text::{count, percent};
+
 use super::context::Context;
 use super::goodputs::Goodputs;
-use btu_suite::cell::{Load, Row};
-use btu_suite::text::{count, percent};
+use super::row::Row;
 
 /// A rating and what it is made of.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use btu_stats::geometric_mean;
 use btu_units::{Bytes, written_rate};
 
-use btu_suite::cell::{Component, Load, Row};
-use btu_suite::record::CellRecord;
+use btu_suite::load::Load;
 use btu_suite::text::count;
+
+use super::record::CellRecord;
+use super::row::{Component, Row};
 
 /// Goodput without load over the rows that were measured, and how much longer they take under each
 /// load: each compared with the same rows only, because the order is random. Empty until a rated

@@ -1,14 +1,16 @@
 //! What real hosts are asked before a rating on them: the rate of the network between them, and whether the peers can
 //! impair packets.
 
-use btu_suite::accounting::balance;
 use btu_suite::activity::Token;
-use btu_suite::cell::{Component, Row};
 use btu_suite::experiment::Observation;
 use btu_suite::network::{Impairment, Impairments};
-use btu_suite::plan::Plan;
-use btu_suite::script::{self, Amount, Script, Setting, at_black_boxes};
+use btu_suite::script::Script;
 use btu_units::{BitRate, Bytes, Span};
+
+use super::accounting::balance;
+use super::plan::Plan;
+use super::row::{Component, Row};
+use super::script::{self, Amount, Setting, at_black_boxes};
 
 /// A bulk stream, whose rate the UDP row is to come near.
 const ROW: Row = Row::idle(Component::Send, Bytes::new(65536));
@@ -51,7 +53,7 @@ pub fn script(plan: &Plan, token: Token) -> Script {
 /// # Errors
 /// Why nothing came through, in a sentence.
 pub fn offered(script: &Script, seen: &Observation) -> Result<BitRate, String> {
-    let balance = balance(Some(&ROW), script, seen);
+    let balance = balance(&ROW, script, seen);
     let why =
         || balance.faults.first().cloned().unwrap_or_else(|| "nothing came through".to_owned());
     let network = balance.network.as_ref().ok_or_else(why)?;

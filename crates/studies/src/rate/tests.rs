@@ -8,14 +8,16 @@ mod warnings;
 use btu_stats::Histogram;
 use btu_units::{Bytes, Span, Time};
 
-use super::Context;
-use btu_suite::cell::{Component, Load, Row};
+use btu_suite::load::Load;
 use btu_suite::network::{HostRole, Network};
-use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
-    CellRecord, CpuTime, Host, HostResult, MachineCpu, NetworkResult, Outcome, PlacedReport,
-    Received, Report, Sent, TcpInfo,
+    CpuTime, Host, MachineCpu, Outcome, PlacedReport, Received, Report, Sent, TcpInfo,
 };
+
+use super::Context;
+use super::plan::{Plan, Profile};
+use super::record::{CellRecord, HostResult, NetworkResult};
+use super::row::{Component, Row};
 
 /// The volume of a synthetic network activity.
 const VOLUME: Bytes = Bytes::new(1_000_000);

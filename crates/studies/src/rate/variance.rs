@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::cells::Cells;
 use super::context::Context;
 use super::goodputs::Goodputs;
-use btu_suite::cell::Row;
+use super::row::Row;
 
 /// Standard deviations of the rating without load and under all loads, of a run with as many blocks, as shares of it:
 /// 0.05 is 5 %.

@@ -2,12 +2,13 @@
 //! loses, then without it only the rest is lost.
 
 use btu_stats::Estimate;
-use btu_suite::cell::{Component, Load};
-use btu_suite::plan::Predicted;
+use btu_suite::load::Load;
 use serde::Serialize;
 
 use super::AddedTime;
 use super::context::Context;
+use super::plan::Predicted;
+use super::row::Component;
 
 /// The time of a component under the CPU load, over its time alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

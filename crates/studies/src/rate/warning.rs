@@ -19,13 +19,14 @@ pub use machine::{OverCommitted, ProcessorsApart, ProcessorsSlowed, Steal};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
 pub use wire::{WireDrops, WireLate};
 
+use btu_suite::experiment::LoadBefore;
+use btu_suite::text::{count, percent};
+
 use super::cells::Cells;
 use super::context::Context;
 use super::further::UdpRow;
+use super::plan::Plan;
 use super::rates::RateRow;
-use btu_suite::experiment::LoadBefore;
-use btu_suite::plan::Plan;
-use btu_suite::text::{count, percent};
 
 /// A warning, in numbers and in words.
 #[derive(Debug, Clone, PartialEq, Serialize)]

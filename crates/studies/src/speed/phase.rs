@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use btu_suite::reading::Quantity;
+use btu_suite::experiment::Quantity;
 
 btu_units::named! {
     /// The traffic of a phase. The near host sends requests, the far host answers.

@@ -6,11 +6,6 @@ use btu_network::{Drawing, StationId};
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::forecast::message;
-use super::pace::interval;
-use super::verdict::{Direction, PathFormulas, SpeedVerdict, judge, requested, together};
-use super::{Phase, SpeedCell};
-use crate::Judged;
 use btu_suite::accounting::flow_faults;
 use btu_suite::activity::{
     Activity, OpenLoop, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend,
@@ -19,12 +14,17 @@ use btu_suite::activity::{
 use btu_suite::border;
 use btu_suite::dscp::Dscp;
 use btu_suite::experiment::{
-    CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
+    CellSetting, Facts, Frame, Measured, Named, Observation, Quantity, RunFacts, Scripts,
 };
 use btu_suite::lead;
 use btu_suite::network::{HostName, Impairments};
-use btu_suite::reading::Quantity;
 use btu_suite::script::{Role, Script, Step};
+
+use super::forecast::message;
+use super::pace::interval;
+use super::verdict::{Direction, PathFormulas, SpeedVerdict, judge, requested, together};
+use super::{Phase, SpeedCell};
+use crate::Judged;
 
 /// Most TCP connections at a time in one direction.
 pub const MOST_STREAMS: u32 = 64;

@@ -35,3 +35,20 @@ pub struct Columns {
     /// How long the host activity took; absent where there was none.
     pub host_duration: Option<Span>,
 }
+
+/// The columns of a stored cell that say its speed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpeedColumns {
+    /// Its block, from 0.
+    pub block: u32,
+    /// What was measured; empty for a host activity alone.
+    pub component: String,
+    /// The size of the messages in bytes.
+    pub message_bytes: i64,
+    /// The name of the load.
+    pub load: String,
+    /// The rate of the payload that arrived.
+    pub goodput_bits_per_second: Option<f64>,
+    /// The record, where the other columns do not say all: of a host activity alone.
+    pub record: Option<String>,
+}

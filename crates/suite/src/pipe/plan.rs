@@ -4,8 +4,8 @@ use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Pattern, Place, Processors, Sizes};
-use crate::cell::Load;
 use crate::congestion::CongestionControl;
+use crate::load::Load;
 
 /// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

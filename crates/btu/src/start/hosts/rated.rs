@@ -2,10 +2,8 @@
 
 use btu_control::coordinator::{CoordinatorError, HostSet, secret};
 use btu_network::Host;
-use btu_studies::rate::survey;
-use btu_suite::cell::Component;
+use btu_studies::rate::{Component, Plan, survey};
 use btu_suite::network::{HostName, HostRole, Machines};
-use btu_suite::plan::Plan;
 use btu_units::BitRate;
 
 use super::access::access;

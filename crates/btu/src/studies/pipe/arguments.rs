@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use btu_suite::cell::Load;
+use btu_suite::load::Load;
 use btu_suite::pipe::{Kind, Pattern, Pin, Sizes};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};

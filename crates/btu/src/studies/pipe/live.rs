@@ -5,8 +5,8 @@ use std::io::{IsTerminal, stderr};
 use btu_control::coordinator::Draw;
 use btu_report::{Graph, NamedSignature, PLOT_ROWS, TextOptions, pipe_plot};
 use btu_studies::pipe::{PipeVerdict, judge};
-use btu_suite::cell::Load;
 use btu_suite::hint::{HintPoint, HintRecord};
+use btu_suite::load::Load;
 use btu_suite::pipe::{Job, JobRecord, PipePlan, Point};
 use btu_units::{Span, written_rate};
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use btu_suite::cell::{Component, Load, MESSAGE_SIZES};
+use btu_studies::rate::{Component, MESSAGE_SIZES};
+use btu_suite::load::Load;
 use btu_suite::processors::{Division, DivisionError};
 use btu_suite::protocol_work::ProtocolWork;
 use btu_units::{Bytes, Span};

@@ -2,8 +2,8 @@
 
 use anyhow::Context;
 use btu_publication::{Challenge, ChallengeRequest};
+use btu_studies::rate::Plan;
 use btu_suite::network::Network;
-use btu_suite::plan::Plan;
 use btu_testbed::note;
 
 use crate::cli::Board;

@@ -3,9 +3,8 @@
 
 use btu_model::predict::{FlowPrediction, alone};
 use btu_network::{Arrivals, Atm, Drawing, Medium, Station, StationId};
-use btu_suite::cell::Component;
+use btu_studies::rate::{Component, Plan, UDP_MESSAGE, drain_time};
 use btu_suite::network::{Drawn, HostRole, Network, Path, Stations, Topology};
-use btu_suite::plan::{Plan, UDP_MESSAGE, drain_time};
 use btu_units::{BitRate, Bytes, Span};
 
 use super::arguments::Rate;
@@ -289,7 +288,7 @@ mod tests {
         let stations = Stations { test, active, passive: None };
         let topology = topology("satellite", &stations);
         let drawn = Drawn { name: "satellite".to_owned(), text: String::new(), stations };
-        let mut plan = Plan::whole(1, btu_suite::plan::Profile::quick(), Network::Drawing(drawn));
+        let mut plan = Plan::whole(1, btu_studies::rate::Profile::quick(), Network::Drawing(drawn));
         let warnings = fit(&mut plan, &topology).unwrap();
         assert_eq!(
             warnings,

@@ -4,8 +4,8 @@ use btu_control::environment::Environment;
 use btu_report::EarlierRuns;
 use btu_stats::{Level, geometric_interval};
 use btu_store::{RunId, RunSummary, State, Store};
+use btu_studies::rate::Plan;
 use btu_suite::network::Network;
-use btu_suite::plan::Plan;
 
 use super::Compared;
 use super::readings::Ratings;

@@ -7,11 +7,8 @@ use btu_studies::compare::{
     PlanDifference, RunReadings, StudyRow, asks_the_same, plan_differences, study_differences,
     study_readings,
 };
-use btu_suite::cell::Row;
+use btu_studies::rate::{CellRecord, Plan, Reading, Row};
 use btu_suite::experiment::{Experiment, Measured, Named, Scripts};
-use btu_suite::plan::Plan;
-use btu_suite::reading::Reading;
-use btu_suite::record::CellRecord;
 
 use super::Compared;
 

@@ -8,13 +8,13 @@ use std::process::{Command, Output, Stdio};
 
 use btu_control::environment::{self, Environment};
 use btu_store::{Moment, NewRun, RunId, RunLock, State, Store};
-use btu_suite::cell::{Component, Load};
+use btu_studies::rate::{Component, Plan, Profile};
 use btu_suite::experiment::Experiment;
+use btu_suite::load::Load;
 use btu_suite::network::Network;
-use btu_suite::plan::{Plan, Profile};
 use btu_units::Bytes;
 
-#[path = "../../../../suite/tests/made/mod.rs"]
+#[path = "../../../../studies/tests/made/mod.rs"]
 pub(crate) mod made;
 
 const CREATED: &str = "2026-11-21T04:31:08Z";

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rounds, Word, Work};
-use btu_suite::cell::Load;
+use btu_suite::load::Load;
 use btu_suite::network::HostName;
 use btu_suite::record::{Host, Outcome, Report};
 use btu_suite::study::DiskFile;

@@ -78,30 +78,29 @@ fn times(
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::network::{HostRole, Network};
-    use btu_suite::plan::{Plan, Profile};
+    use btu_suite::activity::{Activity, Order};
+    use btu_suite::network::HostRole;
     use btu_suite::record::{CpuTime, Outcome};
-    use btu_suite::script::{Amount, Setting, null_script};
+    use btu_suite::script::Step;
     use btu_units::{Span, Time};
 
     use super::*;
 
-    fn setting() -> Setting {
-        Setting {
-            seed: 1,
-            token: [0; 16],
-            amount: Amount::Pilot(Span::from_seconds(1)),
-            deadline: Span::from_seconds(1),
-            scratch: "/".into(),
-            disk_source: None,
-            ftp_password: String::new(),
-        }
+    /// Nothing on every host of a rating.
+    fn nothing() -> Script {
+        let step = |host: HostRole| Step {
+            host: host.into(),
+            role: Role::Network,
+            peer: None,
+            order: Order::new(1, Span::from_seconds(1), Activity::Null),
+        };
+        let steps = HostRole::ALL.map(step).to_vec();
+        Script { steps, ..Script::default() }
     }
 
     #[test]
     fn starts_are_compared_by_one_clock() {
-        let plan = Plan::whole(1, Profile::quick(), Network::Veth);
-        let script = null_script(&plan, &setting());
+        let script = nothing();
         let report = |role: HostRole, started, finished| PlacedReport {
             station: role.into(),
             activity: "null".to_owned(),

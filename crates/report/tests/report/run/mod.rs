@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use btu_report::html::{Page, Section};
 use btu_report::{Origin, RunReport, StoredRun, run_page};
 use btu_studies::papers::Study;
-use btu_studies::rate::{Context, Verdict, judge};
+use btu_studies::rate::{CellRecord, Context, Verdict, judge};
 use btu_suite::experiment::Experiment;
-use btu_suite::record::{CellRecord, Outcome, Received, TcpInfo};
+use btu_suite::record::{Outcome, Received, TcpInfo};
 use btu_units::Span;
 
 use crate::sample::{context, head, records};

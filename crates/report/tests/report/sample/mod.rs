@@ -2,13 +2,14 @@
 
 use btu_report::RunHead;
 use btu_stats::Histogram;
-use btu_studies::rate::Context;
-use btu_suite::cell::{Component, Load, Row};
+use btu_studies::rate::{
+    CellRecord, Component, Context, HostResult, NetworkResult, Plan, Profile, Row,
+};
+use btu_suite::load::Load;
 use btu_suite::network::{HostRole, Network};
-use btu_suite::plan::{Plan, Profile};
 use btu_suite::record::{
-    CellRecord, CpuTime, DatagramsReceived, DatagramsSent, HostResult, MachineCpu, NetworkResult,
-    Outcome, PlacedReport, Report, Requested, Sent, TcpInfo,
+    CpuTime, DatagramsReceived, DatagramsSent, MachineCpu, Outcome, PlacedReport, Report,
+    Requested, Sent, TcpInfo,
 };
 use btu_units::{Bytes, Span, Time};
 

@@ -4,9 +4,10 @@ use btu_stats::{Interval, student_quantile};
 use btu_units::{BitRate, Bytes};
 use proptest::prelude::*;
 
-use super::*;
 use btu_suite::network::{Network, Path};
-use btu_suite::plan::{Plan, Profile};
+
+use super::*;
+use crate::rate::{Plan, Profile};
 
 /// A run with one row and these values of its blocks.
 fn single(name: &str, values: &[f64]) -> RunReadings {

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use btu_stats::{Estimate, arithmetic_mean};
 use btu_units::Bytes;
 
+use btu_suite::load::Load;
+
 use super::super::cells::Cells;
 use super::super::goodputs::over_rows;
-use btu_suite::cell::{Component, Load, Row};
+use crate::rate::row::{Component, Row};
 
 /// One activity, alone and together with another.
 pub(super) struct ActivityPair {

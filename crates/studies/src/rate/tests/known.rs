@@ -3,10 +3,11 @@
 use btu_suite::json;
 use btu_units::{BitRate, Bytes, Span};
 
+use btu_suite::record::{DatagramsReceived, DatagramsSent, Requested};
+
 use super::super::*;
 use super::*;
-use btu_suite::reading::Reading;
-use btu_suite::record::{DatagramsReceived, DatagramsSent, Requested};
+use crate::rate::reading::Reading;
 
 /// Half a second alone, a second under any load, whatever the component.
 fn doubled(row: Row, _: u32) -> f64 {

@@ -5,10 +5,12 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
+use btu_suite::record::Outcome;
+
 use super::{VOLUME, context, network_cell};
+use crate::rate::record::CellRecord;
+use crate::rate::row::Row;
 use crate::rate::{Context, Variance, judge};
-use btu_suite::cell::Row;
-use btu_suite::record::{CellRecord, Outcome};
 
 /// Standard deviations of the draws: of blocks, of repetitions, and of one hundredth of a cell's
 /// time.

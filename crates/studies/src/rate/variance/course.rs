@@ -2,7 +2,9 @@
 
 use btu_stats::TwoWay;
 
-use btu_suite::record::{CellRecord, Outcome};
+use btu_suite::record::Outcome;
+
+use crate::rate::record::CellRecord;
 
 /// Batches that a cell's time is divided into: long compared with one read, so that neighbours are
 /// nearly independent.

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::{Explanation, count, time};
-use btu_suite::cell::Row;
-use btu_suite::plan::Plan;
+use crate::rate::plan::Plan;
+use crate::rate::row::Row;
 
 /// Cells were measured and do not count.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -2,13 +2,14 @@
 
 use serde::Serialize;
 
+use btu_suite::experiment::HostClocks;
+use btu_suite::record::ClockSteps;
+use btu_suite::roll::MOST_APART_NS;
+
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::{Explanation, count, time};
-use btu_suite::experiment::HostClocks;
-use btu_suite::plan::Plan;
-use btu_suite::record::ClockSteps;
-use btu_suite::roll::MOST_APART_NS;
+use crate::rate::plan::Plan;
 
 /// Hosts' wall clocks do not agree with the controller's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

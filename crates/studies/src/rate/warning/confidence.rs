@@ -3,13 +3,15 @@
 use btu_stats::median;
 use serde::Serialize;
 
+use btu_suite::load::Load;
+
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::super::rates::RateRow;
 use super::{Explanation, count, percent};
-use btu_suite::cell::{Load, Row};
-use btu_suite::plan::Plan;
-use btu_suite::record::CellRecord;
+use crate::rate::plan::Plan;
+use crate::rate::record::CellRecord;
+use crate::rate::row::Row;
 
 /// Rows of the rating have an interval that is wider than wanted, or none.
 #[derive(Debug, Clone, PartialEq, Serialize)]

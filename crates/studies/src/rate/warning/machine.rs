@@ -4,13 +4,15 @@ use btu_stats::arithmetic_mean;
 use btu_units::Span;
 use serde::Serialize;
 
+use btu_suite::experiment::LoadBefore;
+use btu_suite::network::HostRole;
+use btu_suite::record::{Apart, Outcome, PlacedReport, Shares, Slowed};
+
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::{Explanation, count, percent};
-use btu_suite::experiment::LoadBefore;
-use btu_suite::network::HostRole;
-use btu_suite::plan::Plan;
-use btu_suite::record::{Apart, CellRecord, Outcome, PlacedReport, Shares, Slowed};
+use crate::rate::plan::Plan;
+use crate::rate::record::CellRecord;
 
 /// The hypervisor took processor time for others.
 #[derive(Debug, Clone, PartialEq, Serialize)]

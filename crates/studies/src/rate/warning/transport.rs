@@ -4,14 +4,17 @@ use btu_stats::arithmetic_mean;
 use btu_units::Span;
 use serde::Serialize;
 
+use btu_suite::load::Load;
+use btu_suite::network::Network;
+use btu_suite::record::{Outcome, Sent};
+
 use super::super::cells::Cells;
 use super::super::context::Context;
 use super::super::further::{UdpRow, outcomes};
 use super::{Explanation, count, percent, time};
-use btu_suite::cell::{Load, Row};
-use btu_suite::network::Network;
-use btu_suite::plan::Plan;
-use btu_suite::record::{CellRecord, Outcome, Sent};
+use crate::rate::plan::Plan;
+use crate::rate::record::CellRecord;
+use crate::rate::row::Row;
 
 /// TCP retransmitted on paths that lose nothing by design.
 #[derive(Debug, Clone, PartialEq, Serialize)]

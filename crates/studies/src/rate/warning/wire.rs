@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use btu_suite::record::WireAccount;
+
 use super::super::cells::Cells;
 use super::{Explanation, count, time};
-use btu_suite::plan::Plan;
-use btu_suite::record::WireAccount;
+use crate::rate::plan::Plan;
 
 /// The wire released frames late.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,11 +1,12 @@
 //! The amount of work of each activity: fixed, or calibrated so that every baseline lasts about the
 //! profile's time.
 
+use btu_suite::load::Load;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Component, Load};
-use crate::plan::Plan;
+use super::plan::Plan;
+use super::row::Component;
 
 /// The amounts of a run; stored with it, so that a resumed run does equal work.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -4,18 +4,18 @@
 #![allow(dead_code)]
 
 use btu_stats::Histogram;
-use btu_suite::accounting::record;
+use btu_studies::rate::accounting::record;
+use btu_studies::rate::script::{Setting, script};
+use btu_studies::rate::work::{Amounts, HostAmount, Volume, volumes_wanted};
+use btu_studies::rate::{CellRecord, Component, Plan, Row};
 use btu_suite::activity::{Activity, Work};
-use btu_suite::cell::{Component, Load, Row};
-use btu_suite::experiment::Observation;
-use btu_suite::plan::Plan;
+use btu_suite::experiment::{Observation, Slot};
+use btu_suite::load::Load;
 use btu_suite::record::{
-    CellRecord, CpuTime, DatagramsReceived, DatagramsSent, Host, Outcome, PlacedReport, Received,
-    Report, Requested, Sent, TcpInfo,
+    CpuTime, DatagramsReceived, DatagramsSent, Host, Outcome, PlacedReport, Received, Report,
+    Requested, Sent, TcpInfo,
 };
-use btu_suite::schedule::Slot;
-use btu_suite::script::{Script, Setting, Step, script};
-use btu_suite::work::{Amounts, HostAmount, Volume, volumes_wanted};
+use btu_suite::script::{Script, Step};
 use btu_units::{BitRate, Bytes, Span, Time};
 use serde_json::{Value, json};
 

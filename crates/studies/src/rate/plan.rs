@@ -7,23 +7,21 @@
 
 use btu_medium::Limit;
 use btu_network::{Direction, Discipline, FairCodel, Rate, Red};
+use btu_suite::activity::Receiving;
+use btu_suite::border;
+use btu_suite::congestion::CongestionControl;
+use btu_suite::experiment::{Named, stream};
+use btu_suite::load::Load;
+use btu_suite::network::Network;
+use btu_suite::processors::Division;
+use btu_suite::protocol_work::ProtocolWork;
 use btu_units::{BitRate, Bytes, Span};
+use rand::RngExt;
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::activity::Receiving;
-use crate::border;
-use crate::cell::{Component, Load, MESSAGE_SIZES, Row};
-use crate::congestion::CongestionControl;
-use crate::experiment::{CheckCells, Columns, Experiment, Head, Named};
-use crate::network::Network;
-use crate::processors::Division;
-use crate::protocol_work::ProtocolWork;
-use crate::record::CellRecord;
-use crate::schedule::RatingCheck;
+use super::row::{Component, MESSAGE_SIZES, Row};
 
 /// The name of this suite in the store: its runs have a rating, and can be compared.
 pub const SUITE: &str = "btu";
@@ -286,69 +284,6 @@ impl Named for Plan {
     const VERSION: u32 = 1;
 }
 
-impl Experiment for Plan {
-    type Record = CellRecord;
-
-    fn version(&self) -> u32 {
-        self.version
-    }
-
-    fn head(&self) -> Option<Head> {
-        let (profile, network) = (self.profile.name.clone(), self.network.to_string());
-        Some(Head { profile, network, seed: self.seed })
-    }
-
-    fn with_seed(&self, seed: u64) -> Self {
-        Self { seed, ..self.clone() }
-    }
-
-    fn columns(&self, record: &CellRecord) -> Result<Columns, String> {
-        let (component, message, load) = match record.row {
-            Row::Network { component, message, load } => (component.name(), message, load),
-            Row::Host { load } => ("", Bytes::ZERO, load),
-        };
-        let network = record.network.as_ref();
-        Ok(Columns {
-            block: record.block,
-            position: record.position,
-            component: component.to_owned(),
-            message,
-            load: load.name(),
-            valid: record.is_valid(),
-            goodput_bits_per_second: network.map(|network| network.goodput_bits_per_second),
-            duration: network.map(|network| network.duration),
-            host_duration: record.host.as_ref().map(|host| host.duration),
-        })
-    }
-
-    fn check(&self, calibration: Option<&str>) -> Result<Box<dyn CheckCells<CellRecord>>, String> {
-        Ok(Box::new(RatingCheck::of(self, calibration)?))
-    }
-}
-
-/// The random stream of one purpose in a plan with this seed.
-pub fn stream(seed: u64, purpose: u64) -> Pcg64 {
-    let mut state = <Pcg64 as SeedableRng>::Seed::default();
-    let bytes = Sha256::new()
-        .chain_update(seed.to_le_bytes())
-        .chain_update(purpose.to_le_bytes())
-        .finalize();
-    let length = state.len();
-    state.copy_from_slice(&bytes[..length]);
-    Pcg64::from_seed(state)
-}
-
-/// The first 16 hexadecimal digits of the SHA-256 of a plan's canonical JSON.
-///
-/// # Panics
-/// Never: plans have no maps with keys other than text.
-pub fn name_of(plan: &impl Serialize) -> String {
-    let text = serde_json::to_string(plan).expect("a plan has no maps with odd keys");
-    let digest = Sha256::digest(text);
-    let first: [u8; 8] = std::array::from_fn(|index| digest[index]);
-    format!("{:016x}", u64::from_be_bytes(first))
-}
-
 /// Nine tenths of a path's rate as payload, 500 Mb/s if the host itself is the limit. The rate
 /// between real hosts or on a network file is not known before a measurement or prediction; a
 /// caller that knows it replaces this value.
@@ -393,8 +328,12 @@ pub fn drain_time(line: &Direction) -> Span {
 
 #[cfg(test)]
 mod tests {
+    use btu_suite::experiment::Experiment;
+    use btu_suite::json;
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::network::Path;
+    use btu_suite::network::{HostRole, Machine, Machines, Path, Reached};
 
     fn plan() -> Plan {
         Plan::whole(7, Profile::quick(), Network::Veth)
@@ -457,5 +396,59 @@ mod tests {
     fn a_plan_survives_storage() {
         let text = serde_json::to_string(&plan()).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan());
+    }
+
+    fn refused(changed: impl Fn(&mut Value)) -> String {
+        let host = |station: HostRole, reached| Machine {
+            station: station.into(),
+            name: station.name().to_owned(),
+            reached,
+            measured: [192, 0, 2, 1].into(),
+        };
+        let tls = Reached::Tls { address: "192.0.2.10:7417".to_owned() };
+        let ssh = Reached::Ssh { destination: "me@alpha".to_owned() };
+        let hosts = vec![host(HostRole::Test, tls), host(HostRole::Active, ssh)];
+        let network = Network::Machines(Machines { hosts });
+        let mut plan = json::to_value(&Plan::whole(1, Profile::quick(), network)).unwrap();
+        assert!(json::from_value::<Plan>(&plan).is_ok());
+        changed(&mut plan);
+        json::from_value::<Plan>(&plan).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_plan_that_nobody_would_make_is_not_read() {
+        let many: Vec<u64> = (1..=101).collect();
+        let script = "<img src=x onerror=alert(1)></script>$(id)";
+        for (word, found) in [
+            ("101 entries", refused(|plan| plan["message_bytes"] = json!(many))),
+            ("twice", refused(|plan| plan["message_bytes"] = json!([1, 2, 1]))),
+            ("twice", refused(|plan| plan["components"] = json!(["SEND", "SEND"]))),
+            ("twice", refused(|plan| plan["loads"] = json!(["idle", "cpu", "idle"]))),
+            ("no profile", refused(|plan| plan["profile"]["name"] = json!(script))),
+            ("blocks", refused(|plan| plan["profile"]["most_blocks"] = json!(u32::MAX))),
+            ("blocks", refused(|plan| plan["profile"]["most_blocks"] = json!(0))),
+            ("no share", refused(|plan| plan["profile"]["wanted_half_width"] = json!(0.0))),
+            (
+                "cannot name a host",
+                refused(|plan| plan["network"]["hosts"][0]["name"] = json!(script)),
+            ),
+            (
+                "no address",
+                refused(|plan| plan["network"]["hosts"][0]["reached"]["address"] = json!(script)),
+            ),
+            (
+                "ssh",
+                refused(|plan| {
+                    plan["network"]["hosts"][1]["reached"]["destination"] =
+                        json!("-oProxyCommand=x");
+                }),
+            ),
+            (
+                "twice",
+                refused(|plan| plan["network"]["hosts"][1] = plan["network"]["hosts"][0].clone()),
+            ),
+        ] {
+            assert!(found.contains(word), "{found} has no `{word}`");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Prints the plan of `btu rate`: `cargo run -p btu-suite --example plan`.
+//! Prints the plan of `btu rate`: `cargo run -p btu-studies --example plan`.
 
 #![allow(
     clippy::print_stdout,
@@ -6,9 +6,9 @@
     reason = "an example prints, and has no measurement to lose"
 )]
 
+use btu_studies::rate::{Plan, Profile};
 use btu_suite::experiment::Experiment;
 use btu_suite::network::Network;
-use btu_suite::plan::{Plan, Profile};
 
 fn main() {
     let plan = Plan::whole(7, Profile::quick(), Network::Veth);

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use btu_suite::load::Load;
+use btu_suite::network::{HostRole, Impairment};
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
-
-use crate::network::{HostRole, Impairment};
 
 /// The five message sizes of section 4.2 in bytes: database, 1 KB buffers, audio, disk block, bulk.
 pub const MESSAGE_SIZES: [Bytes; 5] =
@@ -87,27 +87,6 @@ impl Component {
             _ => Impairment::NONE,
         }
     }
-}
-
-btu_units::named! {
-    /// The other work of the test machine at the same time.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Load {
-        /// No load: the baseline.
-        Idle = "idle",
-        /// Arithmetic and memory (the paper's CPU).
-        Cpu = "cpu",
-        /// Reading a large file and copying it to another (the paper's I/O).
-        Disk = "disk",
-        /// An FTP transfer from active (the paper's FTP).
-        Transfer = "transfer",
-    }
-}
-
-impl Load {
-    /// The loads that are host activities, without idle.
-    pub const HOST: [Self; 3] = [Self::Cpu, Self::Disk, Self::Transfer];
 }
 
 /// The row of a cell in the result; repetitions of a cell share it.

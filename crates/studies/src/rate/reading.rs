@@ -1,12 +1,13 @@
 //! The speed of a cell, the quantity behind it, and its unit: what comparisons and ratings are made of.
 
-use std::fmt;
-
+use btu_suite::experiment::SpeedColumns;
+use btu_suite::json;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use crate::cell::{Component, Row};
-use crate::record::CellRecord;
-use crate::schedule;
+use super::record::CellRecord;
+use super::row::{Component, Row};
+use super::schedule;
 
 /// The speed of one valid cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -47,34 +48,6 @@ impl Unit {
     }
 }
 
-/// The measured quantity of a cell of a study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Quantity {
-    /// Payload that arrived over time: more is better.
-    Goodput,
-    /// The time that it took: less is better, and its speed is one over it.
-    Time,
-    /// Payload from the near host to the far one over time, while data goes both ways.
-    GoodputUp,
-    /// Like `GoodputUp`, from the far host to the near one.
-    GoodputDown,
-    /// The median round trip of requests: less is better, as of times.
-    RoundTrip,
-}
-
-impl fmt::Display for Quantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Goodput => "goodput",
-            Self::GoodputUp => "goodput up",
-            Self::GoodputDown => "goodput down",
-            Self::Time => "time",
-            Self::RoundTrip => "round trip",
-        })
-    }
-}
-
 impl Reading {
     /// The speed of a cell; `None` where it is void or has none above zero.
     ///
@@ -91,6 +64,22 @@ impl Reading {
         };
         let reading = Self { row: record.row, block: record.block, per_second };
         (record.is_valid() && reading.counts()).then_some(reading)
+    }
+
+    /// The speed of a cell by its columns; `None` where it has none above zero.
+    ///
+    /// # Errors
+    /// Columns or a record of another study or version.
+    pub fn of_columns(columns: &SpeedColumns) -> serde_json::Result<Option<Self>> {
+        if let Some(record) = &columns.record {
+            return Ok(Self::of(&serde_json::from_str(record)?));
+        }
+        let SpeedColumns { block, component, message_bytes, load, goodput_bits_per_second, .. } =
+            columns;
+        let row = json!({"kind": "network", "component": component, "message_bytes": message_bytes, "load": load});
+        let row: Row = json::from_value(&row)?;
+        let positive = goodput_bits_per_second.filter(|rate| *rate > 0.0);
+        Ok(positive.map(|per_second| Self { row, block: *block, per_second }))
     }
 }
 

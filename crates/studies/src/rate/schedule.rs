@@ -3,24 +3,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use btu_suite::experiment::CheckCells;
+use btu_suite::network::HostRole;
+use btu_suite::record::Outcome;
 use btu_units::{Span, Time};
 use serde::Deserialize;
 
-use crate::accounting::check_record;
-use crate::cell::Row;
-use crate::experiment::CheckCells;
-use crate::network::HostRole;
-use crate::plan::Plan;
-use crate::record::{CellRecord, Outcome};
-use crate::work::Amounts;
+use super::accounting::check_record;
+use super::plan::Plan;
+use super::record::CellRecord;
+use super::row::Row;
+use super::work::Amounts;
 
 /// A cell of a rating to be measured.
-pub type Slot = crate::experiment::Slot<Row>;
+pub(super) type Slot = btu_suite::experiment::Slot<Row>;
 
 /// The cells of block `block` that are not stored yet, in their order. Every block holds every row: a
 /// row that ended as soon as its values lay close together would have too narrow an interval
 /// whenever they do so by chance.
-pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
+pub(super) fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
     let stored: BTreeSet<(u32, Row)> =
         records.iter().map(|record| (record.block, record.row)).collect();
     if block >= plan.profile.most_blocks {
@@ -35,7 +36,7 @@ pub fn missing(plan: &Plan, block: u32, records: &[CellRecord]) -> Vec<Slot> {
 
 /// The cells of a run, compared with the plan that it is said to follow.
 #[derive(Debug)]
-pub struct PlannedCells {
+pub(super) struct PlannedCells {
     plan: Plan,
     /// The last block that was looked at, and the rows of every block in its order.
     order: (u32, Vec<Row>),
@@ -50,7 +51,7 @@ const LEAST_SHARE_OF_BUDGET: f64 = 0.9;
 
 impl PlannedCells {
     /// No cells of a run of `plan`.
-    pub fn of(plan: Plan) -> Self {
+    pub(super) fn of(plan: Plan) -> Self {
         let order = (0, plan.shuffled(0, plan.rows()));
         Self { plan, order, cells: BTreeMap::new() }
     }
@@ -59,7 +60,7 @@ impl PlannedCells {
     ///
     /// # Errors
     /// It is not where the plan's seed puts it: it came from another run.
-    pub fn add(&mut self, record: &CellRecord) -> Result<(), String> {
+    pub(super) fn add(&mut self, record: &CellRecord) -> Result<(), String> {
         let CellRecord { row, block, position, .. } = *record;
         let is_planned = block < self.plan.profile.most_blocks;
         if is_planned && self.row(block, position) == Some(row) {
@@ -83,7 +84,7 @@ impl PlannedCells {
     ///
     /// # Errors
     /// What is missing, in a sentence.
-    pub fn check_whole(&mut self) -> Result<(), String> {
+    pub(super) fn check_whole(&mut self) -> Result<(), String> {
         let rows = self.order.1.len() as u64;
         let place = |number: u64| ((number / rows) as u32, (number % rows) as u32);
         let whole = rows * u64::from(self.plan.profile.most_blocks);
@@ -123,7 +124,7 @@ impl PlannedCells {
 
 /// What the cells of a rating are compared with: its plan, and their own reports.
 #[derive(Debug)]
-pub struct RatingCheck {
+pub(super) struct RatingCheck {
     plan: Plan,
     /// The amounts of work; absent where nothing was calibrated, and so no cell measured.
     amounts: Option<Amounts>,
@@ -141,7 +142,7 @@ impl RatingCheck {
     ///
     /// # Errors
     /// A calibration that cannot be read, in a sentence.
-    pub fn of(plan: &Plan, calibration: Option<&str>) -> Result<Self, String> {
+    pub(super) fn of(plan: &Plan, calibration: Option<&str>) -> Result<Self, String> {
         let calibrated = calibration.map(serde_json::from_str::<Calibrated>).transpose();
         let calibrated =
             calibrated.map_err(|error| format!("its calibration cannot be read ({error})"))?;
@@ -172,20 +173,8 @@ fn times(record: &CellRecord) -> Option<(Time, Time)> {
         .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
 }
 
-/// The number by which a row is judged: goodput of bulk and datagrams, median round trip of request
-/// and response, duration of a host activity alone. `None` if there is none above zero.
-pub fn value(record: &CellRecord) -> Option<f64> {
-    let value = match record.row {
-        Row::Host { .. } => record.host.as_ref()?.duration.seconds(),
-        Row::Network { .. } => {
-            round_trip(record).or(record.network.as_ref().map(|n| n.goodput_bits_per_second))?
-        }
-    };
-    (value > 0.0 && value.is_finite()).then_some(value)
-}
-
 /// The median round trip in ns of request and response.
-pub fn round_trip(record: &CellRecord) -> Option<f64> {
+pub(super) fn round_trip(record: &CellRecord) -> Option<f64> {
     record.reports.iter().find_map(|placed| match &placed.result.as_ref().ok()?.outcome {
         Outcome::Requested(requested) => {
             requested.round_trip.quantile(0.5).map(|nanoseconds| nanoseconds as f64)
@@ -197,9 +186,10 @@ pub fn round_trip(record: &CellRecord) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Network;
-    use crate::plan::Profile;
-    use crate::record::{CpuTime, HostResult, PlacedReport, Report};
+    use crate::rate::plan::Profile;
+    use crate::rate::record::HostResult;
+    use btu_suite::network::Network;
+    use btu_suite::record::{CpuTime, PlacedReport, Report};
 
     fn plan() -> Plan {
         Plan { components: Vec::new(), ..Plan::whole(3, Profile::quick(), Network::Veth) }
