@@ -89,11 +89,11 @@ fn shown(value: f64) -> String {
 /// Probes the network: round trip, the peers' added delay, and on an emulated path rate and
 /// loss.
 pub(super) async fn check<P: Play>(
-    play: &mut P,
+    player: &mut P,
     plan: &Plan,
     base: &Setting,
 ) -> Result<NetworkCheck, InputError<P::Error>> {
-    let mut prober = Prober { play, plan, base };
+    let mut prober = Prober { player, plan, base };
     let untouched = prober.round_trip(Impairment::NONE).await?;
     let mut items = Vec::new();
     // Hosts that cannot delay packets have no component that needs it.
@@ -138,7 +138,7 @@ fn path_round_trip(path: &Path, seen: Span) -> CheckItem {
 }
 
 struct Prober<'a, P> {
-    play: &'a mut P,
+    player: &'a mut P,
     plan: &'a Plan,
     base: &'a Setting,
 }
@@ -217,7 +217,7 @@ impl<P: Play> Prober<'_, P> {
             impairments: at_black_boxes(self.plan, impairment),
             ..script(self.plan, &row, &setting)
         };
-        let scene = self.play.play(&script).await?;
+        let scene = self.player.play(&script).await?;
         let balance = balance(&row, &script, &scene);
         match balance.faults.first() {
             Some(fault) => Err(InputError::Network(fault.clone())),

@@ -25,13 +25,13 @@ const YARDSTICK: (Component, Bytes) = (Component::Send, Bytes::new(4096));
 
 /// Plays pilots until every activity has its amount.
 pub(super) async fn amounts<P: Play>(
-    play: &mut P,
+    player: &mut P,
     plan: &Plan,
     base: &Setting,
 ) -> Result<Amounts, InputError<P::Error>> {
-    let began = play.elapsed();
+    let began = player.elapsed();
     let end = began + Span::from_nanoseconds(plan.profile.budget.nanoseconds() / REPEATED_IN);
-    let mut pilots = Pilots { play, plan, base, done: 0, first: 0, all: 0, began, end };
+    let mut pilots = Pilots { player, plan, base, done: 0, first: 0, all: 0, began, end };
     let volumes = volumes_wanted(plan);
     let loads: Vec<Load> = plan.loads.iter().copied().filter(|load| *load != Load::Idle).collect();
     let tried = if plan.volume.is_none() { volumes.len() } else { 0 };
@@ -45,7 +45,7 @@ pub(super) async fn amounts<P: Play>(
 }
 
 struct Pilots<'a, P> {
-    play: &'a mut P,
+    player: &'a mut P,
     plan: &'a Plan,
     base: &'a Setting,
     done: usize,
@@ -62,7 +62,7 @@ impl<P: Play> Pilots<'_, P> {
         self.step();
         let mut costs = Vec::with_capacity(NULL_CELLS);
         for _ in 0..NULL_CELLS {
-            costs.push(self.play.play(&null_script(self.plan, self.base)).await?.overhead_ns);
+            costs.push(self.player.play(&null_script(self.plan, self.base)).await?.overhead_ns);
         }
         costs.sort_unstable();
         Ok(costs[NULL_CELLS / 2])
@@ -124,7 +124,7 @@ impl<P: Play> Pilots<'_, P> {
         for _ in 1..PILOTS {
             for (&row, fastest) in rows.iter().zip(&mut paces) {
                 self.step();
-                if self.play.elapsed() >= self.end {
+                if self.player.elapsed() >= self.end {
                     continue;
                 }
                 match self.pilot(row, time).await {
@@ -142,7 +142,7 @@ impl<P: Play> Pilots<'_, P> {
     async fn pilot(&mut self, row: Row, time: Span) -> Result<Pace, InputError<P::Error>> {
         let setting = Setting { amount: Amount::Pilot(time), ..self.base.clone() };
         let script = script(self.plan, &row, &setting);
-        let scene = self.play.play(&script).await?;
+        let scene = self.player.play(&script).await?;
         let balance = balance(&row, &script, &scene);
         if let Some(fault) = balance.faults.first() {
             return Err(trouble(&row, fault));
@@ -155,12 +155,12 @@ impl<P: Play> Pilots<'_, P> {
     }
 
     fn step(&mut self) {
-        let now = self.play.elapsed();
+        let now = self.player.elapsed();
         let (elapsed, time) = ((now - self.began).seconds(), (self.end - now).seconds());
         let certain = self.first.saturating_sub(self.done);
         let left = (self.done > 0)
             .then(|| forecast(elapsed / self.done as f64, time, certain, self.all - self.done).1);
-        self.play.pilots(self.done, self.all, left);
+        self.player.pilots(self.done, self.all, left);
         self.done += 1;
     }
 }

@@ -117,8 +117,8 @@ fn surveyed(party: &mut HostSet, plan: &Plan) -> Result<Survey, CoordinatorError
     let black_boxes = HostRole::ALL.into_iter().filter(|role| role.is_black_box());
     party.reach(&black_boxes.map(of).collect::<Vec<_>>())?;
     let script = survey::script(plan, secret::token()?);
-    let udp_offered =
-        party.probe(&script, of(HostRole::Active), |seen| survey::offered(&script, seen))?;
+    let udp_offered = party
+        .probe(&script, of(HostRole::Active).each_ref(), |seen| survey::offered(&script, seen))?;
     let unimpaired = party.unimpaired(&survey::impairments(plan), plan.seed)?;
     Ok(Survey { unimpaired, udp_offered })
 }

@@ -99,11 +99,11 @@ impl HostSet {
     pub fn probe<T>(
         &mut self,
         script: &Script,
-        way: [HostName; 2],
+        way: [&HostName; 2],
         read: impl FnOnce(&Observation) -> Result<T, String>,
     ) -> Result<T, CoordinatorError> {
         let seen = self.runtime.block_on(self.stage.play(script))?;
-        read(&seen).map_err(|why| self.stage.unreachable(way.each_ref(), why))
+        read(&seen).map_err(|why| self.stage.unreachable(way, why))
     }
 
     /// Why hosts cannot impair packets so, a sentence for each; empty if they can.
