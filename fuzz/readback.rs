@@ -19,8 +19,8 @@ use btu_suite::activity::{
     Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work,
 };
 use btu_suite::experiment::{AnyExperiment, Named, Raised, RunFacts, any};
+use btu_suite::job::Job;
 use btu_suite::network::{Impairments, Network};
-use btu_suite::pipe::Job;
 use btu_suite::roll::{self, Roll};
 use btu_suite::sample::Intervals;
 use btu_suite::script::{Role, Script, Step};

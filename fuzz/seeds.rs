@@ -16,10 +16,9 @@ use btu_suite::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Wor
 use btu_suite::app::{DisplayRequest, Workload};
 use btu_suite::experiment::{AnyExperiment, Columns, Experiment, Measured, Named, Observation};
 use btu_suite::hint::{HintPlan, HintPoint, HintRecord, HintRun};
+use btu_suite::job::{Job, JobRecord};
 use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
-use btu_suite::pipe::{
-    Accounts, End, Job, JobRecord, Kind, PipePlan, Place, Point, Purpose, SetPlan, Trial,
-};
+use btu_suite::pipe::{Accounts, End, Kind, PipePlan, Place, Point, Purpose, SetPlan, Trial};
 use btu_suite::record::{
     CpuTime, Failure, HostClock, Outcome, PlacedReport, Received, Report, Requested, Sent, TcpInfo,
 };

@@ -14,9 +14,10 @@ use btu_studies::rate::{Context, Obstacle, Plan, Rating, Reading, rating_of};
 use btu_studies::speed::SpeedPlan;
 use btu_suite::activity::Receiving;
 use btu_suite::experiment::{HostClocks, LoadBefore, Named, RunFacts};
+use btu_suite::job::Job;
 use btu_suite::json;
 use btu_suite::network::Network;
-use btu_suite::pipe::{Job, PipePlan, Place, Remote};
+use btu_suite::pipe::{PipePlan, Place, Remote};
 use btu_suite::record::HostClock;
 use btu_units::{Bytes, Span};
 

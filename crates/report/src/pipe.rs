@@ -23,13 +23,14 @@ pub use set::{named as named_signatures, names as signature_names, set_csv, set_
 pub(crate) use plot::{legend, plotted};
 
 use btu_studies::pipe::JobVerdict;
-use btu_suite::pipe::{Job, JobRecord};
+use btu_suite::job::{Job, JobRecord};
+
+use page::{pipe_page, set_page};
 
 use crate::hint::hint_page;
 use crate::html::Page;
 use crate::stored_page::StoredRun;
 use crate::study::{CellTable, Reported};
-use page::{pipe_page, set_page};
 
 impl Reported for Job {
     fn page(&self, verdict: &JobVerdict, _: &[JobRecord], stored: &StoredRun<'_>) -> Page {

@@ -15,7 +15,7 @@ pub use verdict::{
 
 use btu_suite::experiment::RunFacts;
 use btu_suite::hint::{HintRecord, HintResult, judge_run};
-use btu_suite::pipe::{Job, JobRecord};
+use btu_suite::job::{Job, JobRecord};
 use serde::Serialize;
 
 use crate::Judged;

@@ -21,7 +21,7 @@ use crate::lan::{FileSizes, StationWork, Task};
 use crate::pipe::{End, Pattern, PipePlan, Point, Sizes};
 use crate::poisson::Poisson;
 use crate::record::Report;
-use crate::sample::reported::Sample;
+use crate::reported::Sample;
 
 /// The work of one worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,10 +4,10 @@ use btu_stats::median;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use super::{PipePlan, Place, Point, Processors, Purpose, SetPlan};
 use crate::experiment::{Columns, Experiment, Head, Named};
 use crate::hint::{HintPlan, HintPoint, HintRecord, HintRun};
 use crate::load::Load;
+use crate::pipe::{PipePlan, Place, Point, Processors, Purpose, SetPlan};
 
 /// The end of the name of a run with both ends on one processor.
 const TOGETHER: &str = ", ends together";

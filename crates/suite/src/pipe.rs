@@ -7,7 +7,6 @@
 //! with all its [`Trial`]s.
 
 mod conditions;
-mod job;
 mod kind;
 mod pin;
 mod place;
@@ -19,7 +18,6 @@ mod sizes;
 mod turns;
 
 pub use conditions::Conditions;
-pub use job::{Job, JobRecord, Part, Work};
 pub use kind::{Kind, Pattern, UnknownName};
 pub use pin::{Pin, PinError, Processors};
 pub use place::{Place, Remote};

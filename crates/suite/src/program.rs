@@ -12,7 +12,7 @@ use btu_units::{Bytes, Span, Time, plain, shell_word};
 use serde::{Deserialize, Serialize};
 
 use crate::network::HostName;
-use crate::record::CpuTime;
+use crate::surroundings::CpuTime;
 
 /// The size that is kept of each of a program's two streams: the first half from its beginning, the
 /// second from its end.

@@ -10,17 +10,17 @@ use crate::lan::{FilesServed, StationDone, TaskDone};
 use crate::network::HostName;
 
 mod apart;
-mod machine;
 mod moment;
 mod slowed;
-mod wire;
 
 pub use apart::Apart;
-pub use machine::{ClockSteps, MachineCpu, ProcessorReadings, Shares};
 pub use moment::Moment;
 pub use slowed::Slowed;
-pub(crate) use wire::is_default;
-pub use wire::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
+
+pub use crate::surroundings::{
+    CaptureAccount, ClockSteps, CpuTime, ElementAccount, MachineCpu, ProcessorReadings, SegmentUse,
+    Shares, TcpInfo, WireAccount,
+};
 
 /// A worker's account of its activity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,50 +41,6 @@ impl Report {
     /// From start to finish.
     pub fn duration(&self) -> Span {
         self.finished.since(self.started)
-    }
-}
-
-/// CPU time of a process (`getrusage`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CpuTime {
-    /// The CPU time in user mode.
-    #[serde(rename = "user_ns")]
-    pub user: Span,
-    /// In the kernel on the process's behalf.
-    #[serde(rename = "system_ns")]
-    pub system: Span,
-    /// Ready to run, while others had the processors (`schedstat`, second number): of an activity with
-    /// one thread. Absent of several threads, where the kernel does not tell, and in records of older
-    /// versions.
-    #[serde(rename = "waited_ns", default, skip_serializing_if = "Option::is_none")]
-    pub waited: Option<Span>,
-    /// How long the control group of the process was kept from the processors because it had used its time, of all
-    /// processors together. Absent without a limit.
-    #[serde(rename = "throttled_ns", default, skip_serializing_if = "Option::is_none")]
-    pub throttled: Option<Span>,
-}
-
-impl CpuTime {
-    /// Without a reading of the time that threads waited.
-    pub const fn of(user: Span, system: Span) -> Self {
-        Self { user, system, waited: None, throttled: None }
-    }
-
-    /// In user mode and in the kernel.
-    pub fn used(self) -> Span {
-        self.user + self.system
-    }
-
-    /// What was added since an earlier reading.
-    #[must_use]
-    pub fn since(self, earlier: Self) -> Self {
-        let added = |now: Option<Span>, earlier: Option<Span>| Some(now?.saturating_sub(earlier?));
-        Self {
-            user: self.user.saturating_sub(earlier.user),
-            system: self.system.saturating_sub(earlier.system),
-            waited: added(self.waited, earlier.waited),
-            throttled: added(self.throttled, earlier.throttled),
-        }
     }
 }
 
@@ -218,54 +174,6 @@ pub fn bytes_by(progress: &[(u64, u64)], nanoseconds: f64) -> f64 {
     }
     let next = point(after);
     before.1 + (next.1 - before.1) * (nanoseconds - before.0) / (next.0 - before.0)
-}
-
-/// From `TCP_INFO` (linux/tcp.h, `struct tcp_info`); zero where the kernel is too old to tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct TcpInfo {
-    /// The smoothed round-trip time, in microseconds.
-    pub rtt_us: u32,
-    /// The mean deviation of the round-trip time, in microseconds.
-    pub rtt_variance_us: u32,
-    /// Smallest round-trip time seen.
-    pub min_rtt_us: u32,
-    /// The retransmission timeout, in microseconds.
-    pub rto_us: u32,
-    /// Segments retransmitted in all.
-    pub total_retransmits: u32,
-    /// Bytes retransmitted in all.
-    pub bytes_retransmitted: u64,
-    /// Bytes sent, retransmissions included.
-    pub bytes_sent: u64,
-    /// Bytes acknowledged by the peer.
-    pub bytes_acked: u64,
-    /// Bytes received in order: what arrived behind a gap counts when the gap is filled.
-    pub bytes_received: u64,
-    /// Segments with data that arrived, those behind a gap and copies too. Zero in records that are
-    /// older than this field, as the next one.
-    #[serde(default)]
-    pub data_segments_received: u32,
-    /// The size of the peer's segments, in bytes of payload.
-    #[serde(default)]
-    pub receive_mss_bytes: u32,
-    /// Congestion window in segments.
-    pub cwnd_segments: u32,
-    /// Slow-start threshold in segments.
-    pub ssthresh_segments: u32,
-    /// The maximum segment size for sending, in bytes.
-    pub send_mss_bytes: u32,
-    /// Largest peer window seen.
-    pub peer_window_bytes: u32,
-    /// The most recent delivery rate.
-    pub delivery_rate_bytes_per_second: u64,
-    /// Time with data outstanding.
-    pub busy_us: u64,
-    /// Of it, held up by the receiver's window.
-    pub receiver_limited_us: u64,
-    /// Of it, held up by the send buffer.
-    pub send_buffer_limited_us: u64,
-    /// Segments received out of order.
-    pub out_of_order_segments: u32,
 }
 
 /// Request and response: the full distribution.

@@ -3,7 +3,7 @@
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
-use crate::record::TcpInfo;
+use crate::surroundings::TcpInfo;
 
 /// The progress of a stream, reported by one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,6 @@
 //! The progress of streams: the samples that their ends send during a transfer, and the rates that
 //! follow.
 
-pub(crate) mod reported;
-
 use std::collections::BTreeMap;
 
 use btu_units::{Bytes, Span};
@@ -10,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::activity::Activity;
 use crate::network::HostName;
+pub use crate::reported::{Answered, Sample};
 use crate::script::Script;
-pub use reported::{Answered, Sample};
 
 /// The progress between two samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

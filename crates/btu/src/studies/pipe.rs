@@ -15,9 +15,10 @@ use btu_control::coordinator::{DISK_LOAD_FILE, Signatures};
 use btu_load::FETCH_ROOM;
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_suite::experiment::{Experiment, Named};
+use btu_suite::job::Job;
 use btu_suite::json;
 use btu_suite::load::Load;
-use btu_suite::pipe::{Job, PipePlan, Place};
+use btu_suite::pipe::{PipePlan, Place};
 use btu_units::Bytes;
 
 use crate::cli::Common;

@@ -5,8 +5,8 @@ use btu_control::environment::{Environment, collect};
 use btu_store::State;
 use btu_studies::rate::Plan;
 use btu_suite::experiment::{AnyExperiment, Experiment, Named};
+use btu_suite::job::Job;
 use btu_suite::network::{HostRole, Machine, Machines, Network, Reached};
-use btu_suite::pipe::Job;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 

@@ -13,11 +13,10 @@ use btu_suite::activity::{
 };
 use btu_suite::experiment::Slot;
 use btu_suite::hint::{HintPlan, HintRecord};
+use btu_suite::job::{Job, JobRecord, Part, Work};
 use btu_suite::load::Load;
 use btu_suite::network::{HostName, Impairments};
-use btu_suite::pipe::{
-    Conditions, End, Job, JobRecord, Part, PipePlan, Place, Point, Schedule, Turns, Work,
-};
+use btu_suite::pipe::{Conditions, End, PipePlan, Place, Point, Schedule, Turns};
 use btu_suite::record::{Outcome, PlacedReport};
 use btu_suite::study::{Study, TimeLimits};
 use btu_units::Span;

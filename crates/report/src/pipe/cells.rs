@@ -1,7 +1,8 @@
 //! The records of a run of `btu pipe`, as lines and as raw values.
 
 use btu_suite::hint::{HintPoint, HintRecord};
-use btu_suite::pipe::{Job, JobRecord, PipePlan, Point, Trial};
+use btu_suite::job::{Job, JobRecord};
+use btu_suite::pipe::{PipePlan, Point, Trial};
 
 use crate::csv::RawRow;
 use crate::study::{CellTable, raw_value};

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use btu_studies::pipe::{PipeVerdict, SetVerdict, judge, judge_set};
+use btu_suite::job::JobRecord;
 use btu_suite::load::Load;
 use btu_suite::pipe::{
-    Accounts, End, JobRecord, Kind, Pattern, PipePlan, Place, Point, Purpose, SetPlan, Trial,
+    Accounts, End, Kind, Pattern, PipePlan, Place, Point, Purpose, SetPlan, Trial,
 };
 use btu_units::{Bytes, Span};
 

@@ -1,7 +1,8 @@
 //! The verdict over several signatures of one run: the layers of a stack, or an idle machine and a busy one.
 
+use btu_suite::job::{Job, JobRecord};
 use btu_suite::load::Load;
-use btu_suite::pipe::{Job, JobRecord, PipePlan, Purpose, SetPlan};
+use btu_suite::pipe::{PipePlan, Purpose, SetPlan};
 use serde::Serialize;
 
 use super::cost::{LayerCost, SignatureCost, cost_over, layer_costs};

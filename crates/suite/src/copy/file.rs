@@ -8,7 +8,7 @@ use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use super::{NfsWrites, PacketCount, ProgramError};
-use crate::record::TcpInfo;
+use crate::surroundings::TcpInfo;
 use crate::text::stored_as_text;
 
 /// The program that copies the file.

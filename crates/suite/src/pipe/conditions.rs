@@ -3,7 +3,7 @@
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{MachineCpu, WireAccount};
+use crate::surroundings::{MachineCpu, WireAccount};
 
 /// The state of the machine and the network during the measurement of a size, warm-up and all
 /// trials together.

@@ -246,7 +246,7 @@ impl PipePlan {
     }
 
     /// The time of a signature with fast messages.
-    pub(super) fn expected(&self) -> Span {
+    pub(crate) fn expected(&self) -> Span {
         let Precision { trials, target, .. } = self.precision;
         target * u64::from(trials).saturating_mul(self.sizes.list().len() as u64)
     }
@@ -272,8 +272,8 @@ impl PipePlan {
 mod tests {
     use super::*;
     use crate::experiment::Experiment;
+    use crate::job::Job;
     use crate::network::Network;
-    use crate::pipe::Job;
 
     fn plan() -> PipePlan {
         PipePlan::new(7, Kind::Tcp, Place::Stations { network: Network::Veth })

@@ -5,7 +5,7 @@ use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 use super::{Conditions, Pattern};
-use crate::record::is_default;
+use crate::surroundings::is_default;
 
 /// One end of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -8,8 +8,9 @@ use btu_report::{StoredSignature, first_screen, markdown, page_text, signatures_
 use btu_store::{RunRow, Store};
 use btu_studies::pipe::{SignatureCost, cost_over, judge};
 use btu_suite::experiment::Named;
+use btu_suite::job::{Job, JobRecord};
 use btu_suite::json;
-use btu_suite::pipe::{Job, JobRecord, PipePlan};
+use btu_suite::pipe::PipePlan;
 use serde::Serialize;
 
 use crate::cli::TAG;

@@ -5,8 +5,9 @@ use anyhow::Context;
 use btu_control::coordinator::{Ground, Observer, Phase, Processors, Testbed};
 use btu_control::environment::Environment;
 use btu_store::RunRow;
+use btu_suite::job::Job;
 use btu_suite::network::HostName;
-use btu_suite::pipe::{Job, PipePlan, Place, Remote};
+use btu_suite::pipe::{PipePlan, Place, Remote};
 
 use super::arguments::Pipe;
 use super::plan::Stations;

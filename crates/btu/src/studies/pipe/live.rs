@@ -6,8 +6,9 @@ use btu_control::coordinator::Draw;
 use btu_report::{Graph, NamedSignature, PLOT_ROWS, TextOptions, pipe_plot};
 use btu_studies::pipe::{PipeVerdict, judge};
 use btu_suite::hint::{HintPoint, HintRecord};
+use btu_suite::job::{Job, JobRecord};
 use btu_suite::load::Load;
-use btu_suite::pipe::{Job, JobRecord, PipePlan, Point};
+use btu_suite::pipe::{PipePlan, Point};
 use btu_units::{Span, written_rate};
 
 use crate::terminal;

@@ -4,10 +4,11 @@
 use btu_control::awake::Wakefulness;
 use btu_network::{Drawing, Reader};
 use btu_suite::hint::{HintPlan, HintRun};
+use btu_suite::job::Job;
 use btu_suite::network::{Network, Path};
 use btu_suite::pipe::{
-    Buffers, Cache, Check, Engine, Job, Kind, Pattern, PipePlan, Place, Precision, Processors,
-    Purpose, Remote, SetPlan, Sizes, SocketOptions,
+    Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Processors, Purpose,
+    Remote, SetPlan, Sizes, SocketOptions,
 };
 use btu_testbed::note;
 use btu_units::{BitRate, Bytes, Span};

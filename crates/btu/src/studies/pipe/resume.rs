@@ -3,7 +3,7 @@
 use btu_control::environment;
 use btu_store::{RunLock, RunRow, Store};
 use btu_suite::experiment::{Experiment, Named};
-use btu_suite::pipe::Job;
+use btu_suite::job::Job;
 
 use super::ground::remote_of;
 use super::plan::PlannedWork;

@@ -6,7 +6,7 @@ use btu_report::html::Page;
 use btu_report::{StoredRun, first_screen, several_page};
 use btu_store::{RunId, Store};
 use btu_studies::pipe::{JobVerdict, PipeVerdict};
-use btu_suite::pipe::Job;
+use btu_suite::job::Job;
 
 use super::arguments::Pipe;
 use crate::cli::Common;

@@ -11,12 +11,14 @@ use std::path::Path;
 use std::process::Command;
 
 use btu_conditions::judge;
-use btu_suite::pipe::{Job, JobRecord, Point};
+use btu_suite::job::{Job, JobRecord};
+use btu_suite::pipe::Point;
+
+use serde_json::Value;
 
 use crate::common::Laboratory;
 use crate::share::Share;
 use crate::support::text;
-use serde_json::Value;
 
 /// The points of the newest run, which is a signature.
 fn points(laboratory: &Laboratory) -> Vec<Point> {
