@@ -144,9 +144,9 @@ fn what_cannot_be_imported_is_said_in_one_line() {
     std::fs::write(shelf.path("text.btu"), "hello").unwrap();
     for (file, word) in [
         ("half.btu", "cut short"),
-        ("text.btu", "no file that can be imported"),
+        ("text.btu", "not a file that can be imported"),
         ("nowhere.btu", "No such file"),
-        ("runs.sqlite", "no file that can be imported"),
+        ("runs.sqlite", "not a file that can be imported"),
     ] {
         let (code, out, errors) = shelf.btu(&["runs", "import", file]);
         assert_eq!(

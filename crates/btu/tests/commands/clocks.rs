@@ -10,7 +10,7 @@ const READERS: [(&str, &str); 8] = [
         "board/src/board.rs",
         "when publications and challenges come, and whether they were signed soon before",
     ),
-    ("btu/src/start.rs", "when a run began and ended, as users write it"),
+    ("btu/src/stored/database.rs", "when a run began and ended, as users write it"),
     ("control/src/agent/host.rs", "what controllers compare their own with"),
     ("control/src/coordinator/hosts/clock.rs", "how far it is from those of hosts"),
     ("control/src/environment/watch.rs", "whether it was set while something was measured"),

@@ -230,11 +230,11 @@ fn what_contradicts_itself_is_refused_with_its_line() {
     let deep = "[".repeat(1000) + &"]".repeat(1000);
     for (found, word) in [
         (changed(0, r#""runs":2"#, r#""runs":3"#), "2 runs and says that it has 3"),
-        (changed(run, r#""state":"complete""#, r#""state":"running""#), "no state"),
+        (changed(run, r#""state":"complete""#, r#""state":"running""#), "not a state"),
         (changed(run, r#""label":"first""#, r#""label":"\u001b[2J""#), "terminal"),
-        (changed(run, r#""tags":["lab""#, r#""tags":["two words""#), "no tag"),
+        (changed(run, r#""tags":["lab""#, r#""tags":["two words""#), "not a tag"),
         (changed(run, r#""seed":"18446744073709551615""#, r#""seed":"-1""#), "seed"),
-        (changed(run, r#""uuid":""#, r#""uuid":"x"#), "no uuid"),
+        (changed(run, r#""uuid":""#, r#""uuid":"x"#), "not a uuid"),
         (changed(run, r#""version":1"#, r#""version":"x""#), "plan cannot be read"),
         (
             changed(run, r#""disk_file_bytes":67108864"#, r#""disk_file_bytes":67108865"#),

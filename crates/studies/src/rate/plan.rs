@@ -427,13 +427,13 @@ mod tests {
             ("no profile", refused(|plan| plan["profile"]["name"] = json!(script))),
             ("blocks", refused(|plan| plan["profile"]["most_blocks"] = json!(u32::MAX))),
             ("blocks", refused(|plan| plan["profile"]["most_blocks"] = json!(0))),
-            ("no share", refused(|plan| plan["profile"]["wanted_half_width"] = json!(0.0))),
+            ("not a share", refused(|plan| plan["profile"]["wanted_half_width"] = json!(0.0))),
             (
                 "cannot name a host",
                 refused(|plan| plan["network"]["hosts"][0]["name"] = json!(script)),
             ),
             (
-                "no address",
+                "not an address",
                 refused(|plan| plan["network"]["hosts"][0]["reached"]["address"] = json!(script)),
             ),
             (

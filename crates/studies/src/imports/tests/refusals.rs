@@ -14,7 +14,10 @@ fn what_no_program_wrote_is_refused_with_what_can_be_imported() {
     for text in ["", "hello", "[1, 2]", "{}", "{\"results\": null}", "{\"start\": {}}", "\u{1b}[2J"]
     {
         let why = refused(text);
-        assert!(why.contains("no file that can be imported") && why.contains("iperf3 -J"), "{why}");
+        assert!(
+            why.contains("not a file that can be imported") && why.contains("iperf3 -J"),
+            "{why}"
+        );
     }
 }
 

@@ -78,7 +78,7 @@ fn a_stream_of_events_is_the_document_that_it_stands_for() {
     let why = |text: &str| read(text).expect_err(text);
     assert!(why(&events[..2].join("\n")).contains("no result of the whole test"));
     assert!(why(&stream.repeat(2)).contains("more than one test"));
-    assert!(why("{\"event\":\"end\",\"data\":{}}").contains("no file that can be imported"));
+    assert!(why("{\"event\":\"end\",\"data\":{}}").contains("not a file that can be imported"));
     for end in (1..stream.len()).step_by(37) {
         let _ = read(&stream[..end]);
     }

@@ -201,7 +201,7 @@ fn each_mistake_in_what_is_measured_is_told() {
             with(
                 "[measure.b]\non = \"phone\"\nrun = [\"a\"]\nvalue = { pattern = \"(\", unit = \"x\", better = \"lower\" }",
             ),
-            "no regular expression",
+            "not a regular expression",
         ),
         (
             with("[measure.b]\non = \"phone\"\nrun = [\"a\"]\nvalue = { pattern = \"a\" }"),
