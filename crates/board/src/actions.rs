@@ -395,6 +395,12 @@ pub fn appoint(database: &Database, key: &PublicKey, name: &str) -> Result<(), B
 /// one that has not come yet.
 pub fn block(database: &Database, key: &PublicKey) -> Result<(), BoardError> {
     database.write(|connection| {
+        let last = last_key(connection, &key.to_string())?;
+        if last != key.to_string() {
+            return Err(BoardError::Refused(format!(
+                "{last} follows this key, and has its runs and words: block that one"
+            )));
+        }
         let sql = "INSERT INTO publishers (key, id, name, is_laboratory, is_blocked, added) VALUES ($1, $2, $3, 0, 1, $4)
             ON CONFLICT (key) DO UPDATE SET is_blocked = 1";
         let values =
@@ -419,6 +425,9 @@ pub fn follow(database: &Database, old: &PublicKey, new: &PublicKey) -> Result<(
         if old == new || last_key(connection, &old)? != old {
             return Err(BoardError::refused("another key follows this one already, or it is the same"));
         }
+        // What a blocked key said would be heard again.
+        check_not_blocked(connection, &old)?;
+        check_strangers(connection, &old, &new)?;
         let is_laboratory = "SELECT 1 FROM publishers WHERE key = $1 AND is_laboratory = 1";
         if connection.first(is_laboratory, &[(&new).into()])?.is_some() {
             return Err(BoardError::refused("a laboratory's key follows no other one: its name would change"));
@@ -443,6 +452,24 @@ pub fn follow(database: &Database, old: &PublicKey, new: &PublicKey) -> Result<(
         }
         Ok(())
     })
+}
+
+/// Whether neither key certified or objected to a run of the other one: as one publisher it would speak of itself.
+fn check_strangers(
+    connection: &mut dyn Connection,
+    old: &str,
+    new: &str,
+) -> Result<(), BoardError> {
+    let sql = "SELECT 1 FROM certificates JOIN runs ON runs.id = certificates.run
+            WHERE (certificates.laboratory = $1 AND runs.publisher = $2) OR (certificates.laboratory = $2 AND runs.publisher = $1)
+        UNION ALL SELECT 1 FROM objections JOIN runs ON runs.id = objections.run JOIN runs AS own ON own.id = objections.by_run
+            WHERE (own.publisher = $1 AND runs.publisher = $2) OR (own.publisher = $2 AND runs.publisher = $1)";
+    if connection.first(sql, &[old.into(), new.into()])?.is_none() {
+        return Ok(());
+    }
+    Err(BoardError::refused(
+        "one of the keys has certified a run of the other one, or objected to one",
+    ))
 }
 
 /// The last key that follows a key, or the key itself.

@@ -14,7 +14,6 @@ pub mod error;
 pub mod log;
 mod metrics;
 mod pages;
-mod places;
 pub mod program;
 mod ranking;
 pub mod receive;

@@ -1,5 +1,6 @@
 //! `btu-board`: serves a board of published runs.
 
+use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -36,7 +37,7 @@ Examples:
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 struct Stored {
-    /// Directory of an embedded database; it is made if it is missing
+    /// Directory of an embedded database, which `serve` makes
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     // Given as text because a comment would have to mark the address as one.
@@ -230,6 +231,9 @@ impl Removed {
     }
 }
 
+/// A file with a public key has two lines.
+const LARGEST_KEY_BYTES: u64 = 64 << 10;
+
 fn main() -> anyhow::Result<()> {
     // Private runs are in the database, and uploads on the disk while they are computed.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
@@ -259,9 +263,11 @@ impl BoardCommand {
                 )
             }
             Self::Laboratory { stored, name, key } => {
-                let text = std::fs::read_to_string(key);
-                let key: PublicKey =
-                    text.with_context(|| format!("reading {}", key.display()))?.parse()?;
+                let mut text = String::new();
+                std::fs::File::open(key)
+                    .and_then(|file| file.take(LARGEST_KEY_BYTES).read_to_string(&mut text))
+                    .with_context(|| format!("reading {}", key.display()))?;
+                let key: PublicKey = text.parse()?;
                 actions::appoint(&stored.open()?, &key, name)?;
                 log::audit("appoint", &[("key", &key.to_string()), ("name", name)]);
                 format!("Signatures of {} certify runs as {name}.", key.id())

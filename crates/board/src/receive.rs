@@ -66,7 +66,7 @@ const MOST_RUNS_A_DAY: i64 = 100;
 /// So many keys that the board does not know may begin to publish in a day.
 const MOST_NEW_PUBLISHERS_A_DAY: i64 = 500;
 
-/// A challenge is met by a run that is back in this time, and in twice its measuring time.
+/// A challenge is met by a run that is back in this time, and in twice the time that its plan allows.
 const LONGEST_BACK: SignedDuration = SignedDuration::from_mins(30);
 
 /// No plan measures for longer.
@@ -146,7 +146,8 @@ pub fn receive(
         }
         check_new_cells(connection, &verdict.cells_sha256)?;
         introduce(connection, key, manifest)?;
-        meet_challenge(connection, &computed, manifest.seed, &accepted.id)?;
+        let allowed = allowed_time(&verdict.shown["run"]);
+        meet_challenge(connection, &computed, allowed, manifest.seed, &accepted.id)?;
         let received = now();
         let place = chain::add(connection, &sha256(text.as_bytes()), &received)?;
         let cells_sha256 = &verdict.cells_sha256;
@@ -603,6 +604,7 @@ fn check_challenge(
 fn meet_challenge(
     connection: &mut dyn Connection,
     computed: &Computed,
+    allowed: SignedDuration,
     seed: u64,
     id: &str,
 ) -> Result<(), BoardError> {
@@ -610,20 +612,29 @@ fn meet_challenge(
     let sql = "SELECT issued FROM challenges WHERE seed = $1";
     let issued = connection.first(sql, &[(&seed).into()])?;
     let issued = issued.and_then(|mut row| instant(&row.text()));
-    if issued.is_some_and(|issued| is_in_time(issued, computed, moment())) {
+    if issued.is_some_and(|issued| is_in_time(issued, computed, allowed, moment())) {
         let sql = "UPDATE challenges SET run = $1 WHERE seed = $2";
         connection.execute(sql, &[id.into(), seed.into()])?;
     }
     Ok(())
 }
 
+/// The time that the plan of a run allows for its cells: what the run says of itself is the publisher's word.
+fn allowed_time(run: &Json) -> SignedDuration {
+    let nanoseconds = run["plan"]["profile"]["budget_ns"].as_i64().unwrap_or_default();
+    SignedDuration::from_nanos(nanoseconds.max(0)).min(LONGEST_MEASURING)
+}
+
 /// Whether a run began soon after its challenge was given out, and came back when it had ended.
-fn is_in_time(issued: jiff::Timestamp, computed: &Computed, received: jiff::Timestamp) -> bool {
-    let measuring = SignedDuration::try_from_secs_f64(computed.spent_seconds.unwrap_or_default());
-    let measuring = measuring.unwrap_or_default().min(LONGEST_MEASURING);
+fn is_in_time(
+    issued: jiff::Timestamp,
+    computed: &Computed,
+    allowed: SignedDuration,
+    received: jiff::Timestamp,
+) -> bool {
     let began = instant(&computed.created);
     began.is_some_and(|began| began <= issued + MOST_CLOCK_ERROR)
-        && received <= issued + LONGEST_BACK + measuring * 2
+        && received <= issued + LONGEST_BACK + allowed * 2
 }
 
 fn instant(text: &str) -> Option<jiff::Timestamp> {

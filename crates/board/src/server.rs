@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request};
-use btu_traffic::host_of;
+use btu_traffic::{ConnectionPlace, Places, host_of};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -23,11 +23,13 @@ use tokio::time::{sleep, timeout};
 
 use crate::log;
 use crate::metrics::METRICS;
-use crate::places::{ConnectionPlace, Places};
 use crate::web::{Caller, METRICS_PATH, UPLOADS_PATH};
 
 /// As many callers are served at once, if the system lets the server open so many files.
 const MOST_CONNECTIONS: usize = 2048;
+
+/// A host has at most so many connections.
+const MOST_OF_HOST: usize = 64;
 
 /// Files that are left for all but connections: the database, archives, programs.
 const OTHER_FILES: usize = 384;
@@ -80,7 +82,7 @@ pub async fn serve(
     proxies: Vec<IpAddr>,
     end: impl Future<Output = ()>,
 ) {
-    let places = Places::new(most_connections());
+    let places = Places::new(most_connections(), MOST_OF_HOST);
     let (ending, is_ending) = watch::channel(false);
     let mut end = std::pin::pin!(end);
     loop {
@@ -125,10 +127,16 @@ impl Peer {
     /// Who asks: the proxy adds whom it was called by behind what that caller says.
     fn caller(self, headers: &HeaderMap) -> Caller {
         let last = headers.get_all("x-forwarded-for").into_iter().next_back();
-        let last =
-            last.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+        let last = last.and_then(|value| address(value.to_str().ok()?.rsplit(',').next()?.trim()));
         Caller(last.filter(|_| self.is_proxy).unwrap_or(self.address))
     }
+}
+
+/// An address as proxies write it: some with a port.
+fn address(text: &str) -> Option<IpAddr> {
+    let plain = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let with_port = || text.parse().map(|address: SocketAddr| address.ip());
+    plain.parse().or_else(|_| with_port()).ok()
 }
 
 async fn serve_connection(
@@ -138,6 +146,7 @@ async fn serve_connection(
     place: ConnectionPlace,
     mut is_ending: watch::Receiver<bool>,
 ) {
+    let _counted = METRICS.connections.one();
     // A reader who reads nothing is one who is gone.
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(LONGEST_UNREAD));
     let place = Arc::new(place);

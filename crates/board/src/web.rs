@@ -58,6 +58,9 @@ const PAGES_BYTES: usize = 256 << 20;
 /// A page goes in such parts.
 const PART_BYTES: usize = 64 << 10;
 
+/// What a reader of an archive keeps in memory: a piece that is sent, and one that is read.
+const ARCHIVE_BYTES: usize = 512 << 10;
+
 /// What every answer needs.
 pub(crate) struct Site {
     pub(crate) board: Arc<Board>,
@@ -490,7 +493,7 @@ impl Site {
     /// Room for a page of so many bytes.
     fn page(&self, from: IpAddr, bytes: usize) -> BoardResult<Share> {
         self.pages.take(from, bytes).ok_or_else(|| {
-            let what = "the board sends many reports at present: try again in a minute";
+            let what = "the board sends much at present: try again in a minute";
             BoardError::TooMany(what.to_owned())
         })
     }
@@ -525,16 +528,18 @@ fn parts(page: Vec<u8>, room: Share) -> impl Stream<Item = BoardResult<Bytes>> {
 
 async fn archive(
     State(site): Shared,
+    Extension(Caller(from)): Extension<Caller>,
     Path(id): Path<String>,
     headers: HeaderMap,
     ShownToken(token): ShownToken,
 ) -> BoardResult<Response> {
     let run = seen(&site, &id, &token).await?;
     let tag = Tag::of("archive", &[&run], &token);
-    kept::unless_known(tag.as_ref(), &headers, whole_archive(site, run.id)).await
+    kept::unless_known(tag.as_ref(), &headers, whole_archive(site, from, run.id)).await
 }
 
-async fn whole_archive(site: Arc<Site>, run: String) -> BoardResult<Response> {
+async fn whole_archive(site: Arc<Site>, from: IpAddr, run: String) -> BoardResult<Response> {
+    let room = site.page(from, ARCHIVE_BYTES)?;
     let (asked, name) = (run.clone(), format!("attachment; filename=\"{run}.btu\""));
     let length =
         reading(Arc::clone(&site), move |_, connection| runs::archive_bytes(connection, &asked));
@@ -543,17 +548,18 @@ async fn whole_archive(site: Arc<Site>, run: String) -> BoardResult<Response> {
         (CONTENT_DISPOSITION, name),
         (CONTENT_LENGTH, length.await?.to_string()),
     ];
-    Ok((headers, Body::from_stream(pieces(site, run))).into_response())
+    Ok((headers, Body::from_stream(pieces(site, run, room))).into_response())
 }
 
-/// The archive of a run, a piece at a time, each of which is read when the one before it has gone.
-fn pieces(site: Arc<Site>, run: String) -> impl Stream<Item = BoardResult<Vec<u8>>> {
-    stream::try_unfold(0, move |number| {
+/// The archive of a run, a piece at a time, each of which is read when the one before it has gone; the room is free behind
+/// the last one.
+fn pieces(site: Arc<Site>, run: String, room: Share) -> impl Stream<Item = BoardResult<Vec<u8>>> {
+    stream::try_unfold((0, room), move |(number, room)| {
         let (site, run) = (Arc::clone(&site), run.clone());
         async move {
             let piece =
                 reading(site, move |_, connection| runs::archive_piece(connection, &run, number));
-            Ok(piece.await?.map(|piece| (piece, number + 1)))
+            Ok(piece.await?.map(|piece| (piece, (number + 1, room))))
         }
     })
 }

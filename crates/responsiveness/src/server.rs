@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use btu_traffic::{Share, Shares, bound};
+use btu_traffic::{ConnectionPlace, Places, Shares, bound, host_of};
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use h2::{Reason, RecvStream};
@@ -150,13 +150,13 @@ fn listening(address: SocketAddr) -> io::Result<StdListener> {
 }
 
 async fn accept(listener: TcpListener, tls: TlsAcceptor) {
-    let connections = Shares::new(CONNECTIONS, CONNECTIONS_OF_HOST);
+    let places = Places::new(CONNECTIONS, CONNECTIONS_OF_HOST);
     let uploads = Shares::new(UPLOADS, UPLOADS_OF_HOST);
     loop {
         match listener.accept().await {
-            // Beyond the limits, a caller gets no answer.
+            // Whoever has asked for nothing makes room; where all have, a caller gets no answer.
             Ok((stream, peer)) => {
-                if let Some(place) = connections.take(peer.ip(), 1) {
+                if let Some(place) = places.take(Some(host_of(peer.ip()))) {
                     tokio::spawn(serve(stream, tls.clone(), place, uploads.clone()));
                 }
             }
@@ -167,10 +167,11 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor) {
 }
 
 /// A connection until its end; what fails concerns this client only.
-async fn serve(stream: TcpStream, tls: TlsAcceptor, place: Share, uploads: Shares) {
-    let served = tokio::time::timeout(MOST_TIME, speak(stream, tls, uploads));
-    drop(served.await);
-    drop(place);
+async fn serve(stream: TcpStream, tls: TlsAcceptor, place: ConnectionPlace, uploads: Shares) {
+    tokio::select! {
+        served = tokio::time::timeout(MOST_TIME, speak(stream, tls, &place, uploads)) => drop(served),
+        () = place.lost() => {}
+    }
 }
 
 /// The far end of a connection.
@@ -179,7 +180,12 @@ struct Far {
     large: Semaphore,
 }
 
-async fn speak(stream: TcpStream, tls: TlsAcceptor, uploads: Shares) -> io::Result<()> {
+async fn speak(
+    stream: TcpStream,
+    tls: TlsAcceptor,
+    place: &ConnectionPlace,
+    uploads: Shares,
+) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (peer, mut window, mut longest_wait) = (stream.peer_addr()?.ip(), None, HANDSHAKE);
     let far = Arc::new(Far {
@@ -208,6 +214,7 @@ async fn speak(stream: TcpStream, tls: TlsAcceptor, uploads: Shares) -> io::Resu
             Err(_) => continue,
         };
         longest_wait = IDLE;
+        place.set_waiting(false);
         let (request, mut respond) = asked;
         let far = Arc::clone(&far);
         if is_upload(&request) && window.is_none() {

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use h2::SendStream;
 use h2::client::SendRequest;
 use http::{Request, StatusCode};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -24,6 +25,9 @@ const BODIES: usize = 4;
 
 /// Uploads that the server takes of a host at a time (docs/speed.md).
 const UPLOADS_OF_HOST: usize = 32;
+
+/// Connections that the server takes of a host at a time (docs/speed.md).
+const CONNECTIONS_OF_HOST: usize = 640;
 
 /// When no more is taken for so long, no more will be.
 const QUIET: Duration = Duration::from_secs(1);
@@ -113,6 +117,30 @@ fn a_host_has_so_many_uploads() {
         assert_eq!(told.recv().await, Some(StatusCode::SERVICE_UNAVAILABLE));
         assert!(tokio::time::timeout(QUIET, told.recv()).await.is_err(), "another is refused");
     });
+}
+
+/// Whoever asks for nothing keeps nobody out, neither from its own address nor from others.
+#[test]
+fn silent_connections_make_room() {
+    let files = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit").1;
+    let needed = 3 * (CONNECTIONS_OF_HOST as u64 + 64);
+    if files < needed {
+        println!("fewer files than {needed} may be open: not tested");
+        return;
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, files.min(needed * 2), files).expect("more files");
+    let (server, runtime) = (server(), Runtime::new().expect("a runtime"));
+    let status = runtime.block_on(async {
+        let mut silent = Vec::new();
+        for _ in 0..CONNECTIONS_OF_HOST {
+            silent.push(TcpStream::connect(server.address()).await.expect("a connection"));
+        }
+        let mut requests = connect(server.address()).await;
+        let request = Request::get("https://localhost/small").body(()).expect("a request");
+        let (answer, _body) = requests.send_request(request, true).expect("a stream");
+        answer.await.expect("an answer").status()
+    });
+    assert_eq!(status, StatusCode::OK);
 }
 
 /// As one of which packets were lost in a long queue.

@@ -57,8 +57,8 @@ pub(crate) fn rules() -> Markup {
         h2 id="challenges" { "Challenges" }
         p { "The best of ten runs shows the best luck, not the best machine. "
             code { "btu rate --challenge ADDRESS" } " asks the board for a number before it measures; the number becomes the seed of the
-             plan. A challenge is met by a run that began within ten minutes, and came back within half an hour and twice the time that it
-             measured. The publisher's page says how many of them came back. A number can be measured again: a challenge shows that a
+             plan. A challenge is met by a run that began within ten minutes, and came back within half an hour and twice the time that its
+             plan allows. The publisher's page says how many of them came back. A number can be measured again: a challenge shows that a
              run was not chosen from those of other days, and not that it is the only one with its number." }
         h2 { "The chain" }
         p { "Each accepted manifest adds a line to the " a href=(below("/chain")) { "chain" } ": its place, the SHA-256 of the manifest, the time, and the

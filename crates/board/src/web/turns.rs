@@ -64,6 +64,25 @@ impl Tries {
         Self { most, why, today: Mutex::default() }
     }
 
+    /// Counts a try, if this caller may have another one.
+    pub(crate) fn take(&self, who: &str) -> Result<(), BoardError> {
+        let tries = self.today(|all| {
+            let tries = all.entry(who.to_owned()).or_default();
+            *tries += 1;
+            *tries
+        });
+        if tries > self.most { Err(BoardError::TooMany(self.why.to_owned())) } else { Ok(()) }
+    }
+
+    /// Gives a try back, which came to nothing.
+    pub(crate) fn give_back(&self, who: &str) {
+        self.today(|all| {
+            if let Some(tries) = all.get_mut(who) {
+                *tries = tries.saturating_sub(1);
+            }
+        });
+    }
+
     /// Whether this caller may try again.
     pub(crate) fn check(&self, who: &str) -> Result<(), BoardError> {
         if self.today(|tries| tries.get(who).is_some_and(|tries| *tries >= self.most)) {

@@ -21,7 +21,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use super::turns::{Tries, Turns};
-use super::{Caller, Shared, Site, UPLOADS_PATH, blocking};
+use super::{Caller, Shared, Site, UPLOADS_PATH, blocking, reading};
 use crate::actions;
 use crate::error::BoardError;
 use crate::log;
@@ -123,15 +123,21 @@ async fn publish(
 ) -> Result<Response, Refusal> {
     let mut upload = Upload::of(request)?;
     let url = site.board.url.clone();
+    let shared = Arc::clone(&site);
     let taken = upload.taken(site, from).await;
     upload.drain().await;
     let Accepted { id, token } = taken?;
+    let asked = id.clone();
+    let word =
+        reading(shared, move |_, connection| Ok(actions::existing(connection, &asked)?.word()));
+    // Whoever deletes it meanwhile has its token.
+    let word = word.await?;
     let answer = json!({
         "id": id,
         "url": format!("{url}/runs/{id}"),
         "token": token,
         "state": "published",
-        "word": "unverified",
+        "word": word,
     });
     Ok((StatusCode::CREATED, Json(answer)).into_response())
 }
@@ -367,12 +373,12 @@ async fn challenge(
 ) -> Result<(StatusCode, String), Refusal> {
     let Asked { request, signature, key } = form(sent)?;
     let (from, signed_by) = (host_of(from).to_string(), key.clone());
-    site.challenges.check(&from)?;
-    let challenge = blocking(Arc::clone(&site), move |board| {
-        actions::challenge(board, &request, &signature, &key)
-    });
-    let challenge = challenge.await?;
-    site.challenges.count(&from);
+    site.challenges.take(&from)?;
+    let shared = Arc::clone(&site);
+    let challenge =
+        blocking(site, move |board| actions::challenge(board, &request, &signature, &key));
+    // At once, so that many who ask at a time do not pass each other.
+    let challenge = challenge.await.inspect_err(|_| shared.challenges.give_back(&from))?;
     log::audit("challenge", &[("key", &signed_by)]);
     Ok((StatusCode::CREATED, challenge.text()))
 }

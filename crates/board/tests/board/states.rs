@@ -128,6 +128,8 @@ pub(crate) fn a_key_follows_another(stored: &Stored) {
         follow(&key(from), &key(to)).expect("followed");
         follow(&key(from), &key(to)).expect_err("already");
     }
+    let blocked = stored.command(&["block", &key(&old)]).expect_err("it is followed");
+    assert!(blocked.contains(&key(&new)), "{blocked}");
     // The old keys say nothing more, and what they said stays.
     let late = Sent::of(&Made::of(100.0), &old, &server.url).send(&old, &server.url).refused();
     assert!(late.contains(&format!("the key {} follows this one", key(&new))), "{late}");
@@ -263,7 +265,7 @@ fn objection_of(shown: &str) -> String {
 /// Who was blocked, or withdrew the run, has no voice: neither objections nor signatures nor challenges.
 pub(crate) fn blocked_and_withdrawn_keys_have_no_voice(stored: &Stored) {
     let server = stored.server();
-    let (ada, bob) = (Publisher::new("Ada"), Publisher::new("Bob"));
+    let [ada, bob, carol] = ["Ada", "Bob", "Carol"].map(Publisher::new);
     let hers = publish(&Made::of(9000.0), &ada, &server);
     let [his, other] = [100.0, 101.0].map(|megabits| publish(&Made::of(megabits), &bob, &server));
     let object = |by: &Published| {
@@ -289,11 +291,13 @@ pub(crate) fn blocked_and_withdrawn_keys_have_no_voice(stored: &Stored) {
     ] {
         assert!(refused.status == 422 && refused.text().contains("no words"), "{}", refused.text());
     }
+    let next = carol.key.public().expect("a key").to_string();
+    let refused = stored.command(&["follow", &key, &next]).expect_err("it is blocked");
+    assert!(refused.contains("the key is blocked"), "{refused}");
     stored.command(&["unblock", &key]).expect("heard again");
     assert!(run(&server, &hers).contains(&other.id));
     assert!(stored.command(&["unblock", &key]).expect_err("it is not").contains("not blocked"));
     // A key may be blocked before it comes.
-    let carol = Publisher::new("Carol");
     stored.command(&["block", &carol.key.public().expect("a key").to_string()]).expect("blocked");
     let sent = crate::support::Sent::of(&Made::of(50.0), &carol, &server.url);
     assert!(sent.send(&carol, &server.url).refused().contains("the key is blocked"));

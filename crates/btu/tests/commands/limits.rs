@@ -67,7 +67,7 @@ const LIMITS: &[Limit] = &[
     ),
     (
         "board.md",
-        "Archives that are on their way take at most 256 MiB",
+        "Archives that come take at most 256 MiB",
         "board/src/web/upload.rs",
         "ROOM_BYTES: usize = 4 * LARGEST_ARCHIVE_BYTES;",
     ),

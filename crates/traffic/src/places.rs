@@ -7,15 +7,11 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use crate::metrics::{Counted, METRICS};
-
-/// A host has at most so many connections.
-const MOST_OF_HOST: usize = 64;
-
-/// The connections of a server.
+/// The connections of a server, so many in all and of each host.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub struct Places {
     most: usize,
+    most_of_host: usize,
     taken: Mutex<Taken>,
 }
 
@@ -37,29 +33,29 @@ struct OpenConnection {
 
 /// The place of a connection, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct ConnectionPlace {
+pub struct ConnectionPlace {
     places: Arc<Places>,
     number: u64,
     lost: Arc<Notify>,
-    _counted: Counted,
 }
 
 impl Places {
-    pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, taken: Mutex::default() })
+    /// All are free.
+    pub fn new(most: usize, most_of_host: usize) -> Arc<Self> {
+        Arc::new(Self { most, most_of_host, taken: Mutex::default() })
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a connection of this host. If none is free, the one that has asked for nothing for the longest time loses
-    /// its own; if all are answered at present, the oldest of the host with most connections, if that has more than this one would
+    /// A place for a connection of this host ([`crate::host_of`]); `None` is a proxy, which is of many. If none is free, the one
+    /// that has asked for nothing for the longest time loses its own; if all are answered at present, the oldest of the host with most connections, if that has more than this one would
     /// have. Else `None`.
-    pub(crate) fn take(self: &Arc<Self>, host: Option<IpAddr>) -> Option<ConnectionPlace> {
+    pub fn take(self: &Arc<Self>, host: Option<IpAddr>) -> Option<ConnectionPlace> {
         let mut taken = self.taken();
         let is_own = |one: &OpenConnection| host.is_some() && one.host == host;
-        if taken.connections.values().filter(|one| is_own(one)).count() >= MOST_OF_HOST {
+        if taken.connections.values().filter(|one| is_own(one)).count() >= self.most_of_host {
             taken.free(is_own)?;
         }
         if taken.connections.len() >= self.most {
@@ -69,12 +65,7 @@ impl Places {
         taken.next += 1;
         let waits_since = Some(Instant::now());
         taken.connections.insert(number, OpenConnection { host, waits_since, lost: lost.clone() });
-        Some(ConnectionPlace {
-            places: Arc::clone(self),
-            number,
-            lost,
-            _counted: METRICS.connections.one(),
-        })
+        Some(ConnectionPlace { places: Arc::clone(self), number, lost })
     }
 }
 
@@ -109,12 +100,12 @@ impl Taken {
 
 impl ConnectionPlace {
     /// Ends when another connection has taken the place.
-    pub(crate) async fn lost(&self) {
+    pub async fn lost(&self) {
         self.lost.notified().await;
     }
 
     /// Notes whether the connection waits for a request, from now on.
-    pub(crate) fn set_waiting(&self, waits: bool) {
+    pub fn set_waiting(&self, waits: bool) {
         if let Some(own) = self.places.taken().connections.get_mut(&self.number) {
             own.waits_since = waits.then(Instant::now);
         }
@@ -143,9 +134,9 @@ mod tests {
 
     #[test]
     fn a_host_has_at_most_its_places_and_takes_them_of_itself() {
-        let places = Places::new(1000);
+        let places = Places::new(1000, 64);
         let other = places.take(Some(host(2))).unwrap();
-        let all: Vec<_> = (0..MOST_OF_HOST).map(|_| places.take(Some(host(1))).unwrap()).collect();
+        let all: Vec<_> = (0..64).map(|_| places.take(Some(host(1))).unwrap()).collect();
         for place in &all[1..] {
             place.set_waiting(false);
         }
@@ -158,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_host_with_many_requests_makes_room_for_others() {
-        let places = Places::new(4);
+        let places = Places::new(4, 64);
         let answered = |last| {
             let place = places.take(Some(host(last))).unwrap();
             place.set_waiting(false);
@@ -172,7 +163,7 @@ mod tests {
 
     #[test]
     fn whoever_has_waited_longest_makes_room_and_whoever_is_answered_stays() {
-        let places = Places::new(3);
+        let places = Places::new(3, 64);
         let all = [1, 2, 3].map(|last| {
             std::thread::sleep(Duration::from_millis(1));
             places.take(Some(host(last))).unwrap()
