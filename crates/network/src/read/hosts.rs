@@ -180,7 +180,7 @@ control = "spare.example.org:99"
                 "a is test already",
             ),
             ("[hosts.a]\nssh = \"-oProxyCommand=x\"\n", "nothing that ssh could go to"),
-            ("[hosts.a]\ncontrol = \"h\"\nmeasured = \"0.0.0.0\"\n", "no address of one host"),
+            ("[hosts.a]\ncontrol = \"h\"\nmeasured = \"0.0.0.0\"\n", "not an address of one host"),
             ("[hosts.\"a b\"]\ncontrol = \"h\"\n", "is not a name"),
             ("[stations.a]\n", "there is no such key here"),
             ("[hosts", "this is not TOML"),

@@ -516,7 +516,10 @@ fn a_phase_without_answers_is_told_and_a_managed_queue_needs_no_cure() {
             "Bloated: {silent}; requests wait 210 ms longer while you download; calls suffer above 20 ms"
         )
     );
-    assert!(said(Vec::new(), true).starts_with(&format!("Cannot tell: {silent}; how long")));
+    assert!(
+        said(Vec::new(), true)
+            .starts_with(&format!("Cannot tell: {silent}; the wait of the others"))
+    );
 }
 
 /// A name has one colour in all charts of the page.
