@@ -111,7 +111,8 @@ impl TcpPath<'_> {
         let (all, lap) = (&trace.opportunities_ms, trace.lap().seconds());
         let laps = (at / lap).floor();
         let passed = all.partition_point(|&ms| f64::from(ms) / 1e3 <= at - laps * lap);
-        let last = passed + (segments * each).round().max(1.0) as usize - 1;
+        let wanted = (segments * each).round().max(1.0) as usize;
+        let last = passed.saturating_add(wanted - 1);
         (laps + (last / all.len()) as f64) * lap + f64::from(all[last % all.len()]) / 1e3
     }
 }

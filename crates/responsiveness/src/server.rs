@@ -154,7 +154,7 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor) {
     let uploads = Shares::new(UPLOADS, UPLOADS_OF_HOST);
     loop {
         match listener.accept().await {
-            // Whoever has asked for nothing makes room; where all have, a caller gets no answer.
+            // One that has asked for nothing makes room; where all have asked, a caller gets no answer.
             Ok((stream, peer)) => {
                 if let Some(place) = places.take(Some(host_of(peer.ip()))) {
                     tokio::spawn(serve(stream, tls.clone(), place, uploads.clone()));

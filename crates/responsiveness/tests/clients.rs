@@ -119,7 +119,7 @@ fn a_host_has_so_many_uploads() {
     });
 }
 
-/// Whoever asks for nothing keeps nobody out, neither from its own address nor from others.
+/// Callers who ask for nothing keep no other out, neither of their own address nor of others.
 #[test]
 fn silent_connections_make_room() {
     let files = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit").1;

@@ -130,7 +130,7 @@ async fn publish(
     let asked = id.clone();
     let word =
         reading(shared, move |_, connection| Ok(actions::existing(connection, &asked)?.word()));
-    // Whoever deletes it meanwhile has its token.
+    // A caller who deletes it meanwhile has its token.
     let word = word.await?;
     let answer = json!({
         "id": id,

@@ -108,7 +108,7 @@ const LIMITS: &[Limit] = &[
         "board/src/server.rs",
         "MOST_CONNECTIONS: usize = 2048;",
     ),
-    ("board.md", "of one address at most 64", "board/src/places.rs", "MOST_OF_HOST: usize = 64;"),
+    ("board.md", "of one address at most 64", "board/src/server.rs", "MOST_OF_HOST: usize = 64;"),
     (
         "board.md",
         "objects to a run at most 3 times",
