@@ -48,7 +48,7 @@ pub fn script(plan: &Plan, token: Token) -> Script {
     script::script(plan, &ROW, &setting)
 }
 
-/// The rate of datagrams that the path can carry, by what was seen of [`script`].
+/// The rate of datagrams that the path can carry, by what was seen of [`script()`].
 ///
 /// # Errors
 /// Why nothing came through, in a sentence.
