@@ -110,9 +110,6 @@ fn entry(host: &Machine) -> String {
     let Machine { station, name, reached, measured } = host;
     let way = match reached {
         Reached::Tls { address } => format!("control = \"{address}\""),
-        Reached::Pairing { .. } => {
-            "# reached with a pairing code then; now write ssh = \"user@host\"".to_owned()
-        }
         Reached::Ssh { destination } => format!("ssh = \"{destination}\""),
         Reached::Launched => "# started by a launcher: --launcher".to_owned(),
         Reached::Here => "# this machine itself".to_owned(),

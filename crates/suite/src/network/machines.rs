@@ -34,15 +34,8 @@ pub struct Machine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Reached {
-    /// By mutual TLS with certificates of a job, or, in runs of earlier versions, of an authority of
-    /// the user's own.
+    /// By mutual TLS with certificates of a job.
     Tls {
-        /// The address as `host:port`.
-        #[serde(deserialize_with = "border::address")]
-        address: String,
-    },
-    /// By mutual TLS with certificates made from a one-time code, in runs of earlier versions.
-    Pairing {
         /// The address as `host:port`.
         #[serde(deserialize_with = "border::address")]
         address: String,
@@ -88,7 +81,6 @@ impl fmt::Display for Reached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tls { address } => write!(f, "TLS to {address}"),
-            Self::Pairing { address } => write!(f, "TLS to {address} with a pairing code"),
             Self::Ssh { destination } => write!(f, "ssh to {destination}"),
             Self::Launched => f.write_str("TLS, started by a launcher"),
             Self::Here => f.write_str("this machine itself"),
@@ -109,11 +101,10 @@ mod tests {
             measured: IpAddr::from([198, 51, 100, last]),
         };
         let tls = Reached::Tls { address: "192.0.2.11:7417".to_owned() };
-        let pairing = Reached::Pairing { address: "192.0.2.12:7417".to_owned() };
         let hosts = vec![
             host(HostRole::Test, "alpha", Reached::Ssh { destination: "me@alpha".to_owned() }, 10),
             host(HostRole::Active, "beta", tls, 11),
-            host(HostRole::Passive, "gamma", pairing, 12),
+            host(HostRole::Passive, "gamma", Reached::Launched, 12),
         ];
         Machines { hosts }
     }
@@ -127,7 +118,7 @@ mod tests {
             [
                 "test is alpha, measured at 198.51.100.10, controlled by ssh to me@alpha",
                 "active is beta, measured at 198.51.100.11, controlled by TLS to 192.0.2.11:7417",
-                "passive is gamma, measured at 198.51.100.12, controlled by TLS to 192.0.2.12:7417 with a pairing code",
+                "passive is gamma, measured at 198.51.100.12, controlled by TLS, started by a launcher",
             ]
         );
     }

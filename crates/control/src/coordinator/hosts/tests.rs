@@ -154,17 +154,10 @@ fn what_speaks_tls_and_is_no_agent() {
 }
 
 #[test]
-fn no_identity_and_a_pairing_code_of_an_earlier_version() {
+fn no_identity() {
     let access = Access { identity: None, ..access(&TestJob::new()) };
     let error = call("127.0.0.1:9".parse().unwrap(), &access).to_string();
     assert!(error.contains("--identity FILE") && error.contains("ssh = "), "{error}");
-    let reached = Reached::Pairing { address: "127.0.0.1:9".to_owned() };
-    let call = HostCall { name: "alpha".to_owned(), reached };
-    let error = runtime()
-        .unwrap()
-        .block_on(async { RemoteHost::call(&call, &access).await.map(drop) })
-        .unwrap_err();
-    assert!(error.to_string().contains("measure again by ssh"), "{error}");
 }
 
 #[test]

@@ -77,14 +77,6 @@ fn no_identity(call: &HostCall) -> CoordinatorError {
     }
 }
 
-fn paired(call: &HostCall) -> CoordinatorError {
-    CoordinatorError::Host {
-        host: call.name.clone(),
-        message: "its agent was reached with a pairing code, which this btu does not know: measure again by ssh"
-            .to_owned(),
-    }
-}
-
 /// The way to one host, for repeated calls.
 #[derive(Debug, Clone)]
 pub(super) enum Transport {
@@ -106,7 +98,6 @@ impl Transport {
         };
         match &call.reached {
             Reached::Tls { address } => tls(address, &call.name),
-            Reached::Pairing { .. } => Err(paired(call)),
             Reached::Launched => {
                 let agent = access.agent(&call.name)?;
                 tls(&agent.place(), &agent.certified)
