@@ -462,7 +462,7 @@ fn clients_before_3_2_are_served() {
 fn strangers_are_told_of() {
     let lab = Lab::usual();
     for (octets, words) in [
-        (&b"GET /index.html HTTP/1.1\r\nHost: a.example\r\n\r\n"[..], "no client of iperf3"),
+        (&b"GET /index.html HTTP/1.1\r\nHost: a.example\r\n\r\n"[..], "not a client of iperf3"),
         (b"abc", "it went away while it had to send the name of its test"),
     ] {
         // A probe of the port, and handshakes that measure round trips.

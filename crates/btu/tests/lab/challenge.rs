@@ -57,7 +57,7 @@ fn the_seed_of_a_challenge_is_that_of_the_plan() {
 fn without_a_readable_challenge_no_run_begins() {
     let Some(laboratory) = Laboratory::open() else { return };
     for (status, answer, words) in [
-        ("201 Created", "seed: seven\n", "no challenge"),
+        ("201 Created", "seed: seven\n", "not a challenge"),
         ("429 Too Many Requests", r#"{"error":"not so often"}"#, "refused it: not so often"),
     ] {
         let board = Board::answering(status, answer);
