@@ -159,6 +159,10 @@ fn other_version(found: i64) -> BoardError {
     ))
 }
 
+fn no_board(place: &str) -> BoardError {
+    BoardError::NotFound(format!("there is no board in {place}: `btu-board serve` makes one"))
+}
+
 /// What becomes of tables that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
@@ -178,9 +182,9 @@ pub enum Database {
 }
 
 impl Database {
-    /// Opens the database in `directory`, which is made if it is missing.
-    pub fn in_directory(directory: &Path) -> Result<Self, BoardError> {
-        Ok(Self::Sqlite(sqlite::SqlitePool::open(directory)?))
+    /// Opens the database in `directory`.
+    pub fn in_directory(directory: &Path, absent: Absent) -> Result<Self, BoardError> {
+        Ok(Self::Sqlite(sqlite::SqlitePool::open(directory, absent)?))
     }
 
     /// Opens a database of `PostgreSQL`: `postgres://USER@HOST/NAME`.

@@ -52,17 +52,12 @@ struct Stored {
 impl Stored {
     /// A board that is there.
     fn open(&self) -> anyhow::Result<Database> {
-        if let Some(directory) = &self.directory
-            && !directory.join("board.sqlite").is_file()
-        {
-            bail!("there is no board in {}: `btu-board serve` makes one", directory.display());
-        }
         self.open_or(Absent::Refused)
     }
 
     fn open_or(&self, absent: Absent) -> anyhow::Result<Database> {
         if let Some(directory) = &self.directory {
-            return Ok(Database::in_directory(directory)?);
+            return Ok(Database::in_directory(directory, absent)?);
         }
         if self.database.as_deref().is_some_and(has_password) {
             bail!(

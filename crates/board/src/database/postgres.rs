@@ -13,7 +13,7 @@ use postgres::{Client, Config, IsolationLevel, NoTls, Transaction};
 use tls::TlsToDatabase;
 
 use super::pool::{Lent, Pool, Pooled};
-use super::{Absent, Connection, DatabaseValue, Row, SCHEMA, VERSION, other_version};
+use super::{Absent, Connection, DatabaseValue, Row, SCHEMA, VERSION, no_board, other_version};
 use crate::error::BoardError;
 
 /// A server that does not answer is one that is not there.
@@ -263,8 +263,7 @@ fn make_tables(client: &mut Client, absent: Absent) -> Result<(), BoardError> {
     let has = |place: usize| found.try_get::<_, bool>(place).map_err(|error| explain(&error));
     let (has_runs, has_version) = (has(0)?, has(1)?);
     if !has_runs && absent == Absent::Refused {
-        let said = "there is no board in this database: `btu-board serve` makes one";
-        return Err(BoardError::NotFound(said.to_owned()));
+        return Err(no_board("this database"));
     }
     if !has_runs {
         let version = format!(

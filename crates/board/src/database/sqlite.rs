@@ -9,7 +9,7 @@ use rusqlite::types::{ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::{ErrorCode, ToSql, Transaction, TransactionBehavior, params_from_iter};
 
 use super::pool::{Pool, Pooled};
-use super::{Connection, DatabaseValue, Row, SCHEMA, VERSION, other_version};
+use super::{Absent, Connection, DatabaseValue, Row, SCHEMA, VERSION, no_board, other_version};
 use crate::error::BoardError;
 
 /// How long a writer waits for another one.
@@ -39,18 +39,20 @@ impl std::fmt::Debug for SqlitePool {
 }
 
 impl SqlitePool {
-    pub(super) fn open(directory: &Path) -> Result<Self, BoardError> {
+    pub(super) fn open(directory: &Path, absent: Absent) -> Result<Self, BoardError> {
         let failed = |error: &dyn std::fmt::Display| {
             BoardError::database(format!("opening the board in {}: {error}", directory.display()))
         };
+        let file = directory.join("board.sqlite");
+        // A file without any table has no octets.
+        let has_board = std::fs::metadata(&file).is_ok_and(|one| one.is_file() && one.len() > 0);
+        if absent == Absent::Refused && !has_board {
+            return Err(no_board(&directory.display().to_string()));
+        }
         let mut builder = std::fs::DirBuilder::new();
         let made = builder.recursive(true).mode(0o700).create(directory);
         made.map_err(|error| failed(&error))?;
-        let pool = Self {
-            file: directory.join("board.sqlite"),
-            connections: Pool::new(),
-            is_unsettled: AtomicBool::new(false),
-        };
+        let pool = Self { file, connections: Pool::new(), is_unsettled: AtomicBool::new(false) };
         // Before the journal is set, which writes into the file: one of another version stays as it is.
         let connection = rusqlite::Connection::open(&pool.file).map_err(|error| failed(&error))?;
         connection.busy_timeout(LONGEST_WAIT).map_err(|error| failed(&error))?;

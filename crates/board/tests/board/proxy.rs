@@ -105,6 +105,17 @@ fn the_command_line_names_the_database_before_the_environment() {
     }
 }
 
+/// A backup that was cut to nothing is not a board without runs.
+#[test]
+fn an_empty_file_is_not_a_board() {
+    let stored = directory();
+    let place = Path::new(&stored.arguments()[1]).to_owned();
+    std::fs::create_dir_all(&place).expect("a directory");
+    std::fs::write(place.join("board.sqlite"), "").expect("an empty file");
+    assert!(stored.command(&["check"]).expect_err("nothing").contains("there is no board"));
+    assert_eq!(std::fs::read(place.join("board.sqlite")).expect("the file"), b"");
+}
+
 /// A running nginx; it ends with this value.
 struct Nginx {
     child: Child,
