@@ -5,6 +5,15 @@ use std::cell::RefCell;
 use std::io::Cursor;
 use std::marker::PhantomData;
 
+use btu_contract::activity::{
+    Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work,
+};
+use btu_contract::experiment::{AnyExperiment, Named, Raised, RunFacts, any};
+use btu_contract::job::Job;
+use btu_contract::network::{Impairments, Network};
+use btu_contract::roll::{self, Roll};
+use btu_contract::sample::Intervals;
+use btu_contract::script::{Role, Script, Step};
 use btu_network::{Drawing, HostName};
 use btu_store::{RunRow, Store};
 use btu_studies::Judged;
@@ -15,15 +24,6 @@ use btu_studies::lan::LanPlan;
 use btu_studies::rate::{Calibration, Context, Plan, Reading, rating_of};
 use btu_studies::run::{ExperimentNetwork, Found, Ground, RunPlan};
 use btu_studies::speed::SpeedPlan;
-use btu_suite::activity::{
-    Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Word, Work,
-};
-use btu_suite::experiment::{AnyExperiment, Named, Raised, RunFacts, any};
-use btu_suite::job::Job;
-use btu_suite::network::{Impairments, Network};
-use btu_suite::roll::{self, Roll};
-use btu_suite::sample::Intervals;
-use btu_suite::script::{Role, Script, Step};
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -77,12 +77,12 @@ pub static STUDIES: [&dyn Shown; 8] = [
 ];
 
 /// The one of this name in the store.
-pub fn study(suite: &str) -> Option<&'static dyn AnyExperiment> {
-    shown(suite).map(Shown::study)
+pub fn study(study: &str) -> Option<&'static dyn AnyExperiment> {
+    shown(study).map(Shown::study)
 }
 
-fn shown(suite: &str) -> Option<&'static dyn Shown> {
-    STUDIES.into_iter().find(|one| one.study().suite() == suite)
+fn shown(study: &str) -> Option<&'static dyn Shown> {
+    STUDIES.into_iter().find(|one| one.study().study() == study)
 }
 
 thread_local! {
@@ -122,16 +122,16 @@ pub fn imported(octets: &[u8]) -> Option<usize> {
 
 fn show(store: &Store, row: &RunRow) {
     let run = row.summary.id;
-    if row.summary.suite == roll::SUITE {
+    if row.summary.study == roll::STUDY {
         let roll = store.records::<Roll>(run).expect("roll calls");
         drop(serde_json::to_string(&roll).expect("a roll call can be printed"));
     }
-    if row.summary.suite == Plan::SUITE {
+    if row.summary.study == Plan::STUDY {
         let plan = read::<Plan>(&row.plan).expect("its plan was read when it was imported");
         let readings = store.speeds(run, Reading::of_columns).expect("its readings can be read");
         drop(rating_of(&readings, &Context::complete(plan, 2)));
     }
-    if let Some(study) = shown(&row.summary.suite) {
+    if let Some(study) = shown(&row.summary.study) {
         study.judge_run(store, row);
     }
 }
@@ -158,7 +158,7 @@ pub(super) fn database(octets: &[u8]) {
     }
 }
 
-/// A plan of any suite: its name, its rows, its sizes, its network.
+/// A plan of any study: its name, its rows, its sizes, its network.
 pub(super) fn plan(octets: &[u8]) {
     if let Some(plan) = again::<Plan>(octets) {
         assert!(plan.rows().len() < 100_000, "{} rows", plan.rows().len());

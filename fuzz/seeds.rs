@@ -3,6 +3,18 @@
 use std::io::Read;
 use std::time::Duration;
 
+use btu_contract::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Word, Work};
+use btu_contract::app::{DisplayRequest, Workload};
+use btu_contract::experiment::{AnyExperiment, Columns, Experiment, Measured, Named, Observation};
+use btu_contract::hint::{HintPlan, HintPoint, HintRecord, HintRun};
+use btu_contract::job::{Job, JobRecord};
+use btu_contract::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
+use btu_contract::pipe::{Accounts, End, Kind, PipePlan, Place, Point, Purpose, SetPlan, Trial};
+use btu_contract::record::{
+    CpuTime, Failure, HostClock, Outcome, PlacedReport, Received, Report, Requested, Sent, TcpInfo,
+};
+use btu_contract::roll::{self, Answer, Greeted, Roll};
+use btu_contract::sample::Sample;
 use btu_control::environment::collect;
 use btu_control::protocol::{
     HelloReply, Json, PROTOCOL, PrepareRequest, Request as Call, ReserveRequest,
@@ -12,18 +24,6 @@ use btu_publication::{Challenge, ChallengeRequest, Manifest, Visibility};
 use btu_stats::Histogram;
 use btu_store::{Level, Moment, NewRun, RunLock, State, Store};
 use btu_studies::rate::{Plan, Profile};
-use btu_suite::activity::{Activity, Cpu, Order, Rendezvous, Rounds, TcpSend, Word, Work};
-use btu_suite::app::{DisplayRequest, Workload};
-use btu_suite::experiment::{AnyExperiment, Columns, Experiment, Measured, Named, Observation};
-use btu_suite::hint::{HintPlan, HintPoint, HintRecord, HintRun};
-use btu_suite::job::{Job, JobRecord};
-use btu_suite::network::{Drawn, HostRole, Machine, Machines, Network, Path, Reached, Stations};
-use btu_suite::pipe::{Accounts, End, Kind, PipePlan, Place, Point, Purpose, SetPlan, Trial};
-use btu_suite::record::{
-    CpuTime, Failure, HostClock, Outcome, PlacedReport, Received, Report, Requested, Sent, TcpInfo,
-};
-use btu_suite::roll::{self, Answer, Greeted, Roll};
-use btu_suite::sample::Sample;
 use btu_units::{BitRate, Bytes, Span, Time};
 
 use super::table::readback::study;
@@ -246,7 +246,7 @@ fn networks() -> Vec<Network> {
     ]
 }
 
-/// A plan of each suite, as JSON.
+/// A plan of each study, as JSON.
 fn plans() -> Vec<serde_json::Value> {
     let rating = networks().into_iter().map(|network| Plan::whole(7, Profile::quick(), network));
     let jobs = jobs().into_iter().map(|job| value(&job));
@@ -427,7 +427,7 @@ fn merged(frame: &serde_json::Value, rest: &serde_json::Value) -> serde_json::Va
     all.into()
 }
 
-/// Runs as the lines of an archive: one of each suite.
+/// Runs as the lines of an archive: one of each study.
 fn lines_of_runs() -> Vec<Vec<u8>> {
     std::iter::once(lines_of_a_rating())
         .chain(studies().iter().map(lines_of_a_study))
@@ -442,7 +442,7 @@ fn lines_of_a_study(study: &StudySeed) -> Vec<u8> {
     let read = study.study.plan(&plan).expect("a plan");
     let columns = read.cells(None).and_then(|mut cells| cells.add(&record)).expect("a cell");
     let hash = read.hash().expect("of this version");
-    lines_of(study.study.suite(), &study.plan, &hash, &[(columns, record)])
+    lines_of(study.study.study(), &study.plan, &hash, &[(columns, record)])
 }
 
 /// A signature, a set of two, and HINT: a message, two steps of two processes, two of one.
@@ -468,7 +468,7 @@ fn lines_of_a_job(job: &Job, seen: Vec<(usize, HintRecord)>) -> Vec<u8> {
         let record = JobRecord { series, block: series as u32, position, seen };
         (job.columns(&record).expect("columns"), text(&record))
     });
-    lines_of(Job::SUITE, &value(job), &job.hash(), &records.collect::<Vec<_>>())
+    lines_of(Job::STUDY, &value(job), &job.hash(), &records.collect::<Vec<_>>())
 }
 
 /// Two hosts were called; one answered.
@@ -508,12 +508,12 @@ fn lines_of_a_roll_call() -> Vec<u8> {
         duration: None,
         host_duration: None,
     };
-    lines_of(roll::SUITE, &serde_json::Value::Null, "none", &[(columns, text(&roll))])
+    lines_of(roll::STUDY, &serde_json::Value::Null, "none", &[(columns, text(&roll))])
 }
 
 /// A complete run with these cells.
 fn lines_of(
-    suite: &str,
+    study: &str,
     plan: &serde_json::Value,
     plan_hash: &str,
     cells: &[(Columns, String)],
@@ -521,7 +521,7 @@ fn lines_of(
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a store");
     let now = "2026-01-01T00:00:00Z";
-    let new = NewRun { suite, profile: "quick", network: "path", plan, plan_hash, ..run(now) };
+    let new = NewRun { study, profile: "quick", network: "path", plan, plan_hash, ..run(now) };
     let lock = store.create_run(&new).expect("a run");
     for (columns, record) in cells {
         store.save_record(&lock, columns, record).expect("a cell");
@@ -556,10 +556,10 @@ fn rated(store: &mut Store) -> RunLock {
     let mut plan = Plan::whole(7, Profile::quick(), Network::Veth);
     plan.components.truncate(2);
     plan.messages.truncate(1);
-    let document = btu_suite::json::to_value(&plan).expect("a plan has a JSON form");
+    let document = btu_contract::json::to_value(&plan).expect("a plan has a JSON form");
     let now = "2026-01-01T00:00:00Z";
     let new = NewRun {
-        suite: "btu",
+        study: "rate",
         profile: "quick",
         network: "veth",
         plan: &document,
@@ -567,7 +567,7 @@ fn rated(store: &mut Store) -> RunLock {
         ..run(now)
     };
     let lock = store.create_run(&new).expect("a run");
-    let machine = btu_suite::json::to_value(&collect()).expect("a machine has a JSON form");
+    let machine = btu_contract::json::to_value(&collect()).expect("a machine has a JSON form");
     store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
     store.save_event(&lock, now, Level::Warning, "two\nlines").expect("an event");
     store.save_calibration(&lock, &made::calibration(&plan)).expect("amounts of work");
@@ -590,7 +590,7 @@ fn lines(store: &Store, lock: &RunLock) -> Vec<u8> {
 /// An empty run.
 fn run(now: &str) -> NewRun<'_> {
     NewRun {
-        suite: "none",
+        study: "none",
         profile: "none",
         network: "none",
         label: None,
@@ -612,7 +612,7 @@ fn archives() -> Vec<Vec<u8>> {
     let plan = serde_json::json!({"version": 1});
     let now = "2026-01-01T00:00:00Z";
     let new = NewRun {
-        suite: "btu",
+        study: "rate",
         profile: "quick",
         network: "veth",
         label: Some("a seed"),
@@ -660,7 +660,7 @@ fn text(value: &impl serde::Serialize) -> String {
 }
 
 fn value(value: &impl serde::Serialize) -> serde_json::Value {
-    btu_suite::json::to_value(&value).expect("it has a JSON form")
+    btu_contract::json::to_value(&value).expect("it has a JSON form")
 }
 
 /// The requests of the program's own pictures: as one end of `btu app` sends them, one by one and

@@ -5,9 +5,9 @@ pub mod readback;
 
 use std::sync::OnceLock;
 
+use btu_contract::app::{Display, DisplayRequest, REQUEST_BYTES};
 use btu_publication::{Challenge, ChallengeRequest, Manifest, PublicKey, SigningKey};
 use btu_studies::imports::Imported;
-use btu_suite::app::{Display, DisplayRequest, REQUEST_BYTES};
 
 /// Gets any octets, and returns.
 pub type Decoder = fn(&[u8]);
@@ -36,7 +36,7 @@ pub const TARGETS: [(&str, Decoder); 43] = [
     ("network_file", btu_network::fuzz_read),
     ("nfs_answer", btu_load::fuzz::nfs_answer),
     ("nfs_call", btu_load::fuzz::nfs_call),
-    ("operation_trace", btu_suite::lan::fuzz_operation_trace),
+    ("operation_trace", btu_contract::lan::fuzz_operation_trace),
     ("order", btu_control::fuzz::order),
     ("pipe_frame", btu_traffic::fuzz::pipe_frame),
     ("plan", readback::plan),

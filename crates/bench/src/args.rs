@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use btu_suite::pipe::Pin;
+use btu_contract::pipe::Pin;
 use clap::{Parser, Subcommand};
 
 use crate::case::Case;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use btu_suite::pipe::Processors;
+use btu_contract::pipe::Processors;
 use serde::Serialize;
 
 use crate::args::Args;
@@ -252,6 +252,6 @@ pub(crate) fn write(
         "written_unix_seconds": second, "circumstances": circumstances, "repetitions": repetitions,
         "comparisons": comparisons, "samples": samples,
     });
-    std::fs::write(&path, btu_suite::json::indented(&whole)?).with_context(failed)?;
+    std::fs::write(&path, btu_contract::json::indented(&whole)?).with_context(failed)?;
     Ok(path)
 }

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use btu_suite::pipe::{Pin, Processors};
-use btu_suite::processors::ProcessorList;
+use btu_contract::pipe::{Pin, Processors};
+use btu_contract::processors::ProcessorList;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 

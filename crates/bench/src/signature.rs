@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use btu_suite::pipe::{Kind, PipePlan, Place, Precision, Sequence, Sizes};
+use btu_contract::pipe::{Kind, PipePlan, Place, Precision, Sequence, Sizes};
 use btu_units::{Bytes, Span};
 
 use crate::case::{Bound, Case, Measure};

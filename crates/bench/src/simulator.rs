@@ -136,7 +136,7 @@ pub(crate) fn run(asked: &Simulator) -> Result<ExitCode> {
     let (text, missed) = table::table(&SIZES, &samples);
     print!("{text}");
     let path = asked.directory.join("simulator.json");
-    std::fs::write(&path, btu_suite::json::indented(&samples)?)?;
+    std::fs::write(&path, btu_contract::json::indented(&samples)?)?;
     println!("written: {}", path.display());
     Ok(ExitCode::from(u8::from(asked.check && missed)))
 }

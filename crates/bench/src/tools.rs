@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use btu_suite::pipe::Processors;
+use btu_contract::pipe::Processors;
 use nix::unistd::Uid;
 
 pub(crate) use btu::find as find_btu;

@@ -11,8 +11,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_contract::json;
 use btu_publication::sha256;
-use btu_suite::json;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -4,9 +4,9 @@ pub mod again;
 
 use std::io::{BufRead as _, Read as _};
 
+use btu_contract::json;
 use btu_publication::{Manifest, PublicKey, Visibility, sha256};
 use btu_stats::Estimate;
-use btu_suite::json;
 use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value as Json;

@@ -1,9 +1,9 @@
 //! Published runs as they are stored, and the questions that pages ask about them.
 
+use btu_contract::price::Price;
 use btu_publication::{Manifest, Visibility, sha256};
 use btu_stats::{Estimate, Interval};
 use btu_studies::rank::RatedRun;
-use btu_suite::price::Price;
 
 use crate::database::{Connection, DatabaseValue, Row};
 use crate::error::BoardError;
@@ -77,7 +77,7 @@ pub struct Computed {
     pub profile: String,
     /// The network.
     pub network: String,
-    /// Settings of the plan that differ from the whole suite.
+    /// Settings of the plan that differ from the whole rating.
     pub particulars: String,
     /// The rating, or the part of one, in bits per second.
     pub rating: Option<Estimate>,
@@ -455,7 +455,7 @@ pub struct Plan {
     pub profile: String,
     /// Its network.
     pub network: String,
-    /// Settings that differ from the whole suite.
+    /// Settings that differ from the whole rating.
     pub particulars: String,
     /// The number of ranked runs.
     pub runs: i64,

@@ -30,14 +30,14 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use btu_contract::activity::Receiving;
 use btu_report::narrowed_text;
-use btu_suite::activity::Receiving;
 use btu_units::text_of_octets;
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::SuiteCommand;
+use crate::StudyCommand;
 
 pub(crate) use agent::Agent;
 pub(crate) use alone::needs_more;
@@ -194,7 +194,7 @@ impl Common {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     #[command(flatten)]
-    Measure(SuiteCommand),
+    Measure(StudyCommand),
     /// Predict the performance of a network file's traffic by closed forms, before anything is
     /// measured
     #[command(after_help = model::EXAMPLES)]

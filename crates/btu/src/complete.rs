@@ -10,17 +10,17 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
+use btu_contract::app::{Carrier, Workload};
+use btu_contract::copy::{Cache, Direction, Mode, Storage};
+use btu_contract::lan;
+use btu_contract::lan::Task;
+use btu_contract::load::Load;
+use btu_contract::pipe::{Kind, Pattern};
 use btu_network::{Host, library, library_text};
 use btu_store::Store;
 use btu_studies::papers::Study;
 use btu_studies::rate::Component;
 use btu_studies::run::EXAMPLES;
-use btu_suite::app::{Carrier, Workload};
-use btu_suite::copy::{Cache, Direction, Mode, Storage};
-use btu_suite::lan;
-use btu_suite::lan::Task;
-use btu_suite::load::Load;
-use btu_suite::pipe::{Kind, Pattern};
 use clap::{Arg, Command};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
@@ -219,7 +219,7 @@ fn runs() -> Vec<(String, String)> {
     let runs = stored().and_then(|store| store.runs().ok()).unwrap_or_default();
     let newest = runs.iter().rev().take(MOST_RUNS);
     let named = newest.map(|run| {
-        (run.id.to_string(), format!("{}, {}, {}", run.suite, run.network, run.created))
+        (run.id.to_string(), format!("{}, {}, {}", run.study, run.network, run.created))
     });
     std::iter::once(("latest".to_owned(), "the newest run".to_owned())).chain(named).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use btu_control::coordinator::{CoordinatorError, Interrupt, with_reasons};
+use btu_control::controller::{ControllerError, Interrupt, with_reasons};
 use btu_control::trust::TrustError;
 use btu_store::StoreError;
 use btu_testbed::note;
@@ -59,9 +59,9 @@ fn number(error: &anyhow::Error) -> u8 {
     if error.downcast_ref().is_some_and(is_the_users) {
         return 2;
     }
-    match error.downcast_ref::<CoordinatorError>() {
-        Some(CoordinatorError::Interrupted(Interrupt::Keyboard)) => 130,
-        Some(CoordinatorError::Interrupted(Interrupt::Terminate)) => 143,
+    match error.downcast_ref::<ControllerError>() {
+        Some(ControllerError::Interrupted(Interrupt::Keyboard)) => 130,
+        Some(ControllerError::Interrupted(Interrupt::Terminate)) => 143,
         _ => 1,
     }
 }

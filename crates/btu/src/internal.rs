@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use btu_control::agent::{self, AgentSettings};
-use btu_control::coordinator;
+use btu_control::controller;
 use btu_control::worker;
 use btu_testbed::note;
 use nix::sys::prctl;
@@ -22,7 +22,7 @@ pub(crate) fn run(part: Internal) -> ExitCode {
     match part {
         Internal::Worker => worker::run(),
         Internal::Agent { station, socket } => end(run_agent(station, socket)),
-        Internal::Launcher { command } => end(Err(coordinator::become_launcher(&command).into())),
+        Internal::Launcher { command } => end(Err(controller::become_launcher(&command).into())),
         Internal::Keep => btu_testbed::testbed::keep(),
         Internal::Enter { directory, station, command } => {
             exit::code_of(exec::enter(&directory, &station, &command))

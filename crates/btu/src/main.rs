@@ -11,9 +11,9 @@ mod files;
 mod internal;
 mod net;
 mod published;
+mod results;
 mod start;
 mod stored;
-mod suites;
 mod terminal;
 
 use std::process::ExitCode;
@@ -24,11 +24,11 @@ use commands::{
     agent, archive, doctor, history, iperf3, kubernetes, machine, model, publish, rank, report,
     runs, sim, watch,
 };
+use results::compare;
 use start::{hosts, privilege};
-use suites::compare;
 
-// The suites, a line each, in the order of the help: docs/adding-a-study.md.
-suites::table! {
+// The studies, a line each, in the order of the help: docs/adding-a-study.md.
+results::table! {
     speed::Speed,
     rate::Rate,
     pipe::Pipe,

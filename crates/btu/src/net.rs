@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use btu_suite::protocol_work::ProtocolWork;
+use btu_contract::protocol_work::ProtocolWork;
 use btu_testbed::testbed::{NetworkRequest, Registry};
 
 use crate::cli::{Common, Net, Raising};

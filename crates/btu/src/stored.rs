@@ -7,18 +7,18 @@ pub(crate) mod single;
 
 use std::collections::BTreeMap;
 
+use btu_contract::activity::Receiving;
+use btu_contract::experiment::{HostClocks, LoadBefore, Named, RunFacts};
+use btu_contract::job::Job;
+use btu_contract::json;
+use btu_contract::network::Network;
+use btu_contract::pipe::{PipePlan, Place, Remote};
+use btu_contract::record::HostClock;
 use btu_control::environment::{self, Environment, differences, settings};
 use btu_report::{Origin, RunHead, StoredRun};
 use btu_store::{Level, Moment, RunId, RunRow, RunSummary, State, Store, StoreError};
 use btu_studies::rate::{Context, Obstacle, Plan, Rating, Reading, rating_of};
 use btu_studies::speed::SpeedPlan;
-use btu_suite::activity::Receiving;
-use btu_suite::experiment::{HostClocks, LoadBefore, Named, RunFacts};
-use btu_suite::job::Job;
-use btu_suite::json;
-use btu_suite::network::Network;
-use btu_suite::pipe::{PipePlan, Place, Remote};
-use btu_suite::record::HostClock;
 use btu_units::{Bytes, Span};
 
 pub(crate) use database::{open, open_to_read, wall_clock, wall_clock_before};
@@ -120,7 +120,7 @@ pub(crate) fn among_others<T>(read: anyhow::Result<T>) -> anyhow::Result<Result<
     }
 }
 
-/// A run of any suite in words, with the warnings that were stored during it.
+/// A run of any study in words, with the warnings that were stored during it.
 pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
     let run = &row.summary;
     let noted = row
@@ -187,7 +187,7 @@ fn hosts(row: &RunRow) -> Vec<String> {
 
 /// The use of processors in a rating with stations on one machine.
 fn divided(row: &RunRow) -> Option<String> {
-    if row.summary.suite != btu_studies::rate::SUITE {
+    if row.summary.study != btu_studies::rate::STUDY {
         return None;
     }
     let plan: Plan = json::from_value(&row.plan).ok()?;
@@ -308,8 +308,8 @@ fn congestion_control(row: &RunRow) -> Option<String> {
     let of_pipe = || Some(pipes(row).first()?.congestion_control.as_ref()?.to_string());
     let asked = asked.or_else(of_pipe);
     let own = || before(row)?.network.settings.get("net.ipv4.tcp_congestion_control").cloned();
-    let has_none = [btu_suite::roll::SUITE, btu_suite::foreign::SUITE];
-    let used = asked.or_else(own).filter(|_| !has_none.contains(&row.summary.suite.as_str()))?;
+    let has_none = [btu_contract::roll::STUDY, btu_contract::foreign::STUDY];
+    let used = asked.or_else(own).filter(|_| !has_none.contains(&row.summary.study.as_str()))?;
     let usual =
         own().filter(|usual| *usual != used).map(|usual| format!(" (this machine's own: {usual})"));
     Some(format!("congestion control: {used}{}", usual.unwrap_or_default()))
@@ -317,7 +317,7 @@ fn congestion_control(row: &RunRow) -> Option<String> {
 
 /// The note that receivers of a rating read in batches, unlike most programs.
 fn receiving(row: &RunRow) -> Option<String> {
-    if ![btu_studies::rate::SUITE, SpeedPlan::SUITE].contains(&row.summary.suite.as_str()) {
+    if ![btu_studies::rate::STUDY, SpeedPlan::STUDY].contains(&row.summary.study.as_str()) {
         return None;
     }
     let receiving: Receiving = json::from_value(&row.plan["receiving"]).ok()?;
@@ -333,7 +333,7 @@ fn sleep(are_kept_awake: bool) -> &'static str {
 
 /// The pipes of a run of `btu pipe`.
 fn pipes(row: &RunRow) -> Vec<PipePlan> {
-    let job = (row.summary.suite == Job::SUITE).then(|| resume::plan::<Job>(row).ok()).flatten();
+    let job = (row.summary.study == Job::STUDY).then(|| resume::plan::<Job>(row).ok()).flatten();
     job.map(|job| job.plans().to_vec()).unwrap_or_default()
 }
 

@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
 use anyhow::Context as _;
+use btu_contract::json;
 use btu_report::TextOptions;
-use btu_suite::json;
 use btu_testbed::note;
 use btu_units::shell_word;
 use serde::Serialize;

@@ -114,7 +114,7 @@ pub enum AgentError {
     Stdio(#[source] std::io::Error),
 }
 
-/// Serves a station until the process ends. It has no policy: the coordinator is this machine's own
+/// Serves a station until the process ends. It has no policy: the controller is this machine's own
 /// user.
 pub fn run(settings: AgentSettings) -> Result<(), AgentError> {
     // Only here: no controller of another machine gets precedence over what runs on this one.

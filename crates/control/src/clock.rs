@@ -1,6 +1,6 @@
 //! The kernel's clocks, and the CPU time of processes.
 
-use btu_suite::record::CpuTime;
+use btu_contract::record::CpuTime;
 use btu_units::{Span, Time};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;

@@ -17,9 +17,9 @@ mod watch;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use btu_suite::machine::host_digest;
-use btu_suite::processors::ProcessorList;
-use btu_suite::record::MachineCpu;
+use btu_contract::machine::host_digest;
+use btu_contract::processors::ProcessorList;
+use btu_contract::record::MachineCpu;
 use serde::{Deserialize, Serialize};
 
 pub use differences::{Change, changes, differences, settings};

@@ -3,9 +3,9 @@
 
 use std::fmt::Display;
 
-use btu_suite::activity::{Order, Word};
-use btu_suite::json;
-use btu_suite::record::{Failure, Report};
+use btu_contract::activity::{Order, Word};
+use btu_contract::json;
+use btu_contract::record::{Failure, Report};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -83,7 +83,7 @@ pub fn word(octets: &[u8]) {
 
 /// The ssh output before an agent's first message.
 pub fn ssh_words(octets: &[u8]) {
-    crate::coordinator::fuzz_ssh_words(octets);
+    crate::controller::fuzz_ssh_words(octets);
 }
 
 /// A host's policy file.

@@ -1,7 +1,7 @@
-//! Agents, their protocol, and the coordinator that measures a run with them.
+//! Agents, their protocol, and the controller that measures a run with them.
 //!
 //! ```text
-//! coordinator --frames over a Unix socket-> agent (one per station) --pipes--> worker (one per activity)
+//! controller --frames over a Unix socket-> agent (one per station) --pipes--> worker (one per activity)
 //!      |                                                                        |
 //!      +--JSON lines over a Unix socket--> wire                                 +-- btu-traffic, btu-load
 //! ```
@@ -14,7 +14,7 @@ pub mod agent;
 pub mod arrival;
 pub mod awake;
 mod clock;
-pub mod coordinator;
+pub mod controller;
 pub mod doctor;
 pub mod environment;
 #[doc(hidden)]

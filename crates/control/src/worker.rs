@@ -14,11 +14,11 @@ use btu_testbed::note;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use btu_suite::activity::{Activity, Order, Performance, Performed, Tell, Word};
-use btu_suite::bounds::{BoundedOrder, Bounds};
-use btu_suite::peers::Callers;
-use btu_suite::pipe::Kind;
-use btu_suite::record::{CpuTime, Outcome, Report};
+use btu_contract::activity::{Activity, Order, Performance, Performed, Tell, Word};
+use btu_contract::bounds::{BoundedOrder, Bounds};
+use btu_contract::peers::Callers;
+use btu_contract::pipe::Kind;
+use btu_contract::record::{CpuTime, Outcome, Report};
 use btu_testbed::privilege::{Capabilities, give_up_all_but};
 use btu_units::Bytes;
 

@@ -1,7 +1,7 @@
 //! iperf3's protocol on the control connection: states, cookies, lengths and parameters. What a
 //! client sends is read into types that cannot be wrong.
 
-use btu_suite::json;
+use btu_contract::json;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 

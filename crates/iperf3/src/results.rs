@@ -1,6 +1,6 @@
 //! The results that both ends exchange: what each says of each stream.
 
-use btu_suite::json;
+use btu_contract::json;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;

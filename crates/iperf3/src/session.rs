@@ -1,6 +1,6 @@
 //! The states of one test. Each has a deadline, and ends at once when the client is gone.
 
-use btu_suite::json;
+use btu_contract::json;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use btu_contract::activity::{Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rounds, Work};
+use btu_contract::peers::Callers;
+use btu_contract::record::{Outcome, Report};
 use btu_load::{DiskSource, prepare, scratch_check};
-use btu_suite::activity::{Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rounds, Work};
-use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report};
 use btu_units::{Bytes, Span};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;

@@ -1,6 +1,6 @@
 //! When an activity ran and what CPU time it took.
 
-use btu_suite::record::{CpuTime, Outcome, Report};
+use btu_contract::record::{CpuTime, Outcome, Report};
 use btu_units::{Span, Time};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike};

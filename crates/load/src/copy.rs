@@ -46,8 +46,8 @@ pub use rcp::fuzz_record;
 #[doc(hidden)]
 pub use system::fuzz_log;
 
-use btu_suite::copy::{Marks, Program};
-use btu_suite::record::TcpInfo;
+use btu_contract::copy::{Marks, Program};
+use btu_contract::record::TcpInfo;
 use btu_units::Time;
 
 use crate::LoadError;

@@ -10,8 +10,8 @@ use std::hint::black_box;
 use std::ops::{Add, Mul};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{Cpu, Performance, Performed, Rounds, Tell};
-use btu_suite::record::{Host, Outcome};
+use btu_contract::activity::{Cpu, Performance, Performed, Rounds, Tell};
+use btu_contract::record::{Host, Outcome};
 use rand_pcg::rand_core::Rng;
 
 use crate::account::{self, Account};

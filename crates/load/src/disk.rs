@@ -11,9 +11,9 @@ mod source;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{self, Performance, Performed, Tell, Work};
-use btu_suite::needs::on_disk;
-use btu_suite::record::{Host, Outcome};
+use btu_contract::activity::{self, Performance, Performed, Tell, Work};
+use btu_contract::needs::on_disk;
+use btu_contract::record::{Host, Outcome};
 use btu_units::Bytes;
 use rand_pcg::rand_core::Rng;
 

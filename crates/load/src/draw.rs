@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{DrawEnd, Order, Performance, Performed, Tell};
-use btu_suite::peers::Callers;
+use btu_contract::activity::{DrawEnd, Order, Performance, Performed, Tell};
+use btu_contract::peers::Callers;
 use btu_traffic::{Limit, draw_over};
 use btu_units::Span;
 
@@ -57,8 +57,8 @@ impl Performance for DrawActivity {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::app::{Carrier, Protocol, Workload};
-    use btu_suite::record::Outcome;
+    use btu_contract::app::{Carrier, Protocol, Workload};
+    use btu_contract::record::Outcome;
 
     use crate::meeting_place::testing::{drawing, performed};
 

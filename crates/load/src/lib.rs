@@ -38,9 +38,9 @@ mod scratch;
 mod volume;
 mod x11;
 
-use btu_suite::activity::{Activity, Order, Performance};
-use btu_suite::copy::Direction;
-use btu_suite::peers::Callers;
+use btu_contract::activity::{Activity, Order, Performance};
+use btu_contract::copy::Direction;
+use btu_contract::peers::Callers;
 
 pub use copy::{NAMED_IN_MEMORY, missing_for, missing_for_terminal, missing_for_x11};
 pub use disk::DiskSource;
@@ -104,7 +104,7 @@ mod tests {
     use std::net::{SocketAddr, TcpStream};
     use std::time::{Duration, Instant};
 
-    use btu_suite::activity::Activity;
+    use btu_contract::activity::Activity;
     use btu_units::Span;
     use proptest::prelude::*;
 

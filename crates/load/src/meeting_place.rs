@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use btu_suite::activity::{PipeMeeting, Rendezvous};
+use btu_contract::activity::{PipeMeeting, Rendezvous};
 
 use crate::LoadError;
 
@@ -46,11 +46,11 @@ pub(crate) mod testing {
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
-    use btu_suite::activity::{Activity, DrawEnd, Order, Performance, PipeMeeting, Rendezvous};
-    use btu_suite::app::{Carrier, Drawing, Niceness, Protocol, Slowing, Speeds, Workload};
-    use btu_suite::peers::Callers;
-    use btu_suite::pipe::{End, PipePlan, Place};
-    use btu_suite::record::Outcome;
+    use btu_contract::activity::{Activity, DrawEnd, Order, Performance, PipeMeeting, Rendezvous};
+    use btu_contract::app::{Carrier, Drawing, Niceness, Protocol, Slowing, Speeds, Workload};
+    use btu_contract::peers::Callers;
+    use btu_contract::pipe::{End, PipePlan, Place};
+    use btu_contract::record::Outcome;
     use btu_units::Span;
 
     /// A few pictures.
@@ -118,9 +118,9 @@ pub(crate) mod testing {
 mod tests {
     use std::path::PathBuf;
 
-    use btu_suite::app::{Carrier, Protocol, Workload};
-    use btu_suite::peers::Callers;
-    use btu_suite::pipe::End;
+    use btu_contract::app::{Carrier, Protocol, Workload};
+    use btu_contract::peers::Callers;
+    use btu_contract::pipe::End;
 
     use super::*;
 

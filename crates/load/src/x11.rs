@@ -20,10 +20,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{DrawEnd, Order, Performance, Performed, Tell};
-use btu_suite::app::x11perf_test;
-use btu_suite::pipe::End;
-use btu_suite::record::Outcome;
+use btu_contract::activity::{DrawEnd, Order, Performance, Performed, Tell};
+use btu_contract::app::x11perf_test;
+use btu_contract::pipe::End;
+use btu_contract::record::Outcome;
 use btu_traffic::Limit;
 use btu_units::Span;
 

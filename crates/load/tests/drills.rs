@@ -14,12 +14,12 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::AtomicBool;
 
-use btu_load::{DiskSource, LoadError, missing_for, prepare, scratch_check};
-use btu_suite::activity::{
+use btu_contract::activity::{
     Activity, Disk, FileClient, FileServer, FtpFetch, FtpServe, Order, Performance, Work,
 };
-use btu_suite::copy::{Cache, FilePlace, Program, Storage};
-use btu_suite::peers::Callers;
+use btu_contract::copy::{Cache, FilePlace, Program, Storage};
+use btu_contract::peers::Callers;
+use btu_load::{DiskSource, LoadError, missing_for, prepare, scratch_check};
 use btu_units::{Bytes, Span};
 
 /// Names the directory for a copy of this program that a test has started.

@@ -10,7 +10,7 @@ use crate::drawing::Station;
 use crate::inventory::{HostRole, is_host_name};
 
 /// The name by which a script, its records and its reports know a host: a station of a network
-/// file, a host of an inventory, or a role of a suite. Cheap to clone; stored as the plain text.
+/// file, a host of an inventory, or a role of a study. Cheap to clone; stored as the plain text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HostName(Arc<str>);
@@ -52,7 +52,7 @@ impl From<&Station> for HostName {
     }
 }
 
-/// A suite that does not care which machine plays a role calls the host by its role.
+/// A study that does not care which machine plays a role calls the host by its role.
 impl From<HostRole> for HostName {
     fn from(role: HostRole) -> Self {
         Self(role.name().into())

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use btu_suite::price::Price;
+use btu_contract::price::Price;
 
 use crate::TextError;
 use crate::lines::{Lines, address, number, plain};

@@ -6,8 +6,8 @@
     reason = "an example prints, and has no measurement to lose"
 )]
 
+use btu_contract::doctor::{Finding, Health};
 use btu_report::{TextOptions, doctor_text};
-use btu_suite::doctor::{Finding, Health};
 
 fn main() {
     let findings = [Finding {

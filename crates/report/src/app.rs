@@ -6,9 +6,9 @@ mod paper;
 mod shape;
 mod way;
 
+use btu_contract::app::{Carrier, Slowing};
 use btu_stats::Estimate;
 use btu_studies::app::{AppPlan, AppRow, AppVerdict};
-use btu_suite::app::{Carrier, Slowing};
 
 use crate::differs;
 use crate::html::{

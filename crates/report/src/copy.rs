@@ -3,9 +3,9 @@
 mod effects;
 mod packets;
 
+use btu_contract::copy::{Cache, Direction, Program, Storage};
 use btu_studies::breakdown::ConnectionShares;
 use btu_studies::copy::{CopyCell, CopyPlan, CopyRow, CopyVerdict};
-use btu_suite::copy::{Cache, Direction, Program, Storage};
 
 use crate::differs;
 use crate::html::{

@@ -1,6 +1,6 @@
 //! The findings of `btu hosts doctor`, as text.
 
-use btu_suite::doctor::{Finding, Health};
+use btu_contract::doctor::{Finding, Health};
 
 use crate::head::TextOptions;
 use crate::paint::Paint;

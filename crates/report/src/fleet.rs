@@ -1,11 +1,11 @@
 //! The result of `btu fleet` as a report.
 
+use btu_contract::text::first_names;
 use btu_network::HostName;
 use btu_studies::fleet::{
     Apart, BrokenPair, FALSE_MARKS, Fleet, FleetPlan, FleetVerdict, HostSpeed, LEAST_TELLING,
     Quicker, USUAL_SPREAD,
 };
-use btu_suite::text::first_names;
 use btu_units::written_rate;
 
 use crate::html::{Block, Cell, Page, Section, Table};

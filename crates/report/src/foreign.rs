@@ -1,7 +1,7 @@
 //! A measurement with a program that is not btu, as a report.
 
+use btu_contract::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_stats::Interval;
-use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 
 use crate::head::RunHead;
 use crate::html::{

@@ -1,6 +1,6 @@
 //! The data of a report in addition to the verdict.
 
-use btu_suite::experiment::Warning;
+use btu_contract::experiment::Warning;
 use btu_units::Span;
 
 /// The run of a report; every text is as the report shows it.

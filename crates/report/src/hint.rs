@@ -7,7 +7,7 @@ mod tests;
 
 use std::fmt::Write;
 
-use btu_suite::hint::{HintResult, HintVerdict};
+use btu_contract::hint::{HintResult, HintVerdict};
 
 use crate::html::{
     Axis, Block, Cell, Drawn, Figure, Layout, Page, PageWarning, Panel, Point, Role, Section,

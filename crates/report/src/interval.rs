@@ -1,6 +1,6 @@
 //! The progress of an interval, as a line during the measurement.
 
-use btu_suite::sample::{FlowInterval, Interval};
+use btu_contract::sample::{FlowInterval, Interval};
 
 use crate::number::three_digits;
 use crate::sheet::columns;
@@ -48,7 +48,7 @@ fn moved(flow: &FlowInterval) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::network::HostName;
+    use btu_contract::network::HostName;
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The result of `btu run` as `JUnit` XML: a suite for each value, a case for each row.
+//! The result of `btu run` as `JUnit` XML: a testsuite for each value, a case for each row.
 //!
 //! The form is the one that GitLab and most actions for GitHub read: `testsuites`, `testsuite`,
 //! `testcase` with `failure` or `skipped`, and `system-out`
@@ -19,12 +19,12 @@ pub fn junit(plan: &RunPlan, verdict: &RunVerdict, gates: &[Vec<Option<Gate>>]) 
     let _ = writeln!(text, "<testsuites name={}>", quoted(&plan.name));
     for (place, value) in verdict.values.iter().enumerate() {
         let gates = gates.get(place).map_or(&[][..], Vec::as_slice);
-        suite(plan, value, gates, &mut text);
+        testsuite(plan, value, gates, &mut text);
     }
     text + "</testsuites>\n"
 }
 
-fn suite(plan: &RunPlan, value: &ValueVerdict, gates: &[Option<Gate>], text: &mut String) {
+fn testsuite(plan: &RunPlan, value: &ValueVerdict, gates: &[Option<Gate>], text: &mut String) {
     let gate = |place: usize| gates.get(place).copied().flatten();
     let failed = (0..value.rows.len())
         .filter(|&place| failure(value, &value.rows[place], gate(place)).is_some())

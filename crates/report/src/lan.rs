@@ -1,7 +1,7 @@
 //! The result of `btu lan` as a report.
 
+use btu_contract::lan::Task;
 use btu_studies::lan::{LanPlan, LanRow, LanVerdict, Level, LevelMachine, UsersFit};
-use btu_suite::lan::Task;
 
 use crate::differs;
 use crate::html::{

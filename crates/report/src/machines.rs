@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use btu_suite::machine::MachineKey;
+use btu_contract::machine::MachineKey;
 
 use crate::head::TextOptions;
 use crate::number::NOTHING;

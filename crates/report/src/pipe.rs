@@ -22,8 +22,8 @@ pub use set::{named as named_signatures, names as signature_names, set_csv, set_
 
 pub(crate) use plot::{legend, plotted};
 
+use btu_contract::job::{Job, JobRecord};
 use btu_studies::pipe::JobVerdict;
-use btu_suite::job::{Job, JobRecord};
 
 use page::{pipe_page, set_page};
 

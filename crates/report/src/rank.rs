@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use btu_contract::machine::MachineKey;
+use btu_contract::price::Price;
 use btu_stats::Estimate;
 use btu_studies::papers::btu95::{Corrected, Machine};
 use btu_studies::rank::{List, Place, Ranking};
 use btu_studies::rate::Title;
-use btu_suite::machine::MachineKey;
-use btu_suite::price::Price;
 use btu_units::Bytes;
 use serde::Serialize;
 
@@ -48,7 +48,7 @@ pub struct RankPage {
     pub machines_of_1995: Vec<Corrected>,
 }
 
-/// The whole suite, and with `all`, or if there is no such list, its parts; lines end with `\n`.
+/// The whole rating, and with `all`, or if there is no such list, its parts; lines end with `\n`.
 pub fn rank_text(rank: &RankPage, all: bool, options: &TextOptions) -> String {
     let paint = Paint(options.colour);
     if rank.ranking.lists.is_empty() {
@@ -70,7 +70,7 @@ fn more(rank: &RankPage, all: bool, options: &TextOptions) -> Vec<String> {
     }
     let parts = rank.ranking.lists.iter().filter(|list| list.title != Title::BtuRating).count();
     let counts = [
-        (parts, "list of a part of the suite", "lists of parts of the suite"),
+        (parts, "list of a part of the rating", "lists of parts of the rating"),
         (rank.ranking.left_out.len(), "run that cannot be ranked", "runs that cannot be ranked"),
     ];
     let counts = counts.into_iter().filter(|(number, ..)| *number > 0);
@@ -98,7 +98,7 @@ fn one_list(rank: &RankPage, list: &List, options: &TextOptions) -> Vec<String> 
         rank.machines_of_1995.iter().for_each(|machine| sheet.row(old_cells(machine)));
     }
     let first_look = if list.profile == "quick" { ", a first look only" } else { "" };
-    let part = if is_whole { "" } else { ", a part of the suite" };
+    let part = if is_whole { "" } else { ", a part of the rating" };
     let title = format!("{} profile{first_look}{part}, network {}", list.profile, list.network);
     let plan = format!("plan {}", list.plan_hash);
     let note = list.particulars.iter().cloned().chain([plan]).collect::<Vec<_>>().join(", ");
@@ -184,7 +184,7 @@ fn notes(rank: &RankPage, options: &TextOptions) -> Vec<String> {
     wrap(&text, options.columns(), 0).iter().map(|line| paint.quiet(line)).collect()
 }
 
-/// The first list of the whole suite.
+/// The first list of the whole rating.
 fn whole(rank: &RankPage) -> Option<&List> {
     rank.ranking.lists.iter().find(|list| list.title == Title::BtuRating)
 }
@@ -194,7 +194,7 @@ fn looking_back(rank: &RankPage) -> Option<String> {
     let sparc = rank.machines_of_1995.iter().find(|machine| machine.machine == Machine::Sparc10)?;
     let Some(list) = whole(rank) else {
         return Some(
-            "1995: those machines can be compared with runs of the whole suite only, and there is none here.".to_owned(),
+            "1995: those machines can be compared with runs of the whole rating only, and there is none here.".to_owned(),
         );
     };
     let fastest = list.places.first()?;

@@ -1,6 +1,6 @@
 //! A greeting of every host of an inventory as a report.
 
-use btu_suite::roll::{Greeted, Roll};
+use btu_contract::roll::{Greeted, Roll};
 use btu_units::Span;
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ fn warnings(host: &Greeted) -> Vec<PageWarning> {
     let busy = busy
         .map(|busy| page_warning("busy", &format!("{name}: {busy}"), "try again when it is free"));
     let apart =
-        host.answer.as_ref().and_then(btu_suite::roll::Answer::clock_apart_ns).map(|apart| {
+        host.answer.as_ref().and_then(btu_contract::roll::Answer::clock_apart_ns).map(|apart| {
             let seen = format!(
                 "{name}: its wall clock is off by {}",
                 Span::from_nanoseconds(apart.unsigned_abs())
@@ -139,8 +139,8 @@ fn worst(findings: &Value) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use btu_suite::record::HostClock;
-    use btu_suite::roll::Answer;
+    use btu_contract::record::HostClock;
+    use btu_contract::roll::Answer;
     use serde_json::json;
 
     use super::*;

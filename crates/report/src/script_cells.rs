@@ -1,7 +1,7 @@
 //! The cells of a study with scripts, as lines and as raw values.
 
-use btu_suite::experiment::{Facts, Measured, Scripts};
-use btu_suite::json;
+use btu_contract::experiment::{Facts, Measured, Scripts};
+use btu_contract::json;
 use btu_units::{Span, written_rate};
 
 use crate::csv::RawRow;

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use btu_contract::experiment::Warning;
 use btu_stats::Estimate;
 use btu_studies::papers::Study;
-use btu_suite::experiment::Warning;
 
 use crate::head::RunHead;
 use crate::html::{Block, Cell, Page, PageWarning, Section, Table};
 use crate::number::duration;
 use crate::summary::{KeyFigure, Next, Summary, first_estimates};
 
-/// A stored run, whatever its suite.
+/// A stored run, whatever its study.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StoredRun<'a> {
     /// The run in words.

@@ -1,6 +1,6 @@
 //! The first screen of a result: the answer with its interval, its limit, the measured path, the
 //! most severe warnings, and the next commands. It is made from the same [`Page`] as every file, so
-//! that no suite has a first screen of its own.
+//! that no study has a first screen of its own.
 
 use btu_stats::{Estimate, Interval};
 

@@ -109,7 +109,7 @@ impl Discovery {
     /// # Errors
     /// What is wrong with it: the draft forbids to use any part of it then.
     pub(crate) fn parse(octets: &[u8]) -> Result<Self, String> {
-        let said: Description = btu_suite::json::from_octets(octets)
+        let said: Description = btu_contract::json::from_octets(octets)
             .map_err(|error| format!("answers {WELL_KNOWN} with no description ({error})"))?;
         if said.version != 1 {
             return Err(format!("describes itself by version {}, not 1", said.version));

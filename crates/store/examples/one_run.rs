@@ -8,8 +8,8 @@
 
 use std::error::Error;
 
+use btu_contract::experiment::Columns;
 use btu_store::{NewRun, State, Store};
-use btu_suite::experiment::Columns;
 use btu_units::{Bytes, Span};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut store = Store::open(directory.path().join("runs.db"))?;
     let plan = json!({ "rows": 1 });
     let run = NewRun {
-        suite: "rate",
+        study: "rate",
         profile: "quick",
         network: "veth",
         label: Some("an example"),
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     store.finish(&lock, State::Complete, "2026-01-02T03:04:06Z")?;
     for row in store.runs()? {
         let records: Vec<Value> = store.records(row.id)?;
-        println!("{} of {}: {} cell, {}", row.suite, row.created, records.len(), records[0]);
+        println!("{} of {}: {} cell, {}", row.study, row.created, records.len(), records[0]);
     }
     Ok(())
 }

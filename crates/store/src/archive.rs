@@ -4,8 +4,8 @@
 //! people:
 //!
 //! ```text
-//! {"archive":{"version":2,"runs":1}}
-//! {"run":{"uuid":"...","suite":"btu",...}}
+//! {"archive":{"version":1,"runs":1}}
+//! {"run":{"uuid":"...","study":"rate",...}}
 //! {"environment":{"moment":"before","document":{...}}}
 //! {"event":{"at":"...","level":"warning","text":"..."}}
 //! {"cell":{"block":0,"position":0,...,"record":{...}}}

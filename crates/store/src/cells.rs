@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::thread;
 
-use btu_suite::experiment::{Columns, Experiment};
+use btu_contract::experiment::{Columns, Experiment};
 use rusqlite::{ErrorCode, Rows, params};
 use serde::de::DeserializeOwned;
 
@@ -87,7 +87,7 @@ impl Store {
         }
     }
 
-    /// Every stored record of a run of any suite, in the order of its plan.
+    /// Every stored record of a run of any study, in the order of its plan.
     pub fn records<T: DeserializeOwned + Send>(&self, run: RunId) -> Result<Vec<T>, StoreError> {
         let sql = "SELECT record FROM cells WHERE run = ?1 ORDER BY block, position, id";
         let explain = self.explain("read the cells");

@@ -1,6 +1,6 @@
 //! The user's names and prices of machines.
 
-use btu_suite::price::Price;
+use btu_contract::price::Price;
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::{Store, StoreError};
 /// A machine as the user describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineNote {
-    /// Its key, from the environment of its runs ([`btu_suite::machine::MachineKey`]).
+    /// Its key, from the environment of its runs ([`btu_contract::machine::MachineKey`]).
     pub key: String,
     /// The name that the user gave the machine; no two machines share one.
     pub name: Option<String>,

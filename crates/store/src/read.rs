@@ -16,7 +16,7 @@ pub const SERVED: &str = "iperf3-server";
 const UUID_PREFIX_LEAST: usize = 4;
 
 const SUMMARY: &str =
-    "SELECT id, uuid, suite, profile, network, label, state, created, finished, spent_ns,
+    "SELECT id, uuid, study, profile, network, label, state, created, finished, spent_ns,
     imported, btu_version, planned_cells, answer, answer_of,
     (SELECT count(*) FROM cells WHERE run = runs.id),
     (SELECT count(*) FROM cells WHERE run = runs.id AND valid)
@@ -211,7 +211,7 @@ fn raw_summary(row: &Row<'_>) -> rusqlite::Result<(RunSummary, String)> {
     let summary = RunSummary {
         id: RunId::new(row.get("id")?),
         uuid: row.get("uuid")?,
-        suite: row.get("suite")?,
+        study: row.get("study")?,
         profile: row.get("profile")?,
         network: row.get("network")?,
         label: row.get("label")?,

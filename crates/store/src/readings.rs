@@ -1,7 +1,7 @@
 //! The speeds of a run's cells, and what was read of the processors around them, without their raw samples.
 
-use btu_suite::experiment::SpeedColumns;
-use btu_suite::record::{MachineCpu, ProcessorReadings};
+use btu_contract::experiment::SpeedColumns;
+use btu_contract::record::{MachineCpu, ProcessorReadings};
 use btu_units::Span;
 use rusqlite::params;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ impl AnyRecord {
     }
 }
 
-/// What a record of any suite says of the processors, for its columns: 0 for what was not read.
+/// What a record of any study says of the processors, for its columns: 0 for what was not read.
 pub(crate) fn processor_columns(record: &str) -> [i64; 2] {
     let read = serde_json::from_str::<AnyRecord>(record).map(AnyRecord::processors);
     let read = read.unwrap_or_default();
@@ -68,7 +68,7 @@ struct Surroundings {
 }
 
 impl Store {
-    /// The speeds of the valid cells of a run of the suite `btu`, without those of requests, which cost nearly all the
+    /// The speeds of the valid cells of a run of the study `rate`, without those of requests, which cost nearly all the
     /// time because of their histograms: what `read` makes of each.
     pub fn speeds<T>(
         &self,
@@ -87,7 +87,7 @@ impl Store {
         cells.into_iter().filter_map(|cell| speed(cell).transpose()).collect()
     }
 
-    /// What was read of two processors of the machine around the valid cells of a run of any suite,
+    /// What was read of two processors of the machine around the valid cells of a run of any study,
     /// without requests and responses; none where nothing was read.
     pub fn processors(&self, run: RunId) -> Result<Vec<ProcessorReadings>, StoreError> {
         let columns = |row: &rusqlite::Row<'_>| {

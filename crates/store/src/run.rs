@@ -85,8 +85,8 @@ named! {
 /// A run to be made.
 #[derive(Debug, Clone)]
 pub struct NewRun<'a> {
-    /// The name of the suite that measures the run.
-    pub suite: &'a str,
+    /// The name of the study that measures the run.
+    pub study: &'a str,
     /// The name of the profile that the plan was made from.
     pub profile: &'a str,
     /// The network as the user named it.
@@ -116,8 +116,8 @@ pub struct RunSummary {
     pub id: RunId,
     /// The UUID of the run, which it keeps in every database.
     pub uuid: String,
-    /// The name of the suite that measured the run.
-    pub suite: String,
+    /// The name of the study that measured the run.
+    pub study: String,
     /// The name of the profile that the plan was made from.
     pub profile: String,
     /// The network as the user named it.

@@ -117,12 +117,12 @@ impl Store {
 fn insert_run(transaction: &Transaction<'_>, new: &NewRun<'_>) -> rusqlite::Result<RunId> {
     let uuid: String = transaction.query_row(RANDOM_UUID, [], |row| row.get(0))?;
     transaction.execute(
-        "INSERT INTO runs (uuid, suite, profile, network, label, state, created, seed, btu_version,
+        "INSERT INTO runs (uuid, study, profile, network, label, state, created, seed, btu_version,
                            planned_cells, plan, plan_hash, spent_ns)
          VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, ?9, ?10, ?11, 0)",
         params![
             uuid,
-            new.suite,
+            new.study,
             new.profile,
             new.network,
             new.label,
@@ -150,7 +150,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut store = Store::open(directory.path().join("runs.sqlite")).unwrap();
         let new = NewRun {
-            suite: "btu",
+            study: "rate",
             profile: "quick",
             network: "veth",
             label: None,

@@ -6,9 +6,9 @@
     reason = "an example prints, and has no measurement to lose"
 )]
 
+use btu_contract::experiment::Experiment;
+use btu_contract::network::Network;
 use btu_studies::rate::{Plan, Profile};
-use btu_suite::experiment::Experiment;
-use btu_suite::network::Network;
 
 fn main() {
     let plan = Plan::whole(7, Profile::quick(), Network::Veth);

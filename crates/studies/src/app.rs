@@ -25,7 +25,7 @@ pub use plan::{AppPlan, DEADLINE};
 pub use verdict::{AppRow, AppVerdict, Memory, PictureDigest, Pollution, ProtocolShares};
 pub use x11perf::NextToX11perf;
 
-use btu_suite::app::{
+use btu_contract::app::{
     BITMAP_PIECE, Broadcasts, Carrier, Discarded, Displayed, Drawing, Drawn, Mix, Niceness,
     PICTURE_BYTES, Protocol, REPLY_BYTES, REQUEST_BYTES, Slowing, Speed, Speeds, TOGETHER,
     Workload, x11perf_test,

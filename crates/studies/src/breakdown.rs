@@ -10,7 +10,7 @@
 
 mod moments;
 
-use btu_suite::record::{Received, Report, Sent, TcpInfo};
+use btu_contract::record::{Received, Report, Sent, TcpInfo};
 use btu_units::Span;
 use serde::Serialize;
 
@@ -416,7 +416,7 @@ impl ThreadShares {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::record::{CpuTime, Outcome, TcpInfo};
+    use btu_contract::record::{CpuTime, Outcome, TcpInfo};
     use btu_units::{Bytes, Time};
 
     use super::*;

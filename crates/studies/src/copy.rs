@@ -28,11 +28,11 @@ pub use storage::{TwoByTwo, overlap};
 pub use summary::{SCATTERED, Summary};
 pub use verdict::{CopyRow, CopyVerdict};
 
-use btu_suite::copy::{
+use btu_contract::copy::{
     Cache, Direction, FileEnd, FilePlace, Hold, MOST_OFFERED, Marks, Mode, PacketCount, Program,
     Servo, Storage,
 };
-use btu_suite::experiment::stream;
+use btu_contract::experiment::stream;
 use rand::seq::SliceRandom;
 
 use crate::limits::DATAGRAM;

@@ -1,4 +1,4 @@
-//! Files of other programs, read as runs of the suite `foreign`: iperf3, Flent and hyperfine.
+//! Files of other programs, read as runs of the study `foreign`: iperf3, Flent and hyperfine.
 //!
 //! A file may come from anybody: lists are bounded while they are read, and texts are shown on one
 //! line without characters that would control a terminal.
@@ -13,7 +13,7 @@ mod tests;
 
 pub use frame::text;
 
-use btu_suite::foreign::ForeignRun;
+use btu_contract::foreign::ForeignRun;
 use btu_units::Span;
 use serde::de::IgnoredAny;
 

@@ -21,6 +21,6 @@ pub use stations::{LevelStations, StationRow};
 pub use users::{Users, UsersFit};
 pub use verdict::{LanRow, LanVerdict, SeenKnee};
 
-use btu_suite::lan::{
+use btu_contract::lan::{
     FileSizes, FilesServed, SETUP_CLIENT, Share, StationDone, StationWork, Task, TaskDone,
 };

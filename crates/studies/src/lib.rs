@@ -18,7 +18,7 @@ pub mod rate;
 pub mod run;
 pub mod speed;
 
-use btu_suite::experiment::{Experiment, RunFacts};
+use btu_contract::experiment::{Experiment, RunFacts};
 use serde::Serialize;
 
 /// A study whose runs are judged: its verdict is a pure function of a stored run, so that it can be

@@ -4,7 +4,7 @@ use btu_model::{Ethernet, ModelError, Transport};
 use btu_network::{Direction as Line, Discipline, Drawing, Medium, Rate, StationId};
 use btu_units::{BitRate, Bytes};
 
-use btu_suite::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, SEGMENT, passage};
+use btu_contract::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, SEGMENT, passage};
 
 /// Payload of one datagram of background traffic: its frame has 1046 octets, like those of CITI
 /// report 89-4 (mean 1047).

@@ -13,9 +13,9 @@ pub use verdict::{
     SizeRange, SizeVerdict, Turn, judge,
 };
 
-use btu_suite::experiment::RunFacts;
-use btu_suite::hint::{HintRecord, HintResult, judge_run};
-use btu_suite::job::{Job, JobRecord};
+use btu_contract::experiment::RunFacts;
+use btu_contract::hint::{HintRecord, HintResult, judge_run};
+use btu_contract::job::{Job, JobRecord};
 use serde::Serialize;
 
 use crate::Judged;

@@ -5,7 +5,7 @@
 //! * **Like with like.** Only runs with equal plans (except for the seed) are in one list.
 //! * **Whole runs.** A rating with missing rows does not count; a run that was not completed, that
 //!   has no interval, or that is of two machines, is left out, and named. Plans that leave out parts
-//!   of the suite have separate lists, which are marked.
+//!   of the rating have separate lists, which are marked.
 //! * **All runs count.** A machine's BTU is the geometric mean over its runs. The best of them
 //!   would reward the user who measures most often, and no user can expect the best run.
 //! * **Its interval** (95 %) comes from the highest level that varies (Kalibera and Jones, ISMM
@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 use btu_stats::{Estimate, Interval, Level, geometric_interval, geometric_mean};
 use serde::{Deserialize, Serialize};
 
-use btu_suite::experiment::Experiment;
-use btu_suite::machine::MachineKey;
+use btu_contract::experiment::Experiment;
+use btu_contract::machine::MachineKey;
 
 use crate::rate::{Obstacle, Plan, Rating, Title};
 
@@ -57,7 +57,7 @@ pub struct Candidate {
 /// Machines in lists, one for each plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranking {
-    /// The lists: plans of the whole suite first, of these the plan with most machines, then the
+    /// The lists: plans of the whole rating first, of these the plan with most machines, then the
     /// one with most runs.
     pub lists: Vec<List>,
     /// Runs that are in no list.
@@ -221,7 +221,7 @@ fn list(plan_hash: String, runs: &[&Candidate]) -> List {
     }
 }
 
-/// The settings of a plan that differ from the whole suite.
+/// The settings of a plan that differ from the whole rating.
 fn particulars(plan: &Plan) -> Vec<String> {
     let whole = Plan::whole(plan.seed, plan.profile.clone(), plan.network.clone());
     let differences = crate::compare::plan_differences(&whole, plan);

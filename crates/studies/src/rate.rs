@@ -58,7 +58,7 @@ pub use penalty::{
     TotalPenalty,
 };
 pub use plan::{
-    INTERACTIVE_MESSAGE, Plan, Predicted, Profile, SUITE, UDP_MESSAGE, Verifies, drain_time,
+    INTERACTIVE_MESSAGE, Plan, Predicted, Profile, STUDY, UDP_MESSAGE, Verifies, drain_time,
 };
 pub use rates::{Outlier, RateRow};
 pub use rating::{LoadRating, Rating, SizeRating};
@@ -77,7 +77,7 @@ pub use warning::{
 };
 
 use crate::Judged;
-use btu_suite::experiment::RunFacts;
+use btu_contract::experiment::RunFacts;
 use cells::Cells;
 use goodputs::Goodputs;
 

@@ -30,8 +30,8 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use btu_contract::network::{HostRole, Impairment, Impairments};
 use btu_network::Direction;
-use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_testbed::offload::set_offloads;
 use btu_testbed::port::{Carriage, now};
 use btu_testbed::wire::WirePlan;

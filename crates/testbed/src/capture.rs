@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
-use btu_suite::record::CaptureAccount;
+use btu_contract::record::CaptureAccount;
 use btu_units::{Span, Time};
 use thiserror::Error;
 

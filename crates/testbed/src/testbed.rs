@@ -3,7 +3,7 @@
 //! stations can have agents.
 //!
 //! ```text
-//! coordinator            keeps its own namespaces; holds the keep-alive pipe, the writing end of a pipe
+//! controller            keeps its own namespaces; holds the keep-alive pipe, the writing end of a pipe
 //!   outer                `btu internal testbed`: makes the user, mount, process and network namespaces
 //!     init               `btu internal init`: process 1 in them; its network namespace is the wire's
 //!       wire             `btu internal wire --socket S`, its plan on standard input
@@ -15,11 +15,11 @@
 //! host's namespace, nothing is mounted outside a private mount namespace. When process 1 ends, for
 //! whatever reason, the kernel ends every process of the process namespace; with the last of them
 //! the kernel removes the network namespaces and their interfaces. Process 1 ends when the outer
-//! process does, and the outer process when the coordinator does: each link is a pipe that ends
+//! process does, and the outer process when the controller does: each link is a pipe that ends
 //! *and* a parent-death signal, so that `kill -9` of any of these processes, even of the parent of
 //! a stopped process, brings the whole testbed down.
 //!
-//! A killed coordinator leaves only its runtime directory with dead sockets: the next start removes
+//! A killed controller leaves only its runtime directory with dead sockets: the next start removes
 //! it.
 //!
 //! Agents see the host's /sys; it shows the host's interfaces, not theirs. Commands see their

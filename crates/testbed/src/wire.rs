@@ -3,7 +3,7 @@
 //!
 //! One plain thread does all work, in turns: take frames from the ports, hand them to the network
 //! ([`btu_medium::Fabric`]) with the time at which the kernel got them, send the due frames, wait.
-//! Between turns it exchanges messages with its coordinator over a Unix socket. Deadlines are
+//! Between turns it exchanges messages with its controller over a Unix socket. Deadlines are
 //! absolute and come from the network, so a late wake-up delays single frames and is measured
 //! ([`WireAccount::lateness`]), but never shifts what follows.
 //!
@@ -16,7 +16,7 @@
 //!   detects a wrong address or checksum);
 //! * VLAN tags are not carried: the kernel takes them off before a packet socket sees the frame.
 //!
-//! [`WireAccount::lateness`]: btu_suite::record::WireAccount::lateness
+//! [`WireAccount::lateness`]: btu_contract::record::WireAccount::lateness
 
 mod accounts;
 mod busy_polling;

@@ -12,9 +12,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
-use btu_suite::peers::Callers;
-use btu_suite::record::Outcome;
+use btu_contract::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
+use btu_contract::peers::Callers;
+use btu_contract::record::Outcome;
 use btu_traffic::prepare;
 use btu_units::{Bytes, Span};
 

@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
+use btu_contract::activity::{Broadcast, Order, Performance, Performed, Tell};
+use btu_contract::app::Broadcasts;
+use btu_contract::record::{DatagramsSent, Outcome, Report};
 use btu_stats::Histogram;
-use btu_suite::activity::{Broadcast, Order, Performance, Performed, Tell};
-use btu_suite::app::Broadcasts;
-use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::Span;
 
 use crate::clock::{Limit, PreciseTimers, cpu, cpu_since, now};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::record::CpuTime;
+use btu_contract::record::CpuTime;
 use btu_units::{Span, Time};
 use nix::sys::prctl::{get_timerslack, set_timerslack};
 use nix::sys::resource::{UsageWho, getrusage};

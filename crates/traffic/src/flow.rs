@@ -5,9 +5,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use btu_suite::activity::Token;
-use btu_suite::peers::Callers;
-use btu_suite::record::TcpInfo;
+use btu_contract::activity::Token;
+use btu_contract::peers::Callers;
+use btu_contract::record::TcpInfo;
 use btu_units::Span;
 
 use crate::clock::{Limit, now};

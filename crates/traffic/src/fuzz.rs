@@ -1,6 +1,6 @@
 //! Entries for fuzzers: they return for any input from a peer.
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 
 use crate::tcp::acceptor::presents;
 use crate::udp::header::{self, Header};

@@ -10,7 +10,7 @@
 
 use std::io::{self, Read, Write};
 
-use btu_suite::hint::{Bounds, Grid, HintNext, HintPlan, HintPoint, Kernel};
+use btu_contract::hint::{Bounds, Grid, HintNext, HintPlan, HintPoint, Kernel};
 use btu_units::Span;
 
 use crate::clock::now;
@@ -213,7 +213,7 @@ mod tests {
     use std::time::Duration;
 
     use btu_conditions::Conditions;
-    use btu_suite::hint::judge;
+    use btu_contract::hint::judge;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use btu_suite::activity::{Activity, Order};
+use btu_contract::activity::{Activity, Order};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -48,9 +48,9 @@ mod tests {
     use std::net::{IpAddr, Ipv4Addr};
     use std::thread;
 
-    use btu_suite::activity::{PipeEnd, PipeMeeting, Rendezvous};
-    use btu_suite::peers::Callers;
-    use btu_suite::pipe::{End, Kind, PipePlan, Place, Processors};
+    use btu_contract::activity::{PipeEnd, PipeMeeting, Rendezvous};
+    use btu_contract::peers::Callers;
+    use btu_contract::pipe::{End, Kind, PipePlan, Place, Processors};
     use btu_units::Span;
 
     use super::*;

@@ -1,4 +1,4 @@
-//! Moving bytes on real sockets: the network activities of `btu_suite::activity`, one file per half
+//! Moving bytes on real sockets: the network activities of `btu_contract::activity`, one file per half
 //! of a transport.
 //!
 //! [`prepare`] sets an activity up (binds, or connects and presents the flow's token) and hands
@@ -41,8 +41,8 @@ mod tcp;
 mod token;
 mod udp;
 
-use btu_suite::activity::{Activity, Order, Performance, Transport};
-use btu_suite::peers::Callers;
+use btu_contract::activity::{Activity, Order, Performance, Transport};
+use btu_contract::peers::Callers;
 
 pub use bound::bound;
 pub use clock::{Limit, waited};

@@ -11,8 +11,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 
-use btu_suite::activity::OpenLoop;
-use btu_suite::record::Requested;
+use btu_contract::activity::OpenLoop;
+use btu_contract::record::Requested;
 use btu_units::{Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};

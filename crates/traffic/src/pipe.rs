@@ -44,9 +44,9 @@ mod zero_copy;
 use std::io;
 use std::net::SocketAddr;
 
-use btu_suite::activity::{PipeMeeting, Token};
-use btu_suite::peers::Callers;
-use btu_suite::pipe::{End, PipePlan};
+use btu_contract::activity::{PipeMeeting, Token};
+use btu_contract::peers::Callers;
+use btu_contract::pipe::{End, PipePlan};
 use btu_units::Span;
 
 use crate::clock::Limit;

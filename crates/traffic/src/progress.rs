@@ -1,6 +1,6 @@
 //! The course of a flow in at most two hundred points, however long it lasts.
 
-use btu_suite::record::Moment;
+use btu_contract::record::Moment;
 use btu_units::Span;
 
 /// The largest number of points that are kept.

@@ -7,9 +7,9 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use btu_suite::activity::{Order, Performance, Performed, Relay, Rendezvous, Tell, Token};
-use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Relayed, Report};
+use btu_contract::activity::{Order, Performance, Performed, Relay, Rendezvous, Tell, Token};
+use btu_contract::peers::Callers;
+use btu_contract::record::{Outcome, Relayed, Report};
 use btu_units::Bytes;
 
 use crate::clock::{Limit, now, process_cpu, process_cpu_since};

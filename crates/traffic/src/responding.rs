@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::record::{Outcome, Report};
+use btu_contract::record::{Outcome, Report};
 use btu_units::Span;
 
 use crate::clock::{Limit, cpu, cpu_since, now};

@@ -5,9 +5,9 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use btu_suite::activity::{Tell, Word};
-use btu_suite::record::TcpInfo;
-use btu_suite::sample::{Answered, Sample};
+use btu_contract::activity::{Tell, Word};
+use btu_contract::record::TcpInfo;
+use btu_contract::sample::{Answered, Sample};
 use btu_units::{Bytes, Span, Time};
 use nix::sched::{CloneFlags, unshare};
 

@@ -12,9 +12,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use btu_suite::activity::{Activity, Order, Performance, Rendezvous, Token};
-use btu_suite::peers::Callers;
-use btu_suite::record::Report;
+use btu_contract::activity::{Activity, Order, Performance, Rendezvous, Token};
+use btu_contract::peers::Callers;
+use btu_contract::record::Report;
 use btu_units::Span;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -65,7 +65,7 @@ fn perform(
 macro_rules! outcome {
     ($report:expr, $kind:ident) => {
         match $report.expect("performed").outcome {
-            btu_suite::record::Outcome::$kind(outcome) => outcome,
+            btu_contract::record::Outcome::$kind(outcome) => outcome,
             other => panic!("not {}: {other:?}", stringify!($kind)),
         }
     };

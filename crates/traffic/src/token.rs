@@ -1,6 +1,6 @@
 //! Compares what a peer sent with the token.
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 use subtle::ConstantTimeEq;
 
 /// Whether `said` is the token; takes equal time for every wrong one.

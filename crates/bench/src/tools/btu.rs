@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use anyhow::{Context, Result, bail};
-use btu_suite::activity::{
+use btu_contract::activity::{
     Activity, Order, PipeEnd, PipeMeeting, Receiving, Rendezvous, Request, Respond, TcpReceive,
     TcpSend, Transport, Word, Work,
 };
-use btu_suite::pipe::{End, PipePlan, Point};
-use btu_suite::record;
+use btu_contract::pipe::{End, PipePlan, Point};
+use btu_contract::record;
 use btu_units::{Bytes, Span};
 
 use super::{Bench, Ends};

@@ -31,7 +31,7 @@ pub(crate) fn rules() -> Markup {
     let names = [
         (
             "BTU rating",
-            "The whole suite was measured: every row, in one run, on one machine, by a plan that is known.",
+            "The whole rating was measured: every row, in one run, on one machine, by a plan that is known.",
         ),
         (
             "Part of a BTU rating",

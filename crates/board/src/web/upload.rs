@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use btu_suite::json;
+use btu_contract::json;
 use btu_traffic::{Share, Shares, host_of};
 use futures_util::StreamExt as _;
 use serde::Deserialize;

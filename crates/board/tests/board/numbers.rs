@@ -2,12 +2,12 @@
 
 use std::io::{Cursor, Read, Write};
 
+use btu_contract::experiment::{Experiment, any};
+use btu_contract::load::Load;
+use btu_contract::network::Network;
 use btu_publication::sha256;
 use btu_store::{NewRun, State, Store};
 use btu_studies::rate::{CellRecord, Component, Context, Plan, Profile, Row, Verdict, judge};
-use btu_suite::experiment::{Experiment, any};
-use btu_suite::load::Load;
-use btu_suite::network::Network;
 use btu_units::Bytes;
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -29,9 +29,9 @@ fn plan() -> Plan {
 fn lines(plan: &Plan, row: Row) -> Vec<String> {
     let directory = tempfile::tempdir().expect("a directory");
     let mut store = Store::open(directory.path().join("runs.sqlite")).expect("a database");
-    let document = btu_suite::json::to_value(&plan).expect("JSON");
+    let document = btu_contract::json::to_value(&plan).expect("JSON");
     let new = NewRun {
-        suite: btu_studies::rate::SUITE,
+        study: btu_studies::rate::STUDY,
         profile: &plan.profile.name,
         network: "veth",
         label: None,
@@ -107,7 +107,7 @@ fn shown(verdict: &Verdict) -> String {
 fn imported(lines: &[String], plan: &Plan) -> Option<String> {
     let mut store = Store::open(tempfile::tempdir().expect("new").path().join("x")).expect("new");
     let imported = store
-        .import(Cursor::new(sealed(lines)), |suite| (suite == "btu").then(any::<Plan>))
+        .import(Cursor::new(sealed(lines)), |study| (study == "rate").then(any::<Plan>))
         .ok()?;
     let cells: Vec<CellRecord> = store.records(imported[0].run).expect("cells");
     Some(shown(&judge(&cells, &Context::complete(plan.clone(), 2))))

@@ -7,12 +7,12 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use btu_contract::experiment::Experiment;
+use btu_contract::network::Network;
 use btu_control::environment::collect;
 use btu_publication::{Manifest, SigningKey, Visibility, sha256};
 use btu_store::{Moment, NewRun, State, Store};
 use btu_studies::rate::{Plan, Profile};
-use btu_suite::experiment::Experiment;
-use btu_suite::network::Network;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -179,7 +179,7 @@ pub(crate) struct Made {
     pub(crate) created: String,
     /// Rows that were measured; all when absent.
     pub(crate) rows: Option<usize>,
-    /// The network message sizes of a plan that is a part of the suite.
+    /// The network message sizes of a plan that is a part of the rating.
     pub(crate) is_part: bool,
 }
 
@@ -212,9 +212,9 @@ impl Made {
     pub(crate) fn store(&self, directory: &Path) {
         let mut store = Store::open(directory.join("runs.sqlite")).expect("a database");
         let plan = self.plan();
-        let document = btu_suite::json::to_value(&plan).expect("a plan is JSON");
+        let document = btu_contract::json::to_value(&plan).expect("a plan is JSON");
         let new = NewRun {
-            suite: btu_studies::rate::SUITE,
+            study: btu_studies::rate::STUDY,
             profile: &plan.profile.name,
             network: "veth",
             label: Some("a private word"),
@@ -229,7 +229,7 @@ impl Made {
         let lock = store.create_run(&new).expect("a run");
         let mut environment = collect();
         environment.processor.model = Some(self.processor.to_owned());
-        let environment = btu_suite::json::to_value(&environment).expect("JSON");
+        let environment = btu_contract::json::to_value(&environment).expect("JSON");
         store.save_environment(&lock, Moment::Before, &environment).expect("stored");
         store.save_calibration(&lock, &made::calibration(&plan)).expect("stored");
         for block in 0..3 {

@@ -1,6 +1,6 @@
 //! The option that chooses the congestion control of the stations of a raised network.
 
-use btu_suite::congestion::CongestionControl;
+use btu_contract::congestion::CongestionControl;
 use clap::Args;
 
 use crate::exit::Refusal;

@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use btu_control::coordinator::Launch;
+use btu_contract::peers::Cidr;
+use btu_control::controller::Launch;
 use btu_control::trust::check_name;
 use btu_network::SshDestination;
-use btu_suite::peers::Cidr;
 use btu_units::Span;
 use clap::{Args, Subcommand};
 

@@ -1,6 +1,6 @@
 //! The arguments of `btu runs machine`.
 
-use btu_suite::price::Price;
+use btu_contract::price::Price;
 use clap::{Args, Subcommand};
 
 pub(super) const EXAMPLES: &str = "\

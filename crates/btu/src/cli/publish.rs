@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use btu_contract::price::Price;
 use btu_publication::Visibility;
-use btu_suite::price::Price;
 use clap::Args;
 
 use super::{Board, one_of};

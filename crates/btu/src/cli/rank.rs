@@ -6,7 +6,7 @@ use super::ProfileName;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  btu rank                       every machine with complete runs of the whole suite
+  btu rank                       every machine with complete runs of the whole rating
   btu rank --all                 and of parts of it, a list for each plan
   btu rank --profile full        only runs to publish
   btu rank --tag fair            only runs with this tag
@@ -23,7 +23,7 @@ pub(crate) struct Rank {
     /// Rank only runs of this profile
     #[arg(long, value_enum)]
     pub(crate) profile: Option<ProfileName>,
-    /// Also rank by parts of the suite, and say which runs cannot be ranked
+    /// Also rank by parts of the rating, and say which runs cannot be ranked
     #[arg(long)]
     pub(crate) all: bool,
     /// Also show older machines

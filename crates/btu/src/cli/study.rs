@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use btu_suite::experiment::MOST_BLOCKS;
+use btu_contract::experiment::MOST_BLOCKS;
 use btu_units::Span;
 use clap::Args;
 

@@ -15,7 +15,7 @@ use crate::cli::{Common, Export, Import, Remove, TAG, Tag};
 use crate::exit::Refusal;
 use crate::published::form::{self, Published};
 use crate::terminal::{self, print, print_json};
-use crate::{files, stored, suites};
+use crate::{files, results, stored};
 
 /// Adds tags to a run, or removes them.
 pub(crate) fn tag(tag: &Tag, common: &Common) -> anyhow::Result<()> {
@@ -185,7 +185,7 @@ pub(crate) fn import(import: &Import, common: &Common) -> anyhow::Result<()> {
     };
     let imported = match imports::content(path, &mut file)? {
         Content::Archive => {
-            store.import(file, suites::study).map_err(|error| explain(path, error))?
+            store.import(file, results::experiment).map_err(|error| explain(path, error))?
         }
         Content::Text(text) => vec![imports::store(&mut store, path, &text)?],
     };

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use btu_contract::doctor::Health;
 use btu_control::doctor::{judge, look};
 use btu_report::doctor_text;
 use btu_store::Store;
-use btu_suite::doctor::Health;
 
 use crate::cli::{Common, Doctor};
 use crate::files;

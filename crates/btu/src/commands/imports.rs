@@ -5,17 +5,17 @@ use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use anyhow::Context as _;
+use btu_contract::foreign::{ForeignRun, STUDY};
 use btu_store::{Imported, RunId, Store};
 use btu_studies::imports::{self, Began, MOST_BYTES};
-use btu_suite::foreign::{ForeignRun, SUITE};
 use flate2::bufread::MultiGzDecoder;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::exit::Refusal;
+use crate::results::foreign;
 use crate::stored::wall_clock;
-use crate::suites::foreign;
 
 /// The first bytes of a gzip stream (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -113,7 +113,7 @@ fn said(began: &Began) -> String {
 /// The same results with the same time, where the file says one: the file was imported before.
 fn stored(store: &Store, run: &ForeignRun, began: Option<&str>) -> anyhow::Result<Option<RunId>> {
     let candidates = store.runs()?.into_iter().filter(|summary| {
-        summary.suite == SUITE && began.is_none_or(|began| summary.created == began)
+        summary.study == STUDY && began.is_none_or(|began| summary.created == began)
     });
     for candidate in candidates {
         // A run that cannot be read is not this one.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use btu_contract::machine::{MachineKey, Traits};
+use btu_contract::price::Price;
 use btu_control::environment::{Environment, collect};
 use btu_report::{MachineCard, machines_text};
 use btu_store::{MachineNote, Store};
-use btu_suite::machine::{MachineKey, Traits};
-use btu_suite::price::Price;
 use btu_testbed::note;
 use serde::Serialize;
 

@@ -3,13 +3,13 @@
 mod most;
 mod transferred;
 
+use btu_contract::json;
 use btu_model::predict::{self, Prediction, Question, Range};
 use btu_network::Drawing;
 use btu_report::{
     SweepTable, first_screen, model_page, model_text, sweep_csv, sweep_picture, sweep_text,
     workbook,
 };
-use btu_suite::json;
 use serde_json::json;
 
 use crate::cli::{Common, Model};

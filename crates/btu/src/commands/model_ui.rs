@@ -20,7 +20,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use anyhow::Context;
-use btu_control::coordinator::{CoordinatorError, Interrupt};
+use btu_control::controller::{ControllerError, Interrupt};
 use btu_testbed::testbed::Signals;
 use nix::sys::signal::Signal;
 
@@ -144,7 +144,7 @@ impl ViewSession<'_> {
 }
 
 fn interrupted(by: Interrupt) -> anyhow::Result<()> {
-    Err(CoordinatorError::Interrupted(by).into())
+    Err(ControllerError::Interrupted(by).into())
 }
 
 /// Unsaved changes are printed as a command line, so that they are not lost.

@@ -1,14 +1,14 @@
 //! `btu rank`: the stored runs' machines in order.
 
+use btu_contract::load::Load;
 use btu_report::{RankPage, rank_text};
 use btu_stats::geometric_mean;
 use btu_store::{RunSummary, Store};
 use btu_studies::papers::btu95;
 use btu_studies::rank::{Candidate, LeftOut, rank};
 use btu_studies::rate::{Reading, Row};
-use btu_suite::load::Load;
 
-use btu_studies::rate::SUITE;
+use btu_studies::rate::STUDY;
 
 use crate::cli::{Common, Rank};
 use crate::commands::machine::{self, Cards};
@@ -60,10 +60,10 @@ fn page(store: &Store, asked: &Rank) -> anyhow::Result<RankPage> {
 fn is_asked(run: &RunSummary, asked: &Rank) -> bool {
     let tagged = asked.tag.as_ref().is_none_or(|tag| run.tags.contains(tag));
     let profile = asked.profile.is_none_or(|profile| run.profile == profile.name());
-    run.suite == SUITE && tagged && profile
+    run.study == STUDY && tagged && profile
 }
 
-fn candidate(rated: Rated, machine: btu_suite::machine::MachineKey) -> Candidate {
+fn candidate(rated: Rated, machine: btu_contract::machine::MachineKey) -> Candidate {
     Candidate {
         run: rated.row.summary.id.to_string(),
         machine,

@@ -14,7 +14,7 @@ use btu_studies::papers::Study;
 use crate::cli::{Common, Format, Report};
 use crate::exit::Refusal;
 use crate::terminal::{file_options, print, text_options};
-use crate::{files, stored, suites};
+use crate::{files, results, stored};
 
 /// Writes a report of the stored run.
 pub(crate) fn run(report: &Report, common: &Common) -> anyhow::Result<()> {
@@ -69,18 +69,18 @@ fn content(
     report: &Report,
     to_terminal: bool,
 ) -> anyhow::Result<Vec<u8>> {
-    let suite = suites::of(row)?;
-    let page = || suite.page(store, row, &report.with);
+    let study = results::of(row)?;
+    let page = || study.page(store, row, &report.with);
     let text = match format {
         Format::Text => {
             let options = if to_terminal { text_options() } else { file_options() };
-            suite.text(store, row, &options)?
+            study.text(store, row, &options)?
         }
-        Format::Json => suite.json(store, row)?,
+        Format::Json => study.json(store, row)?,
         Format::Html => html(&page()?),
         Format::Markdown => markdown(&page()?),
         Format::Csv => csv(&page()?),
-        Format::Raw => raw_csv(&suite.raw(store, row)?),
+        Format::Raw => raw_csv(&study.raw(store, row)?),
         Format::Xlsx => return Ok(page_workbook(&page()?)?),
         Format::Svg => svg(&page()?).context(NO_PICTURE)?,
     };

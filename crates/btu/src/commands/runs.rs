@@ -6,9 +6,9 @@ use btu_units::shell_word;
 use serde::Serialize;
 
 use crate::cli::{Common, Runs, Show};
+use crate::results;
+use crate::results::shown::{Form, Shown, print_result};
 use crate::stored::{self, duration};
-use crate::suites;
-use crate::suites::shown::{Form, Shown, print_result};
 use crate::terminal::{line_options, print, print_json};
 
 /// Lists the stored runs.
@@ -56,7 +56,7 @@ pub(crate) fn show(show: &Show, common: &Common) -> anyhow::Result<()> {
     let store = stored::open_to_read(common)?;
     let row = store.run(&show.run)?;
     if show.cells {
-        return print(&suites::of(&row)?.cells(&store, &row, common.json)?);
+        return print(&results::of(&row)?.cells(&store, &row, common.json)?);
     }
     if show.openmetrics {
         return print(&gauges(&store, &row)?);
@@ -71,15 +71,15 @@ pub(crate) fn gauges_of(common: &Common, run: RunId) -> anyhow::Result<String> {
 }
 
 fn gauges(store: &Store, row: &RunRow) -> anyhow::Result<String> {
-    let suite = suites::of(row)?;
-    let result = suite.numbers(store, row)?;
+    let study = results::of(row)?;
+    let result = study.numbers(store, row)?;
     let RunSummary { id, uuid, network, label, finished, .. } = &row.summary;
     let label = label.as_deref().map(|label| ("label", label));
     let plan: Vec<(&str, &str)> = label.into_iter().chain([("network", &**network)]).collect();
     let (id, finished) = (id.to_string(), finished.as_deref().unwrap_or_default());
     let run = [("run", id.as_str()), ("uuid", uuid), ("finished", finished)];
     let seconds = finished.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second);
-    let study = suite.made_by(&row.summary.profile).trim_start_matches("btu ");
+    let study = study.made_by(&row.summary.profile).trim_start_matches("btu ");
     Ok(openmetrics(study, &plan, &run, seconds, &result))
 }
 
@@ -98,7 +98,7 @@ fn line(store: &Store, run: &RunSummary) -> RunLine {
     };
     RunLine {
         id: run.id.to_string(),
-        command: suites::command(run).unwrap_or(&run.suite).to_owned(),
+        command: results::command(run).unwrap_or(&run.study).to_owned(),
         answer,
         network: run.network.clone(),
         started: started(&run.created),
@@ -126,7 +126,7 @@ fn answer(store: &Store, run: &RunSummary) -> anyhow::Result<String> {
         return Ok(answer.clone());
     }
     let row = store.run(&run.id.to_string())?;
-    let answer = suites::of(&row)?.answer(store, &row)?;
+    let answer = results::of(&row)?.answer(store, &row)?;
     // A database that cannot be written is listed all the same.
     let _ = store.keep_answer(run.id, &answer, version);
     Ok(answer)

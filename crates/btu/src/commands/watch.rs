@@ -15,12 +15,12 @@ use btu_units::shell_word;
 use clap::Subcommand;
 use nix::sys::signal::Signal;
 
-use crate::SuiteCommand;
+use crate::StudyCommand;
 use crate::cli::{Common, Watch};
 use crate::commands::runs;
 use crate::exit::Refusal;
+use crate::results;
 use crate::stored;
-use crate::suites;
 use metrics::{Metrics, Server};
 
 /// The kernel waits for no more than 24 days at once.
@@ -100,7 +100,7 @@ fn after(last: Instant, every: Duration) -> Instant {
 /// The name of the measuring command.
 fn measuring(command: &[OsString]) -> Result<String, Refusal> {
     let name = command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    if SuiteCommand::has_subcommand(&name) {
+    if StudyCommand::has_subcommand(&name) {
         return Ok(name);
     }
     Err(Refusal::Usage(format!(
@@ -170,7 +170,7 @@ fn btu(common: &Common, words: &[OsString]) -> anyhow::Result<Command> {
 fn newest(common: &Common, command: &str) -> anyhow::Result<Option<RunId>> {
     let all = stored::open_to_read(common)?.runs()?;
     let mut complete = all.iter().filter(|run| run.state == State::Complete);
-    let newest = complete.rfind(|run| suites::command(run).is_some_and(|found| found == command));
+    let newest = complete.rfind(|run| results::command(run).is_some_and(|found| found == command));
     Ok(newest.map(|run| run.id))
 }
 

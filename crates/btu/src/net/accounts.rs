@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use btu_suite::record::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
+use btu_contract::record::{CaptureAccount, ElementAccount, SegmentUse, WireAccount};
 use btu_testbed::note;
 use btu_units::Span;
 use serde::Serialize;

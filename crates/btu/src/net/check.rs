@@ -4,9 +4,9 @@ mod summary;
 
 use std::io::Write as _;
 
+use btu_contract::json;
 use btu_network::{Drawing, library};
 use btu_report::names_text;
-use btu_suite::json;
 use btu_testbed::note;
 
 use crate::cli::{Check, Common, Subject};

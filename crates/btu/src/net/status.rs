@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use btu_suite::record::WireAccount;
+use btu_contract::record::WireAccount;
 use btu_testbed::note;
 use btu_testbed::testbed::{Process, Raised, Record, Registry};
 use serde::Serialize;

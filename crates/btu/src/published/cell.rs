@@ -1,8 +1,8 @@
 //! The published part of a cell's record: all its numbers. Texts that may name files, hosts or users
 //! are replaced; their number stays, because a cell with a fault does not count.
 
+use btu_contract::record::{CaptureAccount, Failure, Outcome, PlacedReport, Report, WireAccount};
 use btu_studies::rate::CellRecord;
-use btu_suite::record::{CaptureAccount, Failure, Outcome, PlacedReport, Report, WireAccount};
 
 /// What stands where a text was that may name a host, a user or a file.
 pub(super) const WITHHELD: &str = "not published";

@@ -2,16 +2,16 @@
 //! this one, and nothing else. Publishing a published run again gives the same lines, so that a board
 //! can check an archive by making it once more.
 
+use btu_contract::experiment::Named;
+use btu_contract::json;
+use btu_contract::network::Network;
 use btu_control::environment::Environment;
 use btu_store::{
     ArchiveError, CellLine, EnvironmentLine, EventLine, Level, Rewrite, RunId, RunLine, State,
     Store,
 };
 use btu_studies::rate::work::Amounts;
-use btu_studies::rate::{Plan, SUITE};
-use btu_suite::experiment::Named;
-use btu_suite::json;
-use btu_suite::network::Network;
+use btu_studies::rate::{Plan, STUDY};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,8 +39,8 @@ impl Published {
 /// Refuses runs that have no published form.
 pub(crate) fn check(store: &Store, run: RunId) -> anyhow::Result<()> {
     let summary = store.summary(run)?;
-    let problem = if summary.suite != SUITE {
-        format!("run {run} {}", other_suite(&summary.suite))
+    let problem = if summary.study != STUDY {
+        format!("run {run} {}", other_study(&summary.study))
     } else if summary.state == State::Running {
         format!("run {run} is being written; publish it when it has ended")
     } else {
@@ -49,8 +49,8 @@ pub(crate) fn check(store: &Store, run: RunId) -> anyhow::Result<()> {
     Err(Refusal::Usage(problem).into())
 }
 
-fn other_suite(suite: &str) -> String {
-    format!("is of the suite `{suite}`; only ratings are published: `btu rate` makes one")
+fn other_study(study: &str) -> String {
+    format!("is of the study `{study}`; only ratings are published: `btu rate` makes one")
 }
 
 /// The published part of what was calibrated: numbers alone. What the network check says in words
@@ -71,8 +71,8 @@ pub(crate) fn explain(error: ArchiveError) -> anyhow::Error {
 impl Rewrite for Published {
     /// Without label and tags; the plan without what this program does not know.
     fn run(&self, line: RunLine) -> Result<RunLine, String> {
-        if line.suite != SUITE {
-            return Err(other_suite(&line.suite));
+        if line.study != STUDY {
+            return Err(other_study(&line.study));
         }
         let plan: Plan = read("plan", &line.plan)?;
         if plan.version != Plan::VERSION {

@@ -4,17 +4,17 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use btu_chart::bitmap_braille;
-use btu_control::coordinator::{Observer, Phase, Progress};
+use btu_contract::app::{VIEW_HEIGHT, VIEW_WIDTH, View};
+use btu_contract::sample::Interval;
+use btu_control::controller::{Observer, Phase, Progress};
 use btu_report::interval_lines;
-use btu_suite::app::{VIEW_HEIGHT, VIEW_WIDTH, View};
-use btu_suite::sample::Interval;
 use btu_testbed::note;
 use btu_units::Span;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::cli::Common;
-use crate::suites::shown::Form;
+use crate::results::shown::Form;
 use crate::terminal::print;
 
 /// A bar that is redrawn between cells, and during one only for requested lines, so that drawing

@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use btu_control::coordinator::{
-    self, CoordinatorError, Ground, HostSet, MeasuredStudy, Observer, Phase, RunSettings, Testbed,
+use btu_contract::congestion::CongestionControl;
+use btu_contract::experiment::{Experiment, Field, Frame, LeftOut, Raised, Scripts};
+use btu_contract::json;
+use btu_contract::network::HostName;
+use btu_contract::study::Scripted;
+use btu_control::controller::{
+    self, ControllerError, Ground, HostSet, MeasuredStudy, Observer, Phase, RunSettings, Testbed,
 };
 use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
-use btu_suite::congestion::CongestionControl;
-use btu_suite::experiment::{Experiment, Field, Frame, LeftOut, Raised, Scripts};
-use btu_suite::json;
-use btu_suite::network::HostName;
-use btu_suite::study::Scripted;
 use btu_testbed::note;
 use btu_testbed::testbed::RuntimeDirectory;
 use btu_units::{BitRate, Bytes, Span, shell_word};
@@ -21,11 +21,11 @@ use btu_units::{BitRate, Bytes, Span, shell_word};
 use crate::cli::{Common, Launching, Naming, Reaching, StudyOptions, TimeLimit};
 use crate::exit::Refusal;
 use crate::files;
+use crate::results::{self, shown};
 use crate::start::hosts::Family;
 use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::{company, hosts, preflight};
 use crate::stored::{self, resume, wall_clock};
-use crate::suites::{self, shown};
 
 /// The network of stations that work on a share: it carries no traffic.
 pub(crate) const USUAL_AT_SHARE: &str = "veth";
@@ -91,7 +91,7 @@ pub(crate) fn run<E: Scripts>(
         Some(name) => {
             let store = stored::open(common)?;
             let row = store.run(name)?;
-            suites::resumed_by(&row, E::COMMAND)?;
+            results::resumed_by(&row, E::COMMAND)?;
             let plan: E = resume::plan(&row)?;
             resume::is_its_plan(&row, (plan.frame().version, E::VERSION), &plan.hash())?;
             let Some(lock) = resume::lock(&store, &row)? else {
@@ -253,7 +253,7 @@ impl Session {
         ground: Ground,
     ) -> anyhow::Result<()> {
         let result =
-            coordinator::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
+            controller::run(&self.store, lock, study, &self.settings, ground, &mut self.bar);
         self.bar.clear();
         if let Some(company) = company(&self.company) {
             self.store.save_event(lock, &wall_clock(), Level::Warning, &company)?;
@@ -543,7 +543,7 @@ fn testbed_of<E: Scripts>(field: &Raised) -> anyhow::Result<Testbed> {
         .context("the network file has no longer the stations that this run is for")?;
     btu_testbed::testbed::check(&drawing)?;
     Ok(Testbed {
-        name: E::SUITE,
+        name: E::STUDY,
         drawing,
         hosts,
         source: field.name.clone(),
@@ -562,7 +562,7 @@ pub(crate) fn begin<E: Scripts>(
     let frame = plan.frame();
     let cells = u32::try_from(plan.cells().len()).unwrap_or(u32::MAX);
     Ok(store.create_run(&NewRun {
-        suite: E::SUITE,
+        study: E::STUDY,
         profile: &frame.profile,
         network: &frame.network.to_string(),
         label: naming.label.as_deref(),
@@ -585,9 +585,9 @@ pub(crate) fn resuming(command: &str, launching: &Launching) -> String {
 }
 
 /// Advice about a run that ended early.
-fn advise(error: &CoordinatorError, lock: &RunLock, database: &Path, command: Option<&str>) {
+fn advise(error: &ControllerError, lock: &RunLock, database: &Path, command: Option<&str>) {
     let run = lock.run();
-    let is_stopped = matches!(error, CoordinatorError::Interrupted(_));
+    let is_stopped = matches!(error, ControllerError::Interrupted(_));
     let (how, again) =
         if is_stopped { ("was stopped", "Finish it") } else { ("ended early", "Then finish it") };
     note!("Run {run} {how}; its cells are kept in {}.", database.display());

@@ -3,10 +3,10 @@
 
 use std::fmt;
 
+use btu_contract::json;
+use btu_contract::machine::Traits;
 use btu_control::environment::Environment;
 use btu_store::{Level, Moment, RunRow};
-use btu_suite::json;
-use btu_suite::machine::Traits;
 use serde_json::Value;
 
 /// The traits of an environment's machine.

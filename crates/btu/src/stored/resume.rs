@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
+use btu_contract::json;
+use btu_contract::network::Machines;
 use btu_control::environment::{self, Environment};
 use btu_store::{RunLock, RunRow, State, Store};
-use btu_suite::json;
-use btu_suite::network::Machines;
 use btu_testbed::note;
 use btu_units::{plain, shell_word};
 use serde::de::DeserializeOwned;

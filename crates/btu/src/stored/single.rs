@@ -1,9 +1,9 @@
 //! Runs of one record: what is measured at once and cannot be resumed.
 
+use btu_contract::experiment::Columns;
+use btu_contract::json;
+use btu_contract::load::Load;
 use btu_store::{Moment, NewRun, RunId, State, Store};
-use btu_suite::experiment::Columns;
-use btu_suite::json;
-use btu_suite::load::Load;
 use btu_units::{Bytes, Span};
 use serde::Serialize;
 use serde_json::Value;
@@ -12,8 +12,8 @@ use crate::stored::wall_clock;
 
 /// What is stored of such a run.
 pub(crate) struct Single<'a, R> {
-    /// The suite.
-    pub(crate) suite: &'a str,
+    /// The study.
+    pub(crate) study: &'a str,
     /// The name of its profile.
     pub(crate) profile: &'a str,
     /// The network in words.
@@ -38,7 +38,7 @@ pub(crate) struct Single<'a, R> {
 /// Stores a run, which is complete then.
 pub(crate) fn save<R: Serialize>(store: &mut Store, single: &Single<R>) -> anyhow::Result<RunId> {
     let lock = store.create_run(&NewRun {
-        suite: single.suite,
+        study: single.study,
         profile: single.profile,
         network: single.network,
         label: single.label,

@@ -8,22 +8,22 @@ use std::io::{IsTerminal, stderr};
 use std::path::Path;
 use std::process::ExitCode;
 
+use btu_contract::app::{Broadcasts, Carrier, HEIGHT, Niceness, Protocol, WIDTH, Workload};
+use btu_contract::experiment::{Field, LeftOut};
+use btu_contract::network::HostName;
 use btu_studies::app::{
     AppCell, AppPlan, DEADLINE, DisplayLines, Factor, Factors, FactorsError, Questions,
 };
-use btu_suite::app::{Broadcasts, Carrier, HEIGHT, Niceness, Protocol, WIDTH, Workload};
-use btu_suite::experiment::{Field, LeftOut};
-use btu_suite::network::HostName;
 use btu_units::{BitRate, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::files;
+use crate::results::compare::of_scripts;
+use crate::results::shown;
+use crate::results::{Measure, StoredStudy, Studied};
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::suites::compare::of_scripts;
-use crate::suites::shown;
-use crate::suites::{Measure, Studied, Suite};
 
 pub(crate) use arguments::App;
 
@@ -39,7 +39,7 @@ const PAPER_NETWORK: &str = "stanford-1985";
 const LONGEST_WORK: Span = Span::from_seconds(1);
 
 impl Measure for App {
-    const SUITE: &'static dyn Suite = &Studied::<AppPlan>::new(of_scripts::<AppPlan>);
+    const STUDY: &'static dyn StoredStudy = &Studied::<AppPlan>::new(of_scripts::<AppPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         run(&self, common)

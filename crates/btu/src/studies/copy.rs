@@ -4,19 +4,19 @@ mod arguments;
 
 use std::process::ExitCode;
 
+use btu_contract::copy::{Cache, Direction, Mode, Program, Storage};
+use btu_contract::network::HostName;
 use btu_studies::copy::{Background, CopyPlan};
 use btu_studies::limits::PathLimits;
-use btu_suite::copy::{Cache, Direction, Mode, Program, Storage};
-use btu_suite::network::HostName;
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
+use crate::results::compare::of_scripts;
+use crate::results::shown;
+use crate::results::{Measure, StoredStudy, Studied};
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::suites::compare::of_scripts;
-use crate::suites::shown;
-use crate::suites::{Measure, Studied, Suite};
 
 pub(crate) use arguments::Copy;
 
@@ -35,7 +35,7 @@ const DEADLINE_MARGIN: Span = Span::from_seconds(60);
 const LONGEST: Span = Span::from_seconds(3600);
 
 impl Measure for Copy {
-    const SUITE: &'static dyn Suite = &Studied::<CopyPlan>::new(of_scripts::<CopyPlan>);
+    const STUDY: &'static dyn StoredStudy = &Studied::<CopyPlan>::new(of_scripts::<CopyPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         let (store, run) =

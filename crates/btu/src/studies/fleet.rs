@@ -2,20 +2,20 @@
 
 use std::process::ExitCode;
 
+use btu_contract::experiment::{MOST_BLOCKS, RunFacts, Scripts};
 use btu_store::{RunId, Store};
 use btu_studies::Judged;
 use btu_studies::fleet::{FleetPlan, MOST_HOSTS, MOST_REPETITIONS, blocks_of};
-use btu_suite::experiment::{MOST_BLOCKS, RunFacts, Scripts};
 use btu_units::{Bytes, Span};
 use clap::Args;
 
 use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, measuring_time};
 use crate::exit::{Refusal, SLOWER};
+use crate::results::compare::of_scripts;
+use crate::results::{Measure, StoredStudy, Studied, shown};
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
 use crate::stored::resume;
-use crate::suites::compare::of_scripts;
-use crate::suites::{Measure, Studied, Suite, shown};
 
 /// Of more hosts than this, pairs are not measured alone by default: their number grows with the square.
 const ALL_PAIRS: usize = 16;
@@ -69,7 +69,7 @@ pub(crate) struct Fleet {
 }
 
 impl Measure for Fleet {
-    const SUITE: &'static dyn Suite = &Studied::<FleetPlan>::new(of_scripts::<FleetPlan>);
+    const STUDY: &'static dyn StoredStudy = &Studied::<FleetPlan>::new(of_scripts::<FleetPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         let real = &self.study.real;

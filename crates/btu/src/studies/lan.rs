@@ -5,21 +5,21 @@ mod arguments;
 use std::path::Path;
 use std::process::ExitCode;
 
-use btu_studies::lan::{DEADLINE, LARGEST_RECORD, LanPlan, MOST_FILES, MOST_STATIONS};
-use btu_suite::lan::{
+use btu_contract::lan::{
     FileSizes, LARGEST_SCALE, OperationTrace, Pauses, StationProgram, StationWork, Task,
 };
-use btu_suite::network::HostName;
+use btu_contract::network::HostName;
+use btu_studies::lan::{DEADLINE, LARGEST_RECORD, LanPlan, MOST_FILES, MOST_STATIONS};
 use btu_units::{Bytes, Span};
 
 use crate::cli::{Common, ProfileName, or_usual};
 use crate::exit::Refusal;
 use crate::files;
+use crate::results::compare::of_scripts;
+use crate::results::shown;
+use crate::results::{Measure, StoredStudy, Studied};
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::suites::compare::of_scripts;
-use crate::suites::shown;
-use crate::suites::{Measure, Studied, Suite};
 use arguments::BackgroundName;
 
 pub(crate) use arguments::Lan;
@@ -39,7 +39,7 @@ const SMALLEST_RECORD: Bytes = Bytes::new(8);
 const LONGEST_SERVICE: Span = Span::from_seconds(1);
 
 impl Measure for Lan {
-    const SUITE: &'static dyn Suite = &Studied::<LanPlan>::new(of_scripts::<LanPlan>);
+    const STUDY: &'static dyn StoredStudy = &Studied::<LanPlan>::new(of_scripts::<LanPlan>);
 
     fn run(mut self, common: &Common) -> anyhow::Result<ExitCode> {
         // The default network has as many stations as requested.

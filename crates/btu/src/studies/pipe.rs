@@ -11,22 +11,22 @@ mod show;
 
 use std::process::ExitCode;
 
-use btu_control::coordinator::{DISK_LOAD_FILE, Signatures};
+use btu_contract::experiment::{Experiment, Named};
+use btu_contract::job::Job;
+use btu_contract::json;
+use btu_contract::load::Load;
+use btu_contract::pipe::{PipePlan, Place};
+use btu_control::controller::{DISK_LOAD_FILE, Signatures};
 use btu_load::FETCH_ROOM;
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
-use btu_suite::experiment::{Experiment, Named};
-use btu_suite::job::Job;
-use btu_suite::json;
-use btu_suite::load::Load;
-use btu_suite::pipe::{PipePlan, Place};
 use btu_units::Bytes;
 
 use crate::cli::Common;
+use crate::results::{Measure, StoredStudy, Studied, shown};
 use crate::start::preflight;
 use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::study::{Session, resuming};
 use crate::stored::{self, wall_clock};
-use crate::suites::{Measure, Studied, Suite, shown};
 
 pub(crate) use arguments::Pipe;
 use compare::compare;
@@ -34,7 +34,7 @@ use ground::{RunHosts, remote_of};
 use resume::Resumed;
 
 impl Measure for Pipe {
-    const SUITE: &'static dyn Suite = &Studied::<Job>::new(compare);
+    const STUDY: &'static dyn StoredStudy = &Studied::<Job>::new(compare);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         run(&self, common)
@@ -105,7 +105,7 @@ fn measure(
 fn begin(store: &mut Store, pipe: &Pipe, job: &Job, network: &str) -> anyhow::Result<RunLock> {
     let now = wall_clock();
     let lock = store.create_run(&NewRun {
-        suite: Job::SUITE,
+        study: Job::STUDY,
         profile: plan::profile(pipe),
         network: &job.called(network),
         label: pipe.label.as_deref(),

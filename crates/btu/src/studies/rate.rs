@@ -8,35 +8,36 @@ mod room;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use btu_contract::experiment::{Experiment, Named};
+use btu_contract::json;
+use btu_contract::load::Load;
+use btu_contract::network::{HostRole, Network, Topology};
+use btu_contract::processors::{Division, ProcessorList};
+use btu_contract::protocol_work::ProtocolWork;
 use btu_control::awake::Wakefulness;
-use btu_control::coordinator::{Ground, Observer, Phase, Processors, Testbed, secret};
+use btu_control::controller::{Ground, Observer, Phase, Processors, Testbed, secret};
 use btu_control::environment;
 use btu_store::{NewRun, RunLock, RunRow, Store};
-use btu_studies::rate::{Plan, Profile, RatingStudy, SUITE, Verifies, predicted};
-use btu_suite::experiment::{Experiment, Named};
-use btu_suite::json;
-use btu_suite::load::Load;
-use btu_suite::network::{HostRole, Network, Topology};
-use btu_suite::processors::{Division, ProcessorList};
-use btu_suite::protocol_work::ProtocolWork;
+use btu_studies::rate::{Plan, Profile, RatingStudy, STUDY, Verifies, predicted};
 
 use arguments::ProcessorsOption;
 
 use crate::cli::Common;
 use crate::exit::Refusal;
+use crate::results::compare::{of_machine, of_ratings};
+use crate::results::shown::{self, Form, Shown};
+use crate::results::{self, JudgedRun, Measure, StoredStudy, Studied};
 use crate::start::hosts::{self, Gathered};
 use crate::start::preflight;
 use crate::start::progress::{Bar, ProgressDisplay};
 use crate::start::study::{Prepared, Resumed, Session, resuming, seed};
 use crate::stored::{self, resume, wall_clock};
-use crate::suites::compare::{of_machine, of_ratings};
-use crate::suites::shown::{self, Form, Shown};
-use crate::suites::{self, JudgedRun, Measure, Studied, Suite};
 
 pub(crate) use arguments::Rate;
 
 impl Measure for Rate {
-    const SUITE: &'static dyn Suite = &Studied::<Plan>::new(of_ratings).with_earlier(of_machine);
+    const STUDY: &'static dyn StoredStudy =
+        &Studied::<Plan>::new(of_ratings).with_earlier(of_machine);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         run(&self, common)
@@ -156,7 +157,7 @@ fn verifying(rate: &Rate, store: &Store) -> anyhow::Result<Plan> {
     let name = rate.verify.as_deref().unwrap_or_default();
     let row = store.run(name)?;
     let run = row.summary.id;
-    suites::resumed_by(&row, Plan::COMMAND)?;
+    results::resumed_by(&row, Plan::COMMAND)?;
     let JudgedRun { plan, verdict, .. } = JudgedRun::<Plan>::read(store, &row)?;
     let predicted = predicted(&verdict.added_time);
     if predicted.is_empty() || plan.verifies.is_some() {
@@ -247,16 +248,16 @@ fn check_work(plan: &Plan, is_possible: bool) -> Result<(), Refusal> {
     Err(Refusal::Machine(problem.to_owned()))
 }
 
-/// Keeps the named entries, in the suite's order; all if none was named.
+/// Keeps the named entries, in the rating's order; all if none was named.
 fn keep<T: PartialEq>(all: &mut Vec<T>, named: &[T]) {
     if !named.is_empty() {
         all.retain(|entry| named.contains(entry));
     }
 }
 
-/// The plan of a run to resume, of this suite and unchanged.
+/// The plan of a run to resume, of this study and unchanged.
 fn stored_plan(row: &RunRow) -> anyhow::Result<Plan> {
-    suites::resumed_by(row, Plan::COMMAND)?;
+    results::resumed_by(row, Plan::COMMAND)?;
     let plan: Plan = resume::plan(row)?;
     resume::is_its_plan(row, (plan.version, Plan::VERSION), &plan.hash())?;
     Ok(plan)
@@ -266,7 +267,7 @@ fn begin(store: &mut Store, rate: &Rate, plan: &Plan) -> anyhow::Result<RunLock>
     let document = json::to_value(plan)?;
     let rows = plan.rows().len() as u32;
     Ok(store.create_run(&NewRun {
-        suite: SUITE,
+        study: STUDY,
         profile: &plan.profile.name,
         network: &plan.network.to_string(),
         label: rate.naming.label.as_deref(),

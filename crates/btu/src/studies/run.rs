@@ -9,12 +9,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use btu_contract::experiment::{Field, LeftOut, MOST_BLOCKS, Raised};
+use btu_contract::program::Part;
 use btu_report::names_text;
 use btu_studies::run::{
     EXAMPLES, Example, ExperimentFile, Found, Ground, RunPlan, RunRow, inventory_of, read,
 };
-use btu_suite::experiment::{Field, LeftOut, MOST_BLOCKS, Raised};
-use btu_suite::program::Part;
 use btu_units::{Span, shell_word, text_of_octets};
 
 use serde_json::json;
@@ -22,11 +22,11 @@ use serde_json::json;
 use crate::cli::{Common, ProfileName, needs_more};
 use crate::exit::Refusal;
 use crate::files;
+use crate::results::compare::of_scripts;
+use crate::results::{Measure, StoredStudy, Studied};
 use crate::start::hosts;
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::suites::compare::of_scripts;
-use crate::suites::{Measure, Studied, Suite};
 use crate::terminal::{line_options, print, print_json};
 use place::NetworkFinder;
 
@@ -36,7 +36,7 @@ pub(crate) use arguments::RunStudy;
 const PROGRAM_MARGIN: Span = Span::from_seconds(60);
 
 impl Measure for RunStudy {
-    const SUITE: &'static dyn Suite = &Studied::<RunPlan>::new(of_scripts::<RunPlan>);
+    const STUDY: &'static dyn StoredStudy = &Studied::<RunPlan>::new(of_scripts::<RunPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         run(&self, common)

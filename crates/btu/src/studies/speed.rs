@@ -11,24 +11,24 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use btu_contract::activity::OpenLoop;
+use btu_contract::experiment::Measured;
+use btu_contract::foreign::ForeignRun;
+use btu_contract::lead;
 use btu_store::{RunId, Store};
 use btu_studies::speed::{Phase, SpeedCell, SpeedPlan, interval, least_time};
-use btu_suite::activity::OpenLoop;
-use btu_suite::experiment::Measured;
-use btu_suite::foreign::ForeignRun;
-use btu_suite::lead;
 use btu_testbed::note;
 use btu_units::{BitRate, Bytes, Span, shell_word};
 use nix::sys::signalfd::SignalFd;
 
 use crate::cli::{Common, ProfileName};
 use crate::exit::Refusal;
+use crate::results::compare::of_scripts;
+use crate::results::{Measure, StoredStudy, Studied, foreign, shown};
 use crate::start::hosts::{self, Family};
 use crate::start::progress::{ProgressDisplay, Steps};
 use crate::start::study::{self, Chosen};
 use crate::stored::{self, resume, wall_clock};
-use crate::suites::compare::of_scripts;
-use crate::suites::{Measure, Studied, Suite, foreign, shown};
 use crate::terminal;
 use arguments::INTRODUCTION;
 
@@ -55,7 +55,7 @@ const LONG: Span = Span::from_seconds(45);
 const DEADLINE_MARGIN: Span = Span::from_seconds(60);
 
 impl Measure for Speed {
-    const SUITE: &'static dyn Suite = &Studied::<SpeedPlan>::new(of_scripts::<SpeedPlan>);
+    const STUDY: &'static dyn StoredStudy = &Studied::<SpeedPlan>::new(of_scripts::<SpeedPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         if self.responsiveness.rpm_server {

@@ -3,12 +3,12 @@
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
+use btu_contract::experiment::{Columns, Named};
+use btu_contract::load::Load;
+use btu_contract::network::Network;
+use btu_contract::record::Failure;
 use btu_store::{Level, Moment, NewRun, RunId, State, Store};
 use btu_studies::rate::{CellRecord, Plan};
-use btu_suite::experiment::{Columns, Named};
-use btu_suite::load::Load;
-use btu_suite::network::Network;
-use btu_suite::record::Failure;
 use btu_units::{Bytes, Span};
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -209,7 +209,7 @@ const CREATED: &str = "2026-11-21T04:31:08Z";
 /// Stores a run of each study, in each of which programs, machines and errors say `text`.
 fn said_everywhere(store: &mut Store, text: &str) -> Vec<RunId> {
     let of_one = |seed: seeds::StudySeed| {
-        let (suite, plan) = (seed.study.suite(), seed.plan.to_string());
+        let (study, plan) = (seed.study.study(), seed.plan.to_string());
         let read = seed.study.plan(&plan).unwrap();
         let hash = read.hash().unwrap();
         let printed = serde_json::json!({"text": text, "all_bytes": text.len()});
@@ -225,7 +225,7 @@ fn said_everywhere(store: &mut Store, text: &str) -> Vec<RunId> {
         let record = record.to_string();
         let columns = read.cells(None).unwrap().add(&record).unwrap();
         let new = NewRun {
-            suite,
+            study,
             profile: "quick",
             network: "path",
             label: None,
@@ -248,23 +248,23 @@ fn said_everywhere(store: &mut Store, text: &str) -> Vec<RunId> {
     seeds::studies().into_iter().map(of_one).collect()
 }
 
-/// Archives' lines of a run of each suite without scripts: the rating, signatures, HINT, roll calls.
-static OTHER_SUITES: LazyLock<Vec<Vec<Value>>> = LazyLock::new(|| {
+/// Archives' lines of a run of each study without scripts: the rating, signatures, HINT, roll calls.
+static OTHER_STUDIES: LazyLock<Vec<Vec<Value>>> = LazyLock::new(|| {
     let lines = |seed: Vec<u8>| -> Vec<Value> {
         let text = String::from_utf8(seed).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let all = seeds::of("import_and_show").into_iter().map(lines);
-    let scripted: Vec<&str> = seeds::studies().iter().map(|seed| seed.study.suite()).collect();
-    all.filter(|lines| !scripted.contains(&lines[0]["run"]["suite"].as_str().unwrap())).collect()
+    let scripted: Vec<&str> = seeds::studies().iter().map(|seed| seed.study.study()).collect();
+    all.filter(|lines| !scripted.contains(&lines[0]["run"]["study"].as_str().unwrap())).collect()
 });
 
 /// Stores such a run, in which machines, errors and hosts say `text`.
-fn said_by_another_suite(store: &mut Store, lines: &[Value], text: &str) -> RunId {
+fn said_by_another_study(store: &mut Store, lines: &[Value], text: &str) -> RunId {
     let run = &lines[0]["run"];
     let word = |name: &str| run[name].as_str().unwrap();
     let new = NewRun {
-        suite: word("suite"),
+        study: word("study"),
         profile: word("profile"),
         network: word("network"),
         label: None,
@@ -297,7 +297,7 @@ fn said_by_another_suite(store: &mut Store, lines: &[Value], text: &str) -> RunI
             duration: cell["duration_ns"].as_u64().map(Span::from_nanoseconds),
             host_duration: None,
         };
-        if new.suite == Plan::SUITE {
+        if new.study == Plan::STUDY {
             let plan: Plan = serde_json::from_value(run["plan"].clone()).unwrap();
             store.save_calibration(&lock, &made::calibration(&plan)).unwrap();
             let mut record: CellRecord = serde_json::from_value(record).unwrap();
@@ -319,7 +319,7 @@ fn exported(store: &Store, runs: &[RunId]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever programs, machines, hosts and errors say, in runs of every suite: what is stored is
+    /// Whatever programs, machines, hosts and errors say, in runs of every study: what is stored is
     /// exported, imported and exported again octet by octet.
     #[test]
     fn what_was_stored_is_exported_and_imported(text in "[\0-\u{a0}\u{2020}-\u{2070}\\\\\"]{0,60}|\\PC{0,60}|(\r?\n|\r|\u{1b}\\[31m|[a-z]){0,20}") {
@@ -327,10 +327,10 @@ proptest! {
         let [mut from, mut to] =
             ["from", "to"].map(|name| Store::open(directory.path().join(name)).unwrap());
         let mut runs = said_everywhere(&mut from, &text);
-        for lines in OTHER_SUITES.iter() {
-            runs.push(said_by_another_suite(&mut from, lines, &text));
+        for lines in OTHER_STUDIES.iter() {
+            runs.push(said_by_another_study(&mut from, lines, &text));
         }
-        prop_assert_eq!(OTHER_SUITES.len(), 5);
+        prop_assert_eq!(OTHER_STUDIES.len(), 5);
         let archive = exported(&from, &runs);
         let imported = to.import(std::io::Cursor::new(&archive), study).unwrap();
         let there: Vec<RunId> = imported.iter().map(|run| run.run).collect();
@@ -371,7 +371,7 @@ fn a_run_that_could_not_be_imported_is_not_begun() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open(directory.path().join("runs.sqlite")).unwrap();
     let new = NewRun {
-        suite: "none",
+        study: "none",
         profile: "none",
         network: "none",
         label: None,
@@ -389,7 +389,7 @@ fn a_run_that_could_not_be_imported_is_not_begun() {
     let lines = serde_json::json!({"name": "a\nb"});
     for (new, word) in [
         (NewRun { network: "a\nb", ..new.clone() }, "is not a name"),
-        (NewRun { suite: "../x", ..new.clone() }, "is not a name"),
+        (NewRun { study: "../x", ..new.clone() }, "is not a name"),
         (NewRun { created: "now", ..new.clone() }, "is not a time"),
         (NewRun { plan: &evil, ..new.clone() }, "would control a terminal"),
         (NewRun { plan: &lines, ..new }, "several lines"),
@@ -404,9 +404,9 @@ fn a_run_that_could_not_be_imported_is_not_begun() {
 fn a_head_that_contradicts_its_plan_is_refused() {
     for seed in seeds::of("import_and_show") {
         let seed = String::from_utf8(seed).unwrap();
-        let is_planned = ["btu", "app", "copy", "lan", "run", "speed"]
+        let is_planned = ["rate", "app", "copy", "lan", "run", "speed"]
             .iter()
-            .any(|suite| seed.contains(&format!("\"suite\":\"{suite}\"")));
+            .any(|study| seed.contains(&format!("\"study\":\"{study}\"")));
         let changed = |from: &str, to: &str| {
             let changed = seed.replacen(from, to, 1);
             assert_ne!(changed, seed, "{from}");
@@ -414,7 +414,7 @@ fn a_head_that_contradicts_its_plan_is_refused() {
         };
         assert_eq!(crate::fuzz::imported(seed.as_bytes()), Some(1));
         for (from, to) in [
-            ("\"suite\":\"", "\"suite\":\"../"),
+            ("\"study\":\"", "\"study\":\"../"),
             ("\"created\":\"2026-01-01T", "\"created\":\"9999-99-99T"),
             ("\"finished\":\"2026-01-01T00:00:00Z", "\"finished\":\"tomorrow"),
         ] {

@@ -12,7 +12,7 @@ const READERS: [(&str, &str); 8] = [
     ),
     ("btu/src/stored/database.rs", "when a run began and ended, as users write it"),
     ("control/src/agent/host.rs", "what controllers compare their own with"),
-    ("control/src/coordinator/hosts/clock.rs", "how far it is from those of hosts"),
+    ("control/src/controller/hosts/clock.rs", "how far it is from those of hosts"),
     ("control/src/environment/watch.rs", "whether it was set while something was measured"),
     ("control/src/trust/authority.rs", "the days of certificates"),
     ("testbed/src/port/clock.rs", "the kernel's stamps of frames, which are by it"),

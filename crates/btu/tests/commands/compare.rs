@@ -1,8 +1,8 @@
 //! `btu compare` over made-up runs with known answers.
 
+use btu_contract::network::{Network, Path};
 use btu_control::environment::{Environment, collect};
 use btu_store::State;
-use btu_suite::network::{Network, Path};
 use btu_units::{BitRate, Bytes, Span};
 use serde_json::Value;
 

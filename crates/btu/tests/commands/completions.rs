@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use btu_contract::network::Network;
+use btu_contract::pipe::Kind;
 use btu_studies::rate::{Component, Plan, Profile};
-use btu_suite::network::Network;
-use btu_suite::pipe::Kind;
 
 use crate::shelf::Shelf;
 use crate::support::lab_skipped;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use btu_contract::network::Network;
 use btu_studies::rate::{Plan, Profile};
-use btu_suite::network::Network;
 
 use crate::console::{Written, commands, commands_of, commands_of_help, is_answer, measures_here};
 use crate::shelf::Shelf;

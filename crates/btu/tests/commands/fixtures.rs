@@ -1,4 +1,4 @@
-//! Stored runs of every suite: each is read, shown, reported, and exported as it was imported.
+//! Stored runs of every study: each is read, shown, reported, and exported as it was imported.
 
 use std::fs;
 use std::io::Write;
@@ -52,13 +52,13 @@ assert len(seen) == len(samples) > 1 and all(math.isfinite(one.value) for one in
 }
 
 #[test]
-fn runs_of_every_suite_are_shown_reported_and_copied() {
+fn runs_of_every_study_are_shown_reported_and_copied() {
     let (one, other) = (tempfile::tempdir().expect("new"), tempfile::tempdir().expect("new"));
     let archives = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/commands/fixtures");
     for archive in fs::read_dir(archives).expect("the archives").map(|entry| entry.expect("one")) {
         btu(one.path(), &["runs", "import", &archive.path().display().to_string()]);
     }
-    let mut suites: Vec<String> = Vec::new();
+    let mut studies: Vec<String> = Vec::new();
     for run in runs(one.path()) {
         let name = format!("r{}", run["id"]);
         for arguments in [&["show", &name, "--all"][..], &["show", &name, "--cells"]] {
@@ -71,10 +71,10 @@ fn runs_of_every_suite_are_shown_reported_and_copied() {
         let copy = one.path().join("copy.btu");
         fs::write(&copy, btu(one.path(), &["runs", "export", &name])).expect("a file");
         btu(other.path(), &["runs", "import", &copy.display().to_string()]);
-        suites.push(run["suite"].as_str().expect("a suite").to_owned());
+        studies.push(run["study"].as_str().expect("a study").to_owned());
     }
     assert!(results(one.path()) == results(other.path()), "a copy gives the same results");
-    suites.sort();
-    suites.dedup();
-    assert_eq!(suites, ["app", "btu", "copy", "lan", "pipe", "run", "speed"]);
+    studies.sort();
+    studies.dedup();
+    assert_eq!(studies, ["app", "copy", "lan", "pipe", "rate", "run", "speed"]);
 }

@@ -60,7 +60,7 @@ fn targets_are_sorted_and_seeds_are_good() {
             1,
         );
         assert!(
-            changed.contains("\"suite\":\"hosts\"")
+            changed.contains("\"study\":\"hosts\"")
                 || table::readback::imported(changed.as_bytes()) == Some(1),
             "{changed}"
         );
@@ -71,7 +71,7 @@ fn targets_are_sorted_and_seeds_are_good() {
         assert_eq!(read.collect::<Vec<_>>(), vec![Ok(Ok(())); known], "{name}");
     }
     for seed in seeds::of("stored_network") {
-        assert!(serde_json::from_slice::<btu_suite::network::Network>(&seed).is_ok());
+        assert!(serde_json::from_slice::<btu_contract::network::Network>(&seed).is_ok());
     }
     // A new study has a seed, and it is a plan that counts: all but the rating and signatures have
     // scripts.

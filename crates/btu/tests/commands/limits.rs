@@ -196,12 +196,12 @@ const LIMITS: &[Limit] = &[
     (
         "lan.md",
         "at most 4000 operations",
-        "suite/src/lan/trace.rs",
+        "contract/src/lan/trace.rs",
         "MOST_OPERATIONS: usize = 4000;",
     ),
-    ("lan.md", "in 300 s", "suite/src/lan/trace.rs", "LONGEST: Span = Span::from_seconds(300);"),
-    ("lan.md", "32 files at a time", "suite/src/lan/trace.rs", "MOST_FILES: usize = 32;"),
-    ("lan.md", "1 MiB in each", "suite/src/lan/trace.rs", "LARGEST_FILE: u64 = 1 << 20;"),
+    ("lan.md", "in 300 s", "contract/src/lan/trace.rs", "LONGEST: Span = Span::from_seconds(300);"),
+    ("lan.md", "32 files at a time", "contract/src/lan/trace.rs", "MOST_FILES: usize = 32;"),
+    ("lan.md", "1 MiB in each", "contract/src/lan/trace.rs", "LARGEST_FILE: u64 = 1 << 20;"),
     (
         "network-file.md",
         "at most 4,000,000 opportunities",

@@ -5,9 +5,9 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use btu_contract::network::Network;
 use btu_publication::{Manifest, PublicKey, SigningKey, sha256};
 use btu_studies::rate::{Plan, Profile};
-use btu_suite::network::Network;
 use serde_json::Value;
 
 use crate::board::Board;

@@ -5,13 +5,13 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use btu_contract::experiment::Experiment;
+use btu_contract::load::Load;
+use btu_contract::network::{HostName, Machine, Machines, Network, Reached};
+use btu_contract::record::{CaptureAccount, CpuTime, Failure};
 use btu_control::environment::{IdleState, Interface, Processor, collect};
 use btu_store::{Level, Moment, NewRun, State, Store};
 use btu_studies::rate::{CellRecord, Component, Plan, Row};
-use btu_suite::experiment::Experiment;
-use btu_suite::load::Load;
-use btu_suite::network::{HostName, Machine, Machines, Network, Reached};
-use btu_suite::record::{CaptureAccount, CpuTime, Failure};
 use btu_units::Span;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
@@ -71,9 +71,9 @@ fn planted() -> Shelf {
     let shelf = Shelf::new();
     let mut store = Store::open(shelf.path("runs.sqlite")).expect("a database");
     let plan = whole_plan();
-    let document = btu_suite::json::to_value(&plan).expect("JSON");
+    let document = btu_contract::json::to_value(&plan).expect("JSON");
     let new = NewRun {
-        suite: btu_studies::rate::SUITE,
+        study: btu_studies::rate::STUDY,
         profile: "quick",
         network: "veth",
         label: Some(SECRET),
@@ -116,7 +116,7 @@ fn environment() -> Value {
     machine.network.interfaces.insert(SECRET.to_owned(), interface());
     machine.processor = processor();
     machine.job = [("SLURM_JOB_NODELIST".to_owned(), SECRET.to_owned())].into();
-    let mut document = btu_suite::json::to_value(&machine).expect("JSON");
+    let mut document = btu_contract::json::to_value(&machine).expect("JSON");
     document["field_of_a_later_version"] = SECRET.into();
     document
 }
@@ -297,13 +297,13 @@ fn runs_without_a_published_form_are_refused_with_a_sentence() {
         shelf.json(&["runs", "import", &fixture(archive)]);
     }
     let runs = [
-        ("r1", "suite `speed`"),
-        ("r2", "suite `lan`"),
+        ("r1", "study `speed`"),
+        ("r2", "study `lan`"),
         ("r3", "real hosts"),
         ("r4", "is being written"),
     ];
     shelf.run(&on_hosts(), &[9.0]);
-    let _writing = shelf.begun(("btu", "veth"), &json!({}), "0", &[]);
+    let _writing = shelf.begun(("rate", "veth"), &json!({}), "0", &[]);
     for (run, word) in runs {
         let (code, out, errors) =
             shelf.btu(&["runs", "export", run, "--published", BOARD, "-o", "x.gz"]);

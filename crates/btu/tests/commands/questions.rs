@@ -72,14 +72,14 @@ fn a_network_of_the_library_is_json_on_demand() {
     assert!(found["toml"].as_str().is_some_and(|text| text.contains("[stations.")), "{found}");
 }
 
-/// The first screen of every stored suite of the rating fits, and `--all` has more.
+/// The first screen of every stored study of the rating fits, and `--all` has more.
 #[test]
 fn show_is_one_screen_and_all_has_every_table() {
     let mut shelf = Shelf::new();
     let plan = btu_studies::rate::Plan::whole(
         7,
         btu_studies::rate::Profile::quick(),
-        btu_suite::network::Network::Veth,
+        btu_contract::network::Network::Veth,
     );
     shelf.run(&plan, &[9.0, 9.1, 9.2]);
     let (_, first, _) = shelf.btu(&["show"]);

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use btu_contract::experiment::Experiment;
+use btu_contract::load::Load;
+use btu_contract::network::Network;
 use btu_control::environment::{Environment, collect};
 use btu_store::{Moment, NewRun, State, Store};
 use btu_studies::rate::{CellRecord, Component, HostResult, NetworkResult, Plan, Profile, Row};
-use btu_suite::experiment::Experiment;
-use btu_suite::load::Load;
-use btu_suite::network::Network;
 use btu_units::{Bytes, Span};
 
 fn btu(data: &Path, arguments: &[&str]) -> Output {
@@ -62,9 +62,9 @@ fn cell(row: Row, block: u32, megabits: f64) -> CellRecord {
 }
 
 fn add(store: &mut Store, environment: &Environment, plan: &Plan, megabits: f64, state: State) {
-    let document = btu_suite::json::to_value(&plan).unwrap();
+    let document = btu_contract::json::to_value(&plan).unwrap();
     let new = NewRun {
-        suite: "btu",
+        study: "rate",
         profile: &plan.profile.name,
         network: "veth",
         label: None,
@@ -78,7 +78,11 @@ fn add(store: &mut Store, environment: &Environment, plan: &Plan, megabits: f64,
     };
     let lock = store.create_run(&new).unwrap();
     store
-        .save_environment(&lock, Moment::Before, &btu_suite::json::to_value(&environment).unwrap())
+        .save_environment(
+            &lock,
+            Moment::Before,
+            &btu_contract::json::to_value(&environment).unwrap(),
+        )
         .unwrap();
     for (position, row) in (0u32..).zip(plan.rows()) {
         for block in 0..3 {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use btu_suite::network::Network;
+use btu_contract::network::Network;
 use serde_json::Value;
 
 use crate::recompute_cells::check;
@@ -18,7 +18,7 @@ fn json(data: &Path, arguments: &[&str]) -> Value {
 /// Checks every rating that is stored there; returns how many numbers were compared.
 fn check_all(data: &Path) -> usize {
     let runs = json(data, &["runs"]);
-    let ours = runs.as_array().expect("runs").iter().filter(|run| run["suite"] == "btu");
+    let ours = runs.as_array().expect("runs").iter().filter(|run| run["study"] == "rate");
     let names = ours.map(|run| format!("r{}", run["id"]));
     names
         .map(|run| {

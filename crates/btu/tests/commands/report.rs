@@ -48,7 +48,7 @@ fn every_format_is_made_from_a_stored_run() {
 #[test]
 fn raw_values_have_a_row_for_each_repetition() {
     let mut shelf = Shelf::new();
-    shelf.run(&crate::shelf::plan(btu_suite::network::Network::Veth), &[9.0, 9.1, 9.2]);
+    shelf.run(&crate::shelf::plan(btu_contract::network::Network::Veth), &[9.0, 9.1, 9.2]);
     let (code, raw, errors) = shelf.btu(&["report", "--format", "raw"]);
     assert_eq!(code, Some(0), "{errors}");
     let lines: Vec<Vec<&str>> = raw.lines().map(|line| line.split(',').collect()).collect();

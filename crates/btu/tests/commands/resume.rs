@@ -1,12 +1,12 @@
 //! `--resume`: of a complete run, on another machine, of another plan, with options of another
 //! plan.
 
+use btu_contract::experiment::{AnyExperiment, Experiment, Named};
+use btu_contract::job::Job;
+use btu_contract::network::{HostRole, Machine, Machines, Network, Reached};
 use btu_control::environment::{Environment, collect};
 use btu_store::State;
 use btu_studies::rate::Plan;
-use btu_suite::experiment::{AnyExperiment, Experiment, Named};
-use btu_suite::job::Job;
-use btu_suite::network::{HostRole, Machine, Machines, Network, Reached};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
@@ -167,43 +167,43 @@ fn hash_of(study: &dyn AnyExperiment, plan: &serde_json::Value) -> String {
     study.plan(&plan.to_string()).unwrap().hash().unwrap()
 }
 
-/// A plan of each other suite that can be resumed: its name in the store, its command, the plan,
+/// A plan of each other study that can be resumed: its name in the store, its command, the plan,
 /// its hash.
 fn plans() -> Vec<(String, String, serde_json::Value, String)> {
     let [one, set, _] = seeds::jobs();
     let signatures = [one, set].map(|job| {
-        let plan = btu_suite::json::to_value(&job).unwrap();
-        (Job::SUITE.to_owned(), "pipe".to_owned(), plan, job.hash())
+        let plan = btu_contract::json::to_value(&job).unwrap();
+        (Job::STUDY.to_owned(), "pipe".to_owned(), plan, job.hash())
     });
     let studies = seeds::studies().into_iter().map(|study| {
-        let (suite, hash) = (study.study.suite(), hash_of(study.study, &study.plan));
-        (suite.to_owned(), suite.to_owned(), study.plan, hash)
+        let (name, hash) = (study.study.study(), hash_of(study.study, &study.plan));
+        (name.to_owned(), name.to_owned(), study.plan, hash)
     });
     signatures.into_iter().chain(studies).collect()
 }
 
 /// Signatures and studies have the checks of ratings.
 #[test]
-fn no_suite_is_resumed_on_another_machine_or_with_another_plan() {
+fn no_study_is_resumed_on_another_machine_or_with_another_plan() {
     let plans = plans();
     assert!(plans.len() >= 6, "{plans:?}");
-    for (suite, command, plan, hash) in plans {
+    for (study, command, plan, hash) in plans {
         let mut shelf = Shelf::new();
-        shelf.interrupted(&suite, &plan, &hash, &elsewhere());
+        shelf.interrupted(&study, &plan, &hash, &elsewhere());
         let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
         let before = everything(&connection);
         let (code, out, errors) = shelf.btu(&[&command, "--resume", "r1"]);
         assert_eq!(
             (code, out.as_str(), errors.lines().count()),
             (Some(3), "", 1),
-            "{suite}: {errors}"
+            "{study}: {errors}"
         );
         for word in ["128 x Somebody Else 9000", "2.0.0 at its start", "--force"] {
-            assert!(errors.contains(word), "{suite}: {word}: {errors}");
+            assert!(errors.contains(word), "{study}: {word}: {errors}");
         }
-        assert_eq!(everything(&connection), before, "{suite}: a refusal leaves no trace");
+        assert_eq!(everything(&connection), before, "{study}: a refusal leaves no trace");
         // On its own machine, the plan is checked; --force does not change that.
-        shelf.interrupted(&suite, &plan, &hash, &collect());
+        shelf.interrupted(&study, &plan, &hash, &collect());
         let first = if hash.starts_with('0') { '1' } else { '0' };
         let other = format!("{first}{}", &hash[1..]);
         connection.execute("UPDATE runs SET plan_hash = ?1 WHERE id = 2", [&other]).unwrap();
@@ -213,11 +213,11 @@ fn no_suite_is_resumed_on_another_machine_or_with_another_plan() {
             assert_eq!(
                 (code, out.as_str(), errors.lines().count()),
                 (Some(2), "", 1),
-                "{suite}: {errors}"
+                "{study}: {errors}"
             );
             assert!(
                 errors.contains("was changed since it was begun") && errors.contains(&hash),
-                "{suite}: {errors}"
+                "{study}: {errors}"
             );
         }
     }
@@ -233,15 +233,15 @@ fn a_run_of_another_command_is_sent_there() {
         (Some(2), "btu: run r1 is one of `btu rate`: resume it with `btu rate --resume r1`\n")
     );
     let connection = Connection::open(shelf.path("runs.sqlite")).unwrap();
-    for (suite, word) in [
+    for (study, word) in [
         ("pipe", "is one of `btu pipe`: resume it with `btu pipe --resume r1`"),
         ("hosts", "greeted hosts, which takes no time to do again: `btu hosts check`"),
         (
             "tomorrow",
-            "is of the suite `tomorrow`, which this btu does not know: use btu 0.1.0, which made it",
+            "is of the study `tomorrow`, which this btu does not know: use btu 0.1.0, which made it",
         ),
     ] {
-        connection.execute("UPDATE runs SET suite = ?1", [suite]).unwrap();
+        connection.execute("UPDATE runs SET study = ?1", [study]).unwrap();
         let (code, _, errors) = shelf.btu(&["rate", "--resume", "r1"]);
         assert_eq!((code, errors.lines().count()), (Some(2), 1), "{errors}");
         assert!(errors.contains(word), "{errors}");
@@ -249,7 +249,7 @@ fn a_run_of_another_command_is_sent_there() {
     for command in [["show", "r1"], ["report", "r1"]] {
         let (code, out, errors) = shelf.btu(&command);
         assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
-        assert!(errors.contains("suite `tomorrow`"), "{errors}");
+        assert!(errors.contains("study `tomorrow`"), "{errors}");
     }
 }
 
@@ -327,33 +327,33 @@ fn an_imported_run_writes_in_no_directory_without_being_asked() {
     let share = within.path().to_str().unwrap();
     let mut asked = Vec::new();
     for seed in seeds::studies() {
-        let (mut plan, suite) = (seed.plan.clone(), seed.study.suite());
+        let (mut plan, study) = (seed.plan.clone(), seed.study.study());
         plan["at"] = share.into();
         let hash = |plan: &serde_json::Value| hash_of(seed.study, plan);
         // A plan without such a field is the same as before.
         if hash(&plan) == hash(&seed.plan) {
             continue;
         }
-        asked.push(suite);
+        asked.push(study);
         let (mut from, to) = (Shelf::new(), Shelf::new());
-        from.interrupted(suite, &plan, &hash(&plan), &elsewhere());
+        from.interrupted(study, &plan, &hash(&plan), &elsewhere());
         from.btu(&["runs", "export", "r1", "-o", "runs.btu"]);
         assert_eq!(
             to.btu(&["runs", "import", &from.path("runs.btu").display().to_string()]).0,
             Some(0)
         );
-        let (code, out, errors) = to.btu(&[suite, "--resume", "r1"]);
+        let (code, out, errors) = to.btu(&[study, "--resume", "r1"]);
         assert_eq!((code, out.as_str(), errors.lines().count()), (Some(2), "", 1), "{errors}");
         for word in ["was imported", "write files in directories", share, "--use-directory"] {
-            assert!(errors.contains(word), "{suite}: {word}: {errors}");
+            assert!(errors.contains(word), "{study}: {word}: {errors}");
         }
         // Then the machine is looked at, as it is at once for the plan's own author.
         for (shelf, words) in [
-            (&to, &[suite, "--resume", "r1", "--use-directory"][..]),
-            (&from, &[suite, "--resume", "r1"]),
+            (&to, &[study, "--resume", "r1", "--use-directory"][..]),
+            (&from, &[study, "--resume", "r1"]),
         ] {
             let (code, _, errors) = shelf.btu(words);
-            assert!(code == Some(3) && errors.contains("--force"), "{suite}: {errors}");
+            assert!(code == Some(3) && errors.contains("--force"), "{study}: {errors}");
         }
     }
     assert_eq!(asked, ["copy", "lan"]);
@@ -363,7 +363,7 @@ fn an_imported_run_writes_in_no_directory_without_being_asked() {
 /// Of the programs of an imported run everything is named with which they would be started.
 #[test]
 fn an_imported_run_names_what_its_programs_are_started_with() {
-    let seed = seeds::studies().into_iter().find(|seed| seed.study.suite() == "run").unwrap();
+    let seed = seeds::studies().into_iter().find(|seed| seed.study.study() == "run").unwrap();
     let mut plan = seed.plan.clone();
     let order = &mut plan["rows"][0]["programs"][0]["order"];
     order["directory"] = "/some where".into();
@@ -382,7 +382,7 @@ fn an_imported_run_names_what_its_programs_are_started_with() {
     assert!(errors.contains(typed) && errors.contains("--start-programs"), "{errors}");
 }
 
-/// A run of which nothing counts is no success, of whatever suite, and the reason is said.
+/// A run of which nothing counts is no success, of whatever study, and the reason is said.
 #[test]
 fn a_run_in_which_nothing_counts_fails() {
     let mut shelf = Shelf::new();

@@ -108,7 +108,7 @@ fn a_host_that_refuses_and_one_that_is_not_there_spoil_nothing_for_the_others() 
     place.start("delta", "");
     let (code, document) = place.check();
     assert_eq!(code, Some(3));
-    assert_eq!(document["run"]["suite"], "hosts", "it is stored");
+    assert_eq!(document["run"]["study"], "hosts", "it is stored");
     let [alpha, beta, gamma, delta] = document["result"]["hosts"].as_array().unwrap().as_slice()
     else {
         panic!("{document}");

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use btu_contract::activity::{
+    Activity, Cpu, Disk, HintEnd, Order, PipeMeeting, Rendezvous, Rounds, Word, Work,
+};
+use btu_contract::bounds::{BoundedOrder, Bounds};
+use btu_contract::hint::HintPlan;
+use btu_contract::pipe::{End, Kind, PipePlan, Place};
 use btu_control::protocol::{
     AbandonRequest, Client, Code, CollectReply, CollectRequest, FollowRequest, HelloRequest, Json,
     PROTOCOL, PrepareRequest, ReleaseRequest, RenewRequest, ReserveReply, ReserveRequest,
     StartRequest, Status,
 };
-use btu_suite::activity::{
-    Activity, Cpu, Disk, HintEnd, Order, PipeMeeting, Rendezvous, Rounds, Word, Work,
-};
-use btu_suite::bounds::{BoundedOrder, Bounds};
-use btu_suite::hint::HintPlan;
-use btu_suite::pipe::{End, Kind, PipePlan, Place};
 use btu_units::Span;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use btu_contract::activity::{Activity, Disk, FtpServe, Order, Rendezvous, UdpSend, Work};
 use btu_control::protocol::{
     Client, Code, HelloRequest, ImpairRequest, Json, PrepareDiskFileRequest, PrepareRequest,
     ReleaseRequest, StartRequest, Status,
 };
-use btu_suite::activity::{Activity, Disk, FtpServe, Order, Rendezvous, UdpSend, Work};
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::agent::{Running, block_on, btu, client_over, reserve, wait_for};

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::time::Duration;
 
+use btu_contract::activity::{Activity, FtpServe, Order, Receiving, Rendezvous, TcpReceive};
 use btu_control::protocol::{Json, PrepareRequest, StartRequest};
-use btu_suite::activity::{Activity, FtpServe, Order, Receiving, Rendezvous, TcpReceive};
 use btu_units::{Bytes, Span};
 
 use crate::agent::{Running, block_on, wait_for};

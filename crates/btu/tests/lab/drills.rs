@@ -33,8 +33,8 @@ const LEAST_CELLS: u64 = 3 * (2 * 2 + 1);
 fn interrupt(laboratory: Option<Laboratory>, signal: Signal, code: i32) {
     let Some(laboratory) = laboratory else { return };
     let child = laboratory.begin(&RUN, 4);
-    let (coordinator, began) = (child.id().cast_signed(), Instant::now());
-    send(coordinator, signal);
+    let (controller, began) = (child.id().cast_signed(), Instant::now());
+    send(controller, signal);
     let output = finish(child);
     laboratory.assert_within(DOWN_WITHIN, began);
     assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
@@ -127,7 +127,7 @@ fn termination() {
 }
 
 #[test]
-fn the_coordinator_is_killed() {
+fn the_controller_is_killed() {
     let Some(laboratory) = Laboratory::open() else { return };
     let child = laboratory.begin(&RUN, 4);
     send(child.id().cast_signed(), Signal::SIGKILL);
@@ -141,7 +141,7 @@ fn the_coordinator_is_killed() {
 /// nothing is left, and the run can be finished. Where the machine is slow it is killed later too,
 /// until it has stored a run.
 #[test]
-fn the_coordinator_is_killed_before_the_first_cell() {
+fn the_controller_is_killed_before_the_first_cell() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     for milliseconds in [20, 80, 200, 400, 800, 1600, 3200, 6400] {
         let has_run = || laboratory.json(&["runs"]).as_array().is_some_and(|runs| !runs.is_empty());

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use btu_suite::activity::{Activity, Order};
+use btu_contract::activity::{Activity, Order};
 use btu_units::Span;
 
 use crate::share::Share;

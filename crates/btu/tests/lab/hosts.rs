@@ -327,7 +327,7 @@ fn fifty_hosts_start_together() {
         "50 hosts greeted in {:?}: start skew {skew} ns, known to {within} ns",
         began.elapsed()
     );
-    assert_eq!(roll["run"]["suite"], "hosts");
+    assert_eq!(roll["run"]["study"], "hosts");
     let answers = roll["result"]["hosts"].as_array().unwrap();
     assert_eq!(answers.len(), 50);
     for host in answers {

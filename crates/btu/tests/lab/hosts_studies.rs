@@ -31,7 +31,7 @@ fn measured(trio: &Trio<'_>, study: &str, arguments: &[&str]) -> Value {
         Hosts::json(trio.desk(&[&[study, "--hosts", &inventory, "--quiet"], arguments].concat()));
     let run = &result["run"];
     assert_eq!(
-        (&run["state"], &run["suite"]),
+        (&run["state"], &run["study"]),
         (&"complete".into(), &study.into()),
         "{}",
         run["events"]

@@ -158,11 +158,11 @@ pub(crate) fn measures_here(written: &Written) -> bool {
     let words: Vec<&str> = written.arguments.iter().map(String::as_str).collect();
     let is_elsewhere = |word: &&str| ELSEWHERE.contains(word) || word.contains(".toml");
     let is_pair = words.contains(&"--network") && words.contains(&"--from");
-    let suite = words.first().copied().unwrap_or_default();
+    let study = words.first().copied().unwrap_or_default();
     let others = words.iter().filter(|word| !(is_pair && **word == "--to")).any(is_elsewhere);
     written.is_whole
         && !others
-        && ["rate", "pipe", "fleet", "app", "copy", "lan", "speed"].contains(&suite)
+        && ["rate", "pipe", "fleet", "app", "copy", "lan", "speed"].contains(&study)
 }
 
 /// What these tests cannot have: other hosts, mounted shares, a terminal, a reader's own files and

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use btu_suite::activity::Activity;
-use btu_suite::needs::{Rate, VolumeLimit};
+use btu_contract::activity::Activity;
+use btu_contract::needs::{Rate, VolumeLimit};
 use btu_units::Bytes;
 use tokio::sync::Notify;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use btu_suite::record::CpuTime;
+use btu_contract::record::CpuTime;
 use btu_testbed::note;
 use btu_units::Span;
 use tokio::sync::watch;
@@ -20,7 +20,7 @@ pub(super) struct Cell {
     agent_before: CpuTime,
     children_before: CpuTime,
     /// The machine's state, if this agent alone accounts for it; stations of one machine leave it
-    /// to their coordinator.
+    /// to their controller.
     machine: Option<MachineWatch>,
     started: bool,
 }

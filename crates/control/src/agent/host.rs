@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use btu_suite::activity::{Activity, Order};
-use btu_suite::bounds::{BoundedOrder, Bounds};
-use btu_suite::needs::on_disk;
-use btu_suite::network::Impairment;
-use btu_suite::path::path_of_text;
+use btu_contract::activity::{Activity, Order};
+use btu_contract::bounds::{BoundedOrder, Bounds};
+use btu_contract::needs::on_disk;
+use btu_contract::network::Impairment;
+use btu_contract::path::path_of_text;
 use btu_testbed::note;
 use btu_units::{Bytes, Span, Time};
 use nix::time::{ClockId, clock_gettime};
@@ -83,7 +83,7 @@ impl Refused {
 }
 
 struct HostState {
-    /// None for a station of a local testbed: its coordinator is this machine's own user.
+    /// None for a station of a local testbed: its controller is this machine's own user.
     policy: Option<Policy>,
     sessions: Sessions,
     desks: BTreeMap<WorkOwner, SessionWork>,

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
-use btu_suite::network::Impairment;
+use btu_contract::network::Impairment;
 use btu_testbed::netem::{Guard, NetemError, apply};
 use btu_units::Probability;
 use nix::ifaddrs::getifaddrs;

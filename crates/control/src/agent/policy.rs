@@ -41,9 +41,9 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use btu_suite::activity::Activity;
-use btu_suite::copy::Program;
-use btu_suite::peers::{self, Cidr};
+use btu_contract::activity::Activity;
+use btu_contract::copy::Program;
+use btu_contract::peers::{self, Cidr};
 use btu_units::{BitRate, Bytes, Span};
 
 pub use read::PolicyError;
@@ -100,7 +100,7 @@ const IMPAIR: &str = "impair";
 /// Workers at a time of the default: a pipe of many pairs has one, a cell of the rating four at
 /// most.
 const WORKERS: u64 = 64;
-/// The memory of all workers: as many as that of the smallest room ([`btu_suite::room`]).
+/// The memory of all workers: as many as that of the smallest room ([`btu_contract::room`]).
 const MEMORY: Bytes = Bytes::new(8 << 30);
 const OPEN_FILES: u64 = 8192;
 /// Greatest impairment of the default: ten times the loss, and a hundred times the delay, of the

@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use btu_contract::activity::Order;
+use btu_contract::network::Impairment;
+use btu_contract::path::text_of_path;
 use btu_load::DiskSource;
-use btu_suite::activity::Order;
-use btu_suite::network::Impairment;
-use btu_suite::path::text_of_path;
 use btu_units::{Bytes, Span, controls};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

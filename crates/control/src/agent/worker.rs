@@ -11,9 +11,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use btu_suite::activity::Word;
-use btu_suite::bounds::BoundedOrder;
-use btu_suite::record::{Failure, Report};
+use btu_contract::activity::Word;
+use btu_contract::bounds::BoundedOrder;
+use btu_contract::record::{Failure, Report};
 use btu_testbed::note;
 use btu_units::Span;
 use nix::unistd::Pid;

@@ -1,6 +1,6 @@
 //! Derives findings from the facts.
 
-use btu_suite::doctor::{Finding, Health};
+use btu_contract::doctor::{Finding, Health};
 use btu_testbed::privilege::Capabilities;
 use btu_units::{Bytes, Span};
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use btu_suite::record::MachineCpu;
+use btu_contract::record::MachineCpu;
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::source::FilesystemRoot;

@@ -1,6 +1,6 @@
 //! Finds the differences between two environments of a machine.
 
-use btu_suite::json;
+use btu_contract::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;

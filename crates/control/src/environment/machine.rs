@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use btu_suite::machine::host_digest;
-use btu_suite::processors::ProcessorList;
+use btu_contract::machine::host_digest;
+use btu_contract::processors::ProcessorList;
 use serde::{Deserialize, Serialize};
 
 use super::parse;

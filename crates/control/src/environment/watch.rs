@@ -2,7 +2,7 @@
 
 use std::io;
 
-use btu_suite::record::MachineCpu;
+use btu_contract::record::MachineCpu;
 use nix::time::ClockId;
 
 use super::cpu_time;

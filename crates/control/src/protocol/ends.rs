@@ -1,6 +1,6 @@
 //! The two directions of a connection: octets come and go while whole frames are taken and put.
 
-use btu_suite::json;
+use btu_contract::json;
 use std::io;
 
 use bytes::{Buf, Bytes, BytesMut};

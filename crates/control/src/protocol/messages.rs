@@ -6,8 +6,8 @@
 //! session of another controller (`PermissionDenied`) or one that is unknown or lapsed
 //! (`NotFound`).
 //!
-//! Orders, accounts and words are documents: their types (`btu_suite::activity`,
-//! `btu_suite::record`) are the one definition shared with the worker's pipe and with the store.
+//! Orders, accounts and words are documents: their types (`btu_contract::activity`,
+//! `btu_contract::record`) are the one definition shared with the worker's pipe and with the store.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ calls! {
     /// it to stop, kills it, or only looks at it. Workers that measure in turns are directed one by
     /// one; `Start` is for those that begin together.
     Direct: DirectRequest -> DirectReply;
-    /// What a started worker says, as it comes: each part is a `btu_suite::activity::Word`, `Done`
+    /// What a started worker says, as it comes: each part is a `btu_contract::activity::Word`, `Done`
     /// or `Failed` the last. Can be asked again.
     Follow: FollowRequest -> Done;
     /// Waits until the named workers have finished (or were killed at their deadline), ends the
@@ -219,7 +219,7 @@ pub struct PrepareRequest {
     pub cell: u64,
     /// The worker's number in the cell's script.
     pub step: u32,
-    /// `btu_suite::activity::Order`.
+    /// `btu_contract::activity::Order`.
     pub order: Json,
     /// The reservation.
     pub session: Vec<u8>,
@@ -311,7 +311,7 @@ pub struct CollectReply {
     pub workers_user_ns: u64,
     /// The same in the kernel.
     pub workers_system_ns: u64,
-    /// `btu_suite::record::MachineCpu` of the host from the cell's `Start` to its last account;
+    /// `btu_contract::record::MachineCpu` of the host from the cell's `Start` to its last account;
     /// absent when it cannot be read.
     pub machine: Option<Json>,
 }
@@ -321,7 +321,7 @@ pub struct CollectReply {
 pub struct WorkerAccount {
     /// The worker's number in the cell's script.
     pub step: u32,
-    /// `Result<btu_suite::record::Report, btu_suite::record::Failure>`.
+    /// `Result<btu_contract::record::Report, btu_contract::record::Failure>`.
     pub result: Json,
 }
 

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use btu_suite::peers::Cidr;
+use btu_contract::peers::Cidr;
 use serde::{Deserialize, Serialize};
 
 use super::authority::Authority;

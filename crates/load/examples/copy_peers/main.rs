@@ -29,12 +29,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
+use btu_contract::activity::{Activity, FileClient, FileServer, Order, Token};
+use btu_contract::copy::{Cache, Direction, FilePlace, Program, Storage};
+use btu_contract::peers::Callers;
+use btu_contract::record::{Outcome, Report};
 use btu_load::prepare;
 use btu_stats::{Level, quantile};
-use btu_suite::activity::{Activity, FileClient, FileServer, Order, Token};
-use btu_suite::copy::{Cache, Direction, FilePlace, Program, Storage};
-use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report};
 use btu_units::{Bytes, Span};
 
 use peers::{OpenSsh, curl, iperf3, lftp};

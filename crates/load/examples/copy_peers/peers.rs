@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use btu_suite::copy::{Direction, Program};
+use btu_contract::copy::{Direction, Program};
 use btu_units::{Bytes, hexadecimal};
 
 use super::veth::{FAR, Far, in_memory};

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FileClient, Order, Performance, Performed, Tell};
-use btu_suite::copy::{Direction, FileEnd, Program};
-use btu_suite::record::Outcome;
+use btu_contract::activity::{FileClient, Order, Performance, Performed, Tell};
+use btu_contract::copy::{Direction, FileEnd, Program};
+use btu_contract::record::Outcome;
 use btu_traffic::{Flow, Limit};
 use btu_units::{Bytes, Span};
 

@@ -6,7 +6,7 @@
 
 mod head;
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 use btu_traffic::{Flow, FlowDoor, Limit, WaitingCallers};
 use btu_units::{Span, hexadecimal};
 use subtle::ConstantTimeEq;

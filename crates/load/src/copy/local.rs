@@ -3,9 +3,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FileCopy, Order, Performance, Performed, Tell};
-use btu_suite::copy::{Direction, FileCopied, FileEnd, FilePlace, Storage};
-use btu_suite::record::Outcome;
+use btu_contract::activity::{FileCopy, Order, Performance, Performed, Tell};
+use btu_contract::copy::{Direction, FileCopied, FileEnd, FilePlace, Storage};
+use btu_contract::record::Outcome;
 use btu_units::Bytes;
 
 use super::store::Stored;

@@ -4,9 +4,9 @@
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
 
-use btu_suite::activity::Token;
-use btu_suite::copy::{FilePlace, NfsWrites, Storage};
-use btu_suite::peers::Callers;
+use btu_contract::activity::Token;
+use btu_contract::copy::{FilePlace, NfsWrites, Storage};
+use btu_contract::peers::Callers;
 use btu_traffic::Limit;
 use btu_units::{Span, Time};
 

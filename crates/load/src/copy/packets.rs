@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use btu_suite::copy::PacketCount;
+use btu_contract::copy::PacketCount;
 use btu_units::{Span, Time};
 
 use crate::account::now;

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FileServer, Order, Performance, Performed, Tell, Token};
-use btu_suite::copy::{Direction, FileEnd, Program};
-use btu_suite::peers::Callers;
-use btu_suite::record::Outcome;
+use btu_contract::activity::{FileServer, Order, Performance, Performed, Tell, Token};
+use btu_contract::copy::{Direction, FileEnd, Program};
+use btu_contract::peers::Callers;
+use btu_contract::record::Outcome;
 use btu_traffic::{FlowDoor, Limit};
 use btu_units::{Bytes, Span};
 

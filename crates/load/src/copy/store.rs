@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use btu_suite::copy::{Cache, FilePlace, Program, Storage};
+use btu_contract::copy::{Cache, FilePlace, Program, Storage};
 use btu_traffic::TrafficError;
 use btu_units::{Bytes, Span, hexadecimal};
 use sha2::{Digest, Sha256};

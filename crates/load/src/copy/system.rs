@@ -43,7 +43,7 @@ pub(crate) use xserver::{COOKIE, XServer};
 use std::path::PathBuf;
 use std::process::Command;
 
-use btu_suite::copy::Program;
+use btu_contract::copy::Program;
 use nix::unistd::User;
 
 use crate::LoadError;

@@ -7,10 +7,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{Activity, FileClient, FileCopy, FileServer, Order, Performance, Token};
-use btu_suite::copy::{Cache, Direction, FileCopied, FileEnd, FilePlace, Program, Storage};
-use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report};
+use btu_contract::activity::{
+    Activity, FileClient, FileCopy, FileServer, Order, Performance, Token,
+};
+use btu_contract::copy::{Cache, Direction, FileCopied, FileEnd, FilePlace, Program, Storage};
+use btu_contract::peers::Callers;
+use btu_contract::record::{Outcome, Report};
 use btu_units::{Bytes, Span};
 
 use super::*;

@@ -55,7 +55,7 @@ impl DiskSource {
             .map_err(|error| scratch_error("keep the source file open", directory, error))
     }
 
-    /// The path for [`btu_suite::activity::Disk::source`]; good while this value lives, in this
+    /// The path for [`btu_contract::activity::Disk::source`]; good while this value lives, in this
     /// process's children and theirs, whatever namespaces and rights they have.
     pub fn path(&self) -> PathBuf {
         open_file(&self.0)

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::record::Report;
+use btu_contract::record::Report;
 use btu_units::Span;
 
 use super::*;

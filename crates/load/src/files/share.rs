@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use btu_suite::lan::Share;
+use btu_contract::lan::Share;
 use nix::fcntl::OFlag;
 
 use super::{Files, Open};

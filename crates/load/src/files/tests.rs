@@ -2,7 +2,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use btu_suite::peers::Callers;
+use btu_contract::peers::Callers;
 use btu_units::{Bytes, Span};
 
 use super::*;

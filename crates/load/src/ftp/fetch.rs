@@ -6,8 +6,8 @@ mod source;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use btu_suite::activity::{FtpFetch, Performance, Performed, Tell, Work};
-use btu_suite::record::{Host, Outcome};
+use btu_contract::activity::{FtpFetch, Performance, Performed, Tell, Work};
+use btu_contract::record::{Host, Outcome};
 use btu_units::Time;
 
 use super::{USER, virtual_files};

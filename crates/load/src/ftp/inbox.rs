@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FtpServe, Token};
-use btu_suite::peers::Callers;
+use btu_contract::activity::{FtpServe, Token};
+use btu_contract::peers::Callers;
 use btu_traffic::Limit;
 use btu_units::{Time, hexadecimal};
 use tokio::io::{AsyncRead, AsyncReadExt};

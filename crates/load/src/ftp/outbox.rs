@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use btu_suite::activity::{FtpServe, Token};
-use btu_suite::peers::Callers;
+use btu_contract::activity::{FtpServe, Token};
+use btu_contract::peers::Callers;
 use btu_traffic::Limit;
 use btu_units::Time;
 use tokio::io::{AsyncRead, ReadBuf};

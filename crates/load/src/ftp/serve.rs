@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FtpServe, Performance, Performed, Tell};
-use btu_suite::peers::{Callers, Refused};
-use btu_suite::record::Outcome;
+use btu_contract::activity::{FtpServe, Performance, Performed, Tell};
+use btu_contract::peers::{Callers, Refused};
+use btu_contract::record::Outcome;
 use btu_units::Bytes;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use btu_contract::lan::Pattern;
 use btu_medium::Stream;
-use btu_suite::lan::Pattern;
 use btu_units::Bytes;
 
 use crate::LoadError;

@@ -1,6 +1,6 @@
 //! The place of files: a server, this host's own disk, or a share.
 
-use btu_suite::activity::{FilesPlace, Token};
+use btu_contract::activity::{FilesPlace, Token};
 
 use super::TIMEOUT;
 use crate::LoadError;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use btu_contract::lan::{OperationTrace, Replayed, TracedOperation};
 use btu_medium::Stream;
-use btu_suite::lan::{OperationTrace, Replayed, TracedOperation};
 use btu_units::Time;
 
 use super::station::{Done, pause};

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{FilesServe, Performance, Performed, Tell};
-use btu_suite::lan::{FilesServed, ServedClient};
-use btu_suite::peers::Callers;
-use btu_suite::record::Outcome;
+use btu_contract::activity::{FilesServe, Performance, Performed, Tell};
+use btu_contract::lan::{FilesServed, ServedClient};
+use btu_contract::peers::Callers;
+use btu_contract::record::Outcome;
 
 use crate::LoadError;
 use crate::account::Account;

@@ -3,10 +3,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use btu_contract::activity::{FilesStation, Performance, Performed, Tell};
+use btu_contract::lan::{StationDone, StationProgram, StationWork, Transactions};
+use btu_contract::record::Outcome;
 use btu_stats::{Histogram, Welford};
-use btu_suite::activity::{FilesStation, Performance, Performed, Tell};
-use btu_suite::lan::{StationDone, StationProgram, StationWork, Transactions};
-use btu_suite::record::Outcome;
 use btu_units::{Span, Time};
 
 use super::pattern::PatternWork;

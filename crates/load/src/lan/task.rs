@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{FilesTask, Performance, Performed, Tell};
-use btu_suite::lan::{SETUP_CLIENT, Share, TaskDone};
-use btu_suite::record::Outcome;
+use btu_contract::activity::{FilesTask, Performance, Performed, Tell};
+use btu_contract::lan::{SETUP_CLIENT, Share, TaskDone};
+use btu_contract::record::Outcome;
 use btu_units::{Span, hexadecimal};
 use sha2::{Digest, Sha256};
 

@@ -9,13 +9,13 @@ use std::thread;
 use std::time::Duration;
 
 use btu_conditions::{Conditions, judge};
-use btu_suite::activity::{FilesPlace, FilesServe, FilesStation, FilesTask, Performance};
-use btu_suite::lan::{
+use btu_contract::activity::{FilesPlace, FilesServe, FilesStation, FilesTask, Performance};
+use btu_contract::lan::{
     FileSizes, FilesServed, OperationTrace, Pattern, Pauses, SETUP_CLIENT, StationDone,
     StationProgram, StationWork, Task, TaskDone,
 };
-use btu_suite::peers::Callers;
-use btu_suite::record::Outcome;
+use btu_contract::peers::Callers;
+use btu_contract::record::Outcome;
 use btu_units::{Bytes, Span};
 use tempfile::TempDir;
 

@@ -1,6 +1,6 @@
 //! The tasks themselves: their operations on files in any place.
 
-use btu_suite::lan::{BLOCK, Doing, FileSizes, Task, dbf};
+use btu_contract::lan::{BLOCK, Doing, FileSizes, Task, dbf};
 use btu_units::Bytes;
 
 use super::pattern::PatternWork;

@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use btu_suite::activity::Token;
-use btu_suite::peers::{Callers, Refused};
+use btu_contract::activity::Token;
+use btu_contract::peers::{Callers, Refused};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::protocol::Call;

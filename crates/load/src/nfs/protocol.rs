@@ -1,6 +1,6 @@
 //! NFS version 3 (RFC 1813): the calls that this server knows, as they go over the wire.
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 
 use super::xdr::{Garbled, Writer, XdrReader};
 

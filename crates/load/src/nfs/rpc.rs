@@ -3,7 +3,7 @@
 
 use std::io::{self, ErrorKind, Read};
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 use subtle::ConstantTimeEq;
 
 use super::xdr::{Garbled, Writer, XdrReader};

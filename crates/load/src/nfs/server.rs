@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use btu_suite::activity::Token;
-use btu_suite::peers::Callers;
+use btu_contract::activity::Token;
+use btu_contract::peers::Callers;
 use btu_units::{Bytes, Span};
 
 use super::account::{ClientAccount, ClientAccounts};

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 use btu_units::Bytes;
 
 use super::about;

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_conditions::{Conditions, judge};
-use btu_suite::activity::Token;
-use btu_suite::peers::{Callers, Cidr, Peers, Refused};
+use btu_contract::activity::Token;
+use btu_contract::peers::{Callers, Cidr, Peers, Refused};
 use btu_units::{Bytes, Span};
 
 use super::*;

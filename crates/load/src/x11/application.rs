@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use btu_suite::app::{Drawing, Drawn, HEIGHT, Item, Protocol, WIDTH, Workload};
+use btu_contract::app::{Drawing, Drawn, HEIGHT, Item, Protocol, WIDTH, Workload};
 use btu_traffic::{Limit, compute, slow_down};
 use btu_units::{Bytes, Span, Time};
 use x11rb::connection::Connection as _;

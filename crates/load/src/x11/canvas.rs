@@ -2,7 +2,7 @@
 
 use std::io;
 
-use btu_suite::app::{Display, DisplayRequest, HEIGHT, Item, Point, Stipple, Symbol, WIDTH};
+use btu_contract::app::{Display, DisplayRequest, HEIGHT, Item, Point, Stipple, Symbol, WIDTH};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{
     ConnectionExt as _, CreateGCAux, Drawable, FillStyle, Gcontext, ImageFormat, ImageOrder,

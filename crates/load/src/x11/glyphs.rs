@@ -3,7 +3,7 @@
 
 use std::io;
 
-use btu_suite::app::{Item, Point};
+use btu_contract::app::{Item, Point};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::render::{
     Color, ConnectionExt as _, CreatePictureAux, Glyphinfo, Glyphset, PictOp, Pictformat, Picture,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 use btu_traffic::Limit;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use x11rb::rust_connection::{PollMode, RustConnection, Stream};

@@ -3,7 +3,7 @@
 
 use std::io::{Error, ErrorKind, Result};
 
-use btu_suite::app::{HEIGHT, WIDTH};
+use btu_contract::app::{HEIGHT, WIDTH};
 
 /// The longest reply, in octets: the picture, a pixel in four octets, with its header.
 const LONGEST: usize = WIDTH as usize * HEIGHT as usize * 4 + PACKET;

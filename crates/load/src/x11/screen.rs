@@ -3,7 +3,7 @@
 
 use std::io;
 
-use btu_suite::app::{Display, Displayed, Drawing, HEIGHT, WIDTH};
+use btu_contract::app::{Display, Displayed, Drawing, HEIGHT, WIDTH};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{
     ConnectionExt as _, CreateWindowAux, ImageFormat, ImageOrder, Window, WindowClass,

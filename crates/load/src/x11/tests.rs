@@ -1,6 +1,6 @@
 use std::net::Ipv4Addr;
 
-use btu_suite::app::{Carrier, Protocol, Workload};
+use btu_contract::app::{Carrier, Protocol, Workload};
 
 use super::*;
 use crate::meeting_place::testing::{drawing, performed};

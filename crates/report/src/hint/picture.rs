@@ -1,7 +1,7 @@
 //! The QUIPS graph: quality improvements per second against time.
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
-use btu_suite::hint::{HintResult, HintVerdict};
+use btu_contract::hint::{HintResult, HintVerdict};
 
 /// QUIPS against the time of a lap (1996, figure 6), and the share of work in a lap against that
 /// time.
@@ -39,7 +39,7 @@ pub(super) fn quips(result: &HintResult) -> Panel {
 
 /// The share of a lap that is not the exchange.
 fn work(verdict: &HintVerdict) -> Panel {
-    let point = |step: &btu_suite::hint::HintStep| {
+    let point = |step: &btu_contract::hint::HintStep| {
         Some(Point::new(step.least_seconds * 1e6, step.work_share? * 100.0))
     };
     let points = verdict.steps.iter().filter_map(point).collect();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use btu_contract::hint::{HintPlan, HintPoint, HintResult, HintVerdict, judge};
 use btu_stats::{Estimate, Interval};
-use btu_suite::hint::{HintPlan, HintPoint, HintResult, HintVerdict, judge};
 use btu_units::Span;
 
 use super::*;
@@ -20,7 +20,7 @@ fn verdict(processes: u64, exchange: f64, each: f64, message: Option<f64>) -> Hi
         let gap = 1.0 / (processes * intervals) as f64;
         let alone = Span::from_seconds_f64(each * intervals as f64 * 100.0);
         let time = Span::from_seconds_f64((exchange + each * intervals as f64) * 100.0);
-        let lower = btu_suite::hint::AREA - gap / 2.0;
+        let lower = btu_contract::hint::AREA - gap / 2.0;
         let alone = if processes == 2 { vec![alone; 15] } else { Vec::new() };
         HintPoint { intervals, laps: 100, trials: vec![time; 15], alone, lower, upper: lower + gap }
     };

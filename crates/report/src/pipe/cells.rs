@@ -1,8 +1,8 @@
 //! The records of a run of `btu pipe`, as lines and as raw values.
 
-use btu_suite::hint::{HintPoint, HintRecord};
-use btu_suite::job::{Job, JobRecord};
-use btu_suite::pipe::{PipePlan, Point, Trial};
+use btu_contract::hint::{HintPoint, HintRecord};
+use btu_contract::job::{Job, JobRecord};
+use btu_contract::pipe::{PipePlan, Point, Trial};
 
 use crate::csv::RawRow;
 use crate::study::{CellTable, raw_value};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use btu_contract::pipe::Purpose;
 use btu_studies::pipe::{LoadedVerdict, SetVerdict};
-use btu_suite::pipe::Purpose;
 
 use super::csv::{HEAD, size_line};
 use super::picture::NamedSignature;

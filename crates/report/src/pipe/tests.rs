@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use btu_studies::pipe::{PipeVerdict, SetVerdict, judge, judge_set};
-use btu_suite::job::JobRecord;
-use btu_suite::load::Load;
-use btu_suite::pipe::{
+use btu_contract::job::JobRecord;
+use btu_contract::load::Load;
+use btu_contract::pipe::{
     Accounts, End, Kind, Pattern, PipePlan, Place, Point, Purpose, SetPlan, Trial,
 };
+use btu_studies::pipe::{PipeVerdict, SetVerdict, judge, judge_set};
 use btu_units::{Bytes, Span};
 
 use super::page::{pipe_page, set_page};

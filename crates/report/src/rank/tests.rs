@@ -1,9 +1,9 @@
 //! Tests of the exact terminal text.
 
+use btu_contract::machine::Traits;
 use btu_stats::Interval;
 use btu_studies::papers::btu95;
 use btu_studies::rank::{Basis, LeftOut};
-use btu_suite::machine::Traits;
 
 use super::*;
 
@@ -119,13 +119,14 @@ fn with_machines_of_1995() {
 
 /// Parts are behind `--all`, unless there is nothing else.
 #[test]
-fn the_whole_suite_stands_alone() {
-    let part = "a part of the suite, network veth";
+fn the_whole_study_stands_alone() {
+    let part = "a part of the rating, network veth";
     let first = rank_text(&page(false), false, &WIDE);
     assert!(!first.contains(part) && !first.contains("r9: it was"), "{first}");
     assert!(
-        first
-            .contains("Not shown: 1 list of a part of the suite, and 1 run that cannot be ranked."),
+        first.contains(
+            "Not shown: 1 list of a part of the rating, and 1 run that cannot be ranked."
+        ),
         "{first}"
     );
     let all = rank_text(&page(false), true, &WIDE);

@@ -2,7 +2,7 @@
 
 use btu_studies::rate::{AddedTime, Verdict};
 
-use btu_suite::load::Load;
+use btu_contract::load::Load;
 
 use super::row;
 use crate::html::{Block, Cell, Figure, Layout, Panel, Role, Section, Table};

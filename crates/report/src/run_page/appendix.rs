@@ -1,8 +1,8 @@
 //! Every table of the paper's appendix, with this run's numbers.
 
+use btu_contract::load::Load;
 use btu_stats::Means;
 use btu_studies::rate::{Component, ComponentPenalty, RateRow, Times};
-use btu_suite::load::Load;
 use btu_units::Bytes;
 
 use super::{MEGABIT, RunReport, called, components, loads, role, row, size_heads};

@@ -1,7 +1,7 @@
 //! The cells of a rating, as lines and as raw values.
 
+use btu_contract::record::Outcome;
 use btu_studies::rate::{CellRecord, Row};
-use btu_suite::record::Outcome;
 use btu_units::written_rate;
 
 use crate::csv::RawRow;

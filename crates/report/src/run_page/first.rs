@@ -1,9 +1,9 @@
 //! The first screen of a rating: what each load leaves, and whether the network or the machine
 //! limits that.
 
+use btu_contract::load::Load;
 use btu_stats::{Estimate, arithmetic_mean};
 use btu_studies::rate::{Cause, ExpectedRow, LoadSlowdown};
-use btu_suite::load::Load;
 
 use super::{RunReport, added_time, called, verified};
 use crate::number::{count, ends, percent, three_digits};

@@ -1,9 +1,9 @@
 //! Request and response, and the paced stream: whole distributions, from the stored histograms.
 
+use btu_contract::load::Load;
+use btu_contract::record::Outcome;
 use btu_stats::Histogram;
 use btu_studies::rate::{Component, InteractiveRow, Row, UdpRow};
-use btu_suite::load::Load;
-use btu_suite::record::Outcome;
 
 use super::{MEGABIT, RunReport, called, loads, role, row};
 use crate::html::{Axis, Block, Cell, Drawn, Figure, Layout, Panel, Point, Section, Series, Table};

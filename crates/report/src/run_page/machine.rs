@@ -14,7 +14,7 @@ pub(super) fn cpu(report: &RunReport) -> Option<Section> {
                 everything that ran on them.";
     let figure = || {
         let series = super::loads(report).into_iter().map(|load| Series {
-            name: if load == btu_suite::load::Load::Idle {
+            name: if load == btu_contract::load::Load::Idle {
                 "alone".to_owned()
             } else {
                 format!("under {load}")

@@ -1,9 +1,9 @@
 //! The penalties of activities because others run: Table 2 and Figure 3b of the paper, and
 //! slowdowns.
 
+use btu_contract::load::Load;
 use btu_stats::Estimate;
 use btu_studies::rate::{ComponentSlowdown, Penalty, Side};
-use btu_suite::load::Load;
 
 use super::{RunReport, components, role, row};
 use crate::html::{

@@ -1,9 +1,9 @@
 //! Goodput over time, with the load drawn below: one cell of each component, from the receivers'
 //! stored progress.
 
+use btu_contract::load::Load;
+use btu_contract::record::{Outcome, Report};
 use btu_studies::rate::{CellRecord, Component, Row};
-use btu_suite::load::Load;
-use btu_suite::record::{Outcome, Report};
 use btu_units::Bytes;
 
 use super::{RunReport, components, loads, row};

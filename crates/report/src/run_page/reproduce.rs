@@ -1,9 +1,9 @@
 //! How to repeat the measurement, and how to show its result again.
 
+use btu_contract::activity::Receiving;
+use btu_contract::load::Load;
+use btu_contract::network::{Machine, Machines, Network, Reached};
 use btu_studies::rate::{Component, MESSAGE_SIZES, Plan};
-use btu_suite::activity::Receiving;
-use btu_suite::load::Load;
-use btu_suite::network::{Machine, Machines, Network, Reached};
 use btu_units::{Bytes, shell_word};
 
 use super::{RunReport, row};
@@ -149,9 +149,9 @@ fn facts(report: &RunReport) -> Table {
 mod tests {
     use std::net::IpAddr;
 
+    use btu_contract::network::{Drawn, HostRole, Stations};
     use btu_network::{Control, Inventory};
     use btu_studies::rate::Profile;
-    use btu_suite::network::{Drawn, HostRole, Stations};
 
     use super::*;
 

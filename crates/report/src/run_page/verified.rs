@@ -1,7 +1,7 @@
 //! What a load that gives way leaves, next to what an earlier run predicts.
 
+use btu_contract::load::Load;
 use btu_studies::rate::{Verdict, Verified};
-use btu_suite::load::Load;
 
 use super::row;
 use crate::html::{Block, Cell, Section, Table};

@@ -1,8 +1,8 @@
 //! What was reported once a second: rates, resent segments, congestion windows and round trips, one
 //! above the other on one time axis.
 
+use btu_contract::sample::{FlowInterval, Interval};
 use btu_studies::speed::{Direction, SpeedRow, SpeedVerdict};
-use btu_suite::sample::{FlowInterval, Interval};
 
 use super::{MEGA, MILLI, both, name};
 use crate::html::{

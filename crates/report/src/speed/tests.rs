@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
+use btu_contract::activity::Receiving;
+use btu_contract::experiment::{Field, Frame, LoadBefore, Named, Raised, Warning};
+use btu_contract::network::HostName;
+use btu_contract::sample::{FlowInterval, Interval as Second};
 use btu_stats::{Interval, Level, wilson};
 use btu_studies::speed::{Bloat, BloatWord, PhaseLoss, RoundTrip, SpeedCell, Wait};
-use btu_suite::activity::Receiving;
-use btu_suite::experiment::{Field, Frame, LoadBefore, Named, Raised, Warning};
-use btu_suite::network::HostName;
-use btu_suite::sample::{FlowInterval, Interval as Second};
 use btu_units::Span;
 
 use super::*;

@@ -1,5 +1,7 @@
 //! The output of a comparison, word for word.
 
+use btu_contract::experiment::Quantity;
+use btu_contract::load::Load;
 use btu_report::html::{Block, Figure, html};
 use btu_report::{TextOptions, comparison_page, first_screen, markdown, page_text};
 use btu_stats::Level;
@@ -8,8 +10,6 @@ use btu_studies::compare::{
     RunWarning, StudyRow, compare,
 };
 use btu_studies::rate::{Component, Reading, Row};
-use btu_suite::experiment::Quantity;
-use btu_suite::load::Load;
 use btu_units::Bytes;
 
 const WIDE: TextOptions = TextOptions { colour: false, width: 100 };

@@ -3,6 +3,7 @@
 
 mod studies;
 
+use btu_contract::load::Load;
 use btu_medium::sim::{Settings, simulate};
 use btu_model::predict::{Question, Transfer, predict_with};
 use btu_network::{Drawing, library, library_text};
@@ -14,7 +15,6 @@ use btu_report::{
 use btu_stats::Level;
 use btu_studies::compare::{Comparison, Group, Matter, Question as Asked, RunReadings, compare};
 use btu_studies::rate::{Component, Reading, Row};
-use btu_suite::load::Load;
 use btu_units::{Bytes, Span};
 
 use crate::run::{self, SampleRun};
@@ -77,7 +77,7 @@ fn of_a_rating_that_was_not_finished() {
     insta::assert_snapshot!(both(&run.page()));
 }
 
-/// Part of the suite may have no rating; it has a result all the same.
+/// Part of the rating may have no rating; it has a result all the same.
 #[test]
 fn of_what_has_no_rating() {
     let mut run = SampleRun::new();

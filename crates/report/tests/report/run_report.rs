@@ -3,11 +3,11 @@
 
 use std::sync::LazyLock;
 
+use btu_contract::load::Load;
 use btu_report::html::{Block, Cell, Page, Table, html};
 use btu_report::{RuleFacts, RunMark, csv, markdown, page_workbook, run_marks, svg};
 use btu_studies::papers::{Study, btu95::corrected};
 use btu_studies::rate::{Obstacle, Row};
-use btu_suite::load::Load;
 use btu_units::Bytes;
 use proptest::prelude::*;
 
@@ -235,7 +235,7 @@ fn without_loaded_cells_nothing_may_be_called_a_rating() {
 }
 
 #[test]
-fn b5_a_part_of_the_suite_is_not_called_a_rating() {
+fn b5_a_part_of_the_study_is_not_called_a_rating() {
     let mut run = SampleRun::new();
     run.context.plan.messages.pop();
     assert!(run.page().headline.starts_with("Part of a BTU rating: "), "{}", run.page().headline);

@@ -1,9 +1,9 @@
 //! The terminal output, word for word.
 
+use btu_contract::experiment::RunFacts;
+use btu_contract::load::Load;
 use btu_report::{RunLine, TextOptions, page_text, rating_words, runs_text};
 use btu_studies::rate::{CellRecord, Component, Context, Plan, Row, Title};
-use btu_suite::experiment::RunFacts;
-use btu_suite::load::Load;
 use btu_units::{Bytes, Span};
 
 use crate::run::SampleRun;
@@ -98,7 +98,7 @@ fn line(id: &str, label: Option<&str>, rating: Option<f64>) -> RunLine {
 
 /// Two components of six: the run rules allow no other name in any line.
 #[test]
-fn a_part_of_the_suite() {
+fn a_part_of_the_study() {
     let base = sample::context();
     let components = vec![Component::Send, Component::Recv];
     let context = Context {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use btu_suite::experiment::FindStudy;
+use btu_contract::experiment::FindStudy;
 use btu_units::hexadecimal;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -21,7 +21,7 @@ use crate::run::{RunId, State};
 use crate::{Store, StoreError};
 
 const RUN: &str =
-    "SELECT uuid, suite, profile, network, label, state, created, finished, seed, btu_version,
+    "SELECT uuid, study, profile, network, label, state, created, finished, seed, btu_version,
     planned_cells, plan, plan_hash, calibration, spent_ns FROM runs WHERE id = ?1";
 const ENVIRONMENTS: &str = "SELECT moment, document FROM environments WHERE run = ?1 ORDER BY id";
 const EVENTS: &str = "SELECT at, level, text FROM events WHERE run = ?1 ORDER BY id";
@@ -121,7 +121,7 @@ fn run_line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
     let calibration = row.get_ref(13)? != rusqlite::types::ValueRef::Null;
     Ok(RunLine {
         uuid: row.get(0)?,
-        suite: row.get(1)?,
+        study: row.get(1)?,
         profile: row.get(2)?,
         network: row.get(3)?,
         label: row.get(4)?,
@@ -219,21 +219,21 @@ impl<W: Write> Writer<W> {
 /// For fuzzers, which cannot produce valid compression, checksums or plan names: these lines as an
 /// archive of this number of runs, in which every readable plan has its correct name.
 #[doc(hidden)]
-pub fn fuzz_sealed(lines: &str, runs: usize, study: FindStudy) -> io::Result<Vec<u8>> {
+pub fn fuzz_sealed(lines: &str, runs: usize, find_study: FindStudy) -> io::Result<Vec<u8>> {
     let mut writer =
         Writer { hash: Sha256::new(), gzip: GzEncoder::new(Vec::new(), Compression::fast()) };
     writer.line(&ArchiveLine::Archive(HeadLine { version: ARCHIVE_VERSION, runs }))?;
     for line in lines.lines() {
-        let line = resealed(line, study).unwrap_or_else(|| line.to_owned());
+        let line = resealed(line, find_study).unwrap_or_else(|| line.to_owned());
         writer.text(format!("{line}\n").as_bytes())?;
     }
     writer.finish()
 }
 
 /// A run's line with the correct name of its plan; `None` for every other line.
-fn resealed(line: &str, study: FindStudy) -> Option<String> {
+fn resealed(line: &str, find_study: FindStudy) -> Option<String> {
     let Ok(ArchiveLine::Run(mut run)) = serde_json::from_str(line) else { return None };
-    run.plan_hash = Readable::name_of(&run.suite, run.plan.get(), study)?;
+    run.plan_hash = Readable::name_of(&run.study, run.plan.get(), find_study)?;
     serde_json::to_string(&ArchiveLine::Run(run)).ok()
 }
 

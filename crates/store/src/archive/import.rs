@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 
-use btu_suite::experiment::{FindStudy, Head};
+use btu_contract::experiment::{FindStudy, Head};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::value::RawValue;
 
@@ -42,13 +42,13 @@ impl Store {
     /// Stores the runs of the archive in `file`, all or none of them; those that the database has
     /// already (by their uuid) do not change. The file is read twice: once to check everything, so
     /// that no process has to wait for the database's lock because of a bad file. Runs of a study
-    /// that `study` does not find are stored unchanged.
+    /// that `find_study` does not find are stored unchanged.
     pub fn import(
         &mut self,
         mut file: impl Read + Seek,
-        study: FindStudy,
+        find_study: FindStudy,
     ) -> Result<Vec<Imported>, ArchiveError> {
-        let mut check = Check::new(study);
+        let mut check = Check::new(find_study);
         let head = read(&mut file, |number, text| check.line(number, text))?;
         check.all_there(head.runs)?;
         file.seek(SeekFrom::Start(0))?;
@@ -58,7 +58,7 @@ impl Store {
         let mut insert = Insert { transaction: &transaction, run: None, imported: Vec::new() };
         read(&mut file, |number, text| {
             // The file may have changed since it was checked.
-            let line = check_line(number, text, study)?;
+            let line = check_line(number, text, find_study)?;
             Ok(insert.line(line).map_err(explain)?)
         })?;
         let imported = insert.imported;
@@ -79,25 +79,25 @@ struct Check {
     bytes: u64,
     /// The allowed contents.
     most_bytes: u64,
-    study: FindStudy,
+    find_study: FindStudy,
 }
 
 impl Check {
-    fn new(study: FindStudy) -> Self {
+    fn new(find_study: FindStudy) -> Self {
         let (uuids, most_bytes) = (BTreeSet::new(), MOST_OF_A_RUN);
         let cells = BTreeSet::new();
-        Self { uuids, run: None, cells, line: 0, bytes: 0, most_bytes, study }
+        Self { uuids, run: None, cells, line: 0, bytes: 0, most_bytes, find_study }
     }
 
     fn line(&mut self, number: u64, text: &str) -> Result<(), ArchiveError> {
         self.line = number;
-        let line = check_line(number, text, self.study)?;
+        let line = check_line(number, text, self.find_study)?;
         self.measure(&line, text)?;
         match line {
             ArchiveLine::Run(run) => {
                 self.run_ends()?;
                 // The check of the single line has read it already.
-                let run_of = Readable::of(&run, self.study);
+                let run_of = Readable::of(&run, self.find_study);
                 self.run = Some(run_of.map_err(|what| damaged(number, &what))?);
                 self.cells.clear();
                 if !self.uuids.insert(run.uuid) {
@@ -154,11 +154,11 @@ fn damaged(line: u64, what: &str) -> ArchiveError {
 }
 
 /// A line that passed the checks of a single line.
-fn check_line(number: u64, text: &str, study: FindStudy) -> Result<ArchiveLine, ArchiveError> {
+fn check_line(number: u64, text: &str, find_study: FindStudy) -> Result<ArchiveLine, ArchiveError> {
     let line = parse(number, text)?;
     let problem = match &line {
         ArchiveLine::Archive(_) | ArchiveLine::End(_) => Some("it does not belong here".to_owned()),
-        ArchiveLine::Run(run) => run_problem(run, study),
+        ArchiveLine::Run(run) => run_problem(run, find_study),
         ArchiveLine::Environment(environment) => match Moment::from_name(&environment.moment) {
             Some(_) => check_document("environment", environment.document.get()).err(),
             None => Some(format!("`{}` is not a moment", environment.moment)),
@@ -173,9 +173,9 @@ fn check_line(number: u64, text: &str, study: FindStudy) -> Result<ArchiveLine, 
     problem.map_or(Ok(line), |what| Err(ArchiveError::Damaged { line: number, what }))
 }
 
-fn run_problem(run: &RunLine, study: FindStudy) -> Option<String> {
+fn run_problem(run: &RunLine, find_study: FindStudy) -> Option<String> {
     run_fault(run).or_else(|| {
-        Readable::of(run, study).map_or_else(Some, |readable| contradiction(run, &readable))
+        Readable::of(run, find_study).map_or_else(Some, |readable| contradiction(run, &readable))
     })
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn check_new(new: &NewRun<'_>) -> Result<(), String> {
     }
     let line = RunLine {
         uuid: "00000000-0000-4000-8000-000000000000".to_owned(),
-        suite: new.suite.to_owned(),
+        study: new.study.to_owned(),
         profile: new.profile.to_owned(),
         network: new.network.to_owned(),
         label: new.label.map(str::to_owned),
@@ -211,7 +211,7 @@ pub(super) fn run_fault(run: &RunLine) -> Option<String> {
     let words = [&run.profile, &run.network, &run.btu_version, &run.plan_hash];
     let odd = words.into_iter().find(|word| !is_word(word));
     let odd = odd.or(run.label.iter().find(|label| !is_short(label)));
-    if let Some(word) = odd.or(Some(&run.suite).filter(|suite| !is_name(suite))) {
+    if let Some(word) = odd.or(Some(&run.study).filter(|study| !is_name(study))) {
         return Some(format!("{word:?} is not a name"));
     }
     if let Some(time) = [&run.created].into_iter().chain(&run.finished).find(|at| !is_time(at)) {
@@ -248,7 +248,7 @@ fn contradiction(run: &RunLine, readable: &Readable) -> Option<String> {
     odd.map(|(said, planned)| format!("it says {said:?}, and its plan says {planned:?}"))
 }
 
-/// The name of a suite.
+/// The name of a study.
 fn is_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     is_word(text) && text.chars().all(is_letter)
@@ -331,12 +331,12 @@ impl Insert<'_> {
 
     fn new_run(&self, line: &RunLine) -> rusqlite::Result<RunId> {
         self.transaction.execute(
-            "INSERT INTO runs (uuid, suite, profile, network, label, state, created, finished, seed, btu_version,
+            "INSERT INTO runs (uuid, study, profile, network, label, state, created, finished, seed, btu_version,
                                planned_cells, plan, plan_hash, calibration, spent_ns, imported)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 1)",
             params![
                 line.uuid,
-                line.suite,
+                line.study,
                 line.profile,
                 line.network,
                 line.label,
@@ -399,10 +399,10 @@ impl Insert<'_> {
 
 /// For fuzzers: any octets as an archive, and as the lines of one.
 #[doc(hidden)]
-pub fn fuzz_import(octets: &[u8], study: FindStudy) {
-    let mut check = Check::new(study);
+pub fn fuzz_import(octets: &[u8], find_study: FindStudy) {
+    let mut check = Check::new(find_study);
     let _ = read(octets, |number, text| check.line(number, text));
-    let mut check = Check::new(study);
+    let mut check = Check::new(find_study);
     let text = String::from_utf8_lossy(octets);
     let mut lines = (2..).zip(text.lines());
     // Behind the compression and the checksum, which no fuzzer can produce.
@@ -416,7 +416,7 @@ mod tests {
     #[test]
     fn a_run_holds_no_more_than_can_be_read_again() {
         let mut check = super::Check { most_bytes: 1100, ..super::Check::new(|_| None) };
-        let run = r#"{"run":{"uuid":"UUID","suite":"other","profile":"p","network":"n","label":null,"tags":[],
+        let run = r#"{"run":{"uuid":"UUID","study":"other","profile":"p","network":"n","label":null,"tags":[],
             "state":"complete","created":"2026-11-21T04:31:08Z","finished":null,"seed":"7","btu_version":"1","planned_cells":1,"plan":{},
             "plan_hash":"h","calibration":null}}"#;
         let event = format!(

@@ -28,8 +28,8 @@ pub(super) struct HeadLine {
 pub struct RunLine {
     /// The name of the run in every database.
     pub uuid: String,
-    /// The suite that measured it.
-    pub suite: String,
+    /// The study that measured it.
+    pub study: String,
     /// The profile of its plan.
     pub profile: String,
     /// The network of its plan, in words.

@@ -1,9 +1,9 @@
 //! The runs of an archive that this program can read: their plans and cells are checked before they
 //! are stored.
 
-use btu_suite::experiment::{AnyCells, AnyPlan, Columns, FindStudy, Head};
-use btu_suite::foreign::{self, ForeignRun};
-use btu_suite::roll::{self, Roll};
+use btu_contract::experiment::{AnyCells, AnyPlan, Columns, FindStudy, Head};
+use btu_contract::foreign::{self, ForeignRun};
+use btu_contract::roll::{self, Roll};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -20,18 +20,18 @@ pub(super) enum Readable {
     Roll,
     /// Measurements with programs that are not btu.
     Foreign,
-    /// Cells of a suite that this program does not know; they are stored unchanged.
+    /// Cells of a study that this program does not know; they are stored unchanged.
     Unknown,
 }
 
 impl Readable {
     /// Reads the plan of a run, which `plan_hash` names. An unreadable plan would make every
     /// list of runs fail; a plan under the name of another one would be mistaken for it.
-    pub(super) fn of(run: &RunLine, study: FindStudy) -> Result<Self, String> {
-        let plan = match run.suite.as_str() {
-            roll::SUITE => return Ok(Self::Roll),
-            foreign::SUITE => return Ok(Self::Foreign),
-            suite => match study(suite) {
+    pub(super) fn of(run: &RunLine, find_study: FindStudy) -> Result<Self, String> {
+        let plan = match run.study.as_str() {
+            roll::STUDY => return Ok(Self::Roll),
+            foreign::STUDY => return Ok(Self::Foreign),
+            name => match find_study(name) {
                 Some(study) => study.plan(run.plan.get())?,
                 None => return Ok(Self::Unknown),
             },
@@ -43,10 +43,10 @@ impl Readable {
         Ok(Self::Study { plan, cells, is_complete: run.state == State::Complete.name() })
     }
 
-    /// The correct name of the plan of a run of `suite`; `None` if it cannot be read, or its suite
+    /// The correct name of the plan of a run of `study`; `None` if it cannot be read, or its study
     /// or version names no plans.
-    pub(super) fn name_of(suite: &str, plan: &str, study: FindStudy) -> Option<String> {
-        study(suite)?.plan(plan).ok()?.hash()
+    pub(super) fn name_of(study: &str, plan: &str, find_study: FindStudy) -> Option<String> {
+        find_study(study)?.plan(plan).ok()?.hash()
     }
 
     /// What the plan says of its run, where this version knows it.

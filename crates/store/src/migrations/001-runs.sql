@@ -7,7 +7,7 @@ PRAGMA application_id = 0x42545572;
 CREATE TABLE runs (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- users see it as r12; never given twice
     uuid          TEXT    NOT NULL UNIQUE,            -- version 4, the same wherever the run is copied to
-    suite         TEXT    NOT NULL,
+    study         TEXT    NOT NULL,
     profile       TEXT    NOT NULL,
     network       TEXT    NOT NULL,                   -- as the user named it
     label         TEXT,

@@ -4,14 +4,14 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use btu_contract::experiment::{self, AnyExperiment, Experiment};
+use btu_contract::load::Load;
+use btu_contract::network::Network;
+use btu_contract::record::{Failure, Outcome, Report};
 use btu_store::{
     ARCHIVE_VERSION, ArchiveError, Level, Moment, NewRun, RunId, State, Store, StoreError,
 };
 use btu_studies::rate::{CellRecord, Component, Plan, Profile, Row};
-use btu_suite::experiment::{self, AnyExperiment, Experiment};
-use btu_suite::load::Load;
-use btu_suite::network::Network;
-use btu_suite::record::{Failure, Outcome, Report};
 use btu_units::Bytes;
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -26,8 +26,8 @@ use crate::sample::{CREATED, StoreCells, cell, create, open, temporary};
 mod made;
 
 /// The study of these archives' runs.
-fn ratings(suite: &str) -> Option<&'static dyn AnyExperiment> {
-    (suite == "btu").then(experiment::any::<Plan>)
+fn ratings(study: &str) -> Option<&'static dyn AnyExperiment> {
+    (study == "rate").then(experiment::any::<Plan>)
 }
 
 /// A plan with two rows, and as many blocks.
@@ -48,7 +48,7 @@ fn real_run(store: &mut Store, label: &str, blocks: u32) -> RunId {
     let tags = ["lab".to_owned(), "night".to_owned()];
     let lock = store
         .create_run(&NewRun {
-            suite: "btu",
+            study: "rate",
             profile: "quick",
             network: "veth",
             label: Some(label),
@@ -56,7 +56,7 @@ fn real_run(store: &mut Store, label: &str, blocks: u32) -> RunId {
             created: CREATED,
             seed: u64::MAX,
             btu_version: "0.1.0",
-            plan: &btu_suite::json::to_value(&plan).unwrap(),
+            plan: &btu_contract::json::to_value(&plan).unwrap(),
             plan_hash: &plan.hash(),
             planned_cells: 240,
         })
@@ -103,7 +103,7 @@ fn two_runs() -> (Vec<u8>, Vec<String>) {
 
 /// All stored data of a run, except its number.
 fn everything(store: &Store, run: RunId) -> String {
-    let mut row = btu_suite::json::to_value(&store.run(&run.to_string()).unwrap()).unwrap();
+    let mut row = btu_contract::json::to_value(&store.run(&run.to_string()).unwrap()).unwrap();
     for own in ["id", "imported"] {
         row.as_object_mut().unwrap().remove(own);
     }

@@ -1,10 +1,10 @@
 //! Tags, deletion, and readings.
 
+use btu_contract::load::Load;
+use btu_contract::record::{MachineCpu, Outcome, ProcessorReadings, Requested};
 use btu_stats::Histogram;
 use btu_store::{State, StoreError};
 use btu_studies::rate::{CellRecord, Component, Reading, Row};
-use btu_suite::load::Load;
-use btu_suite::record::{MachineCpu, Outcome, ProcessorReadings, Requested};
 use btu_units::{Bytes, Span};
 
 use crate::sample::{CREATED, StoreCells, cell, create, create_labelled, open, row, temporary};

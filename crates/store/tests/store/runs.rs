@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_contract::load::Load;
 use btu_store::{Level, Moment, State, Store, StoreError};
 use btu_studies::rate::{Component, Row};
-use btu_suite::load::Load;
 use btu_units::Bytes;
 use proptest::prelude::*;
 use rusqlite::Connection;

@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use btu_stats::Histogram;
-use btu_store::{NewRun, RunId, RunLock, SERVED, Store, StoreError};
-use btu_studies::rate::{CellRecord, Component, HostResult, NetworkResult, Plan, Profile, Row};
-use btu_suite::load::Load;
-use btu_suite::network::{HostRole, Network};
-use btu_suite::record::{
+use btu_contract::load::Load;
+use btu_contract::network::{HostRole, Network};
+use btu_contract::record::{
     CpuTime, Failure, MachineCpu, Outcome, PlacedReport, Received, Report, StationCpu, TcpInfo,
     WireAccount,
 };
+use btu_stats::Histogram;
+use btu_store::{NewRun, RunId, RunLock, SERVED, Store, StoreError};
+use btu_studies::rate::{CellRecord, Component, HostResult, NetworkResult, Plan, Profile, Row};
 use btu_units::{Bytes, Span, Time};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(crate) fn create_labelled(store: &mut Store, label: Option<&str>, tags: &[St
 fn create_with(store: &mut Store, profile: &str, label: Option<&str>, tags: &[String]) -> RunLock {
     store
         .create_run(&NewRun {
-            suite: "btu",
+            study: "rate",
             profile,
             network: "veth",
             label,

@@ -1,8 +1,8 @@
 //! The accounts of a cell's activities among all that was observed.
 
 use super::{Displayed, Drawn};
-use btu_suite::experiment::Observation;
-use btu_suite::record::{DatagramsSent, Outcome};
+use btu_contract::experiment::Observation;
+use btu_contract::record::{DatagramsSent, Outcome};
 
 /// How many broadcasts were sent, if any were.
 pub(super) fn broadcast(seen: &Observation) -> Option<&DatagramsSent> {

@@ -7,7 +7,7 @@
 use btu_model::Passage;
 
 use super::{Mix, Work};
-use btu_suite::experiment::SEGMENT;
+use btu_contract::experiment::SEGMENT;
 
 /// Seconds of all calls together, with so many requests on their way at once, or all of a call in one
 /// message.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Broadcasts, Carrier, Protocol, Speeds, Workload};
-use btu_suite::network::HostName;
+use btu_contract::network::HostName;
 
 /// A picture, drawn in one way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

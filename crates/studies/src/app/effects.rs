@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::accounts::accounts;
 use super::{AppCell, AppPlan, Factor, Factors};
-use btu_suite::experiment::{Measured, Scripts};
+use btu_contract::experiment::{Measured, Scripts};
 
 /// Draws of the bootstrap: the ends of an interval are good to a per cent of its coverage.
 const RESAMPLES: u32 = 2000;

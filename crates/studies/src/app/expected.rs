@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::acknowledgements;
 use super::{BITMAP_PIECE, Carrier, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES, TOGETHER};
-use btu_suite::experiment::{AROUND_SEGMENT, SEGMENT, passage};
+use btu_contract::experiment::{AROUND_SEGMENT, SEGMENT, passage};
 
 /// Octets of a TLS 1.3 record in addition to its content: header, content type, authentication tag
 /// (RFC 8446, section 5.2).

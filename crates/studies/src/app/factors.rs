@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{AppCell, Broadcasts, Carrier, Protocol, Speed, Workload};
-use btu_suite::network::HostName;
+use btu_contract::network::HostName;
 
 /// One factor with its two levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use btu_units::Span;
 use super::expected::FIRST_SEGMENTS;
 use super::verdict::GROWN_AT;
 use super::{AppCell, AppRow, Protocol, TOGETHER, Workload};
-use btu_suite::congestion::CongestionControl;
-use btu_suite::experiment::{Measured, Warning};
+use btu_contract::congestion::CongestionControl;
+use btu_contract::experiment::{Measured, Warning};
 
 /// An error of a closed form that needs an explanation, as a share: what tests on a quiet machine
 /// hold it to.
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
     use crate::app::{Carrier, Workload};
-    use btu_suite::experiment::Observation;
+    use btu_contract::experiment::Observation;
 
     fn row(protocol: Protocol, seconds: f64, expected: f64) -> AppRow {
         AppRow {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{AppCell, AppPlan, AppRow, Carrier, Protocol, Speed, Speeds, Workload};
 use crate::papers::{PrintedCell, PrintedRow, PrintedTable, lantz85};
-use btu_suite::network::HostName;
+use btu_contract::network::HostName;
 
 /// A row of the study's tables that can be repeated, by table and name.
 type RepeatableRow = (&'static str, &'static str, Workload, Protocol);

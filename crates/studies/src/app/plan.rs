@@ -13,15 +13,15 @@ use super::{
     Protocol, Questions, REPLY_BYTES, Slowing, Speeds, Workload, paper, x11perf_test,
 };
 use crate::Judged;
-use btu_suite::activity::{Activity, Broadcast, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
-use btu_suite::border;
-use btu_suite::experiment::{
+use btu_contract::activity::{Activity, Broadcast, DrawEnd, Order, PipeMeeting, Relay, Rendezvous};
+use btu_contract::border;
+use btu_contract::experiment::{
     CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
 };
-use btu_suite::network::{HostName, Impairments};
-use btu_suite::pipe::{End, PipePlan, Place, SocketOptions};
-use btu_suite::record::Outcome;
-use btu_suite::script::{Role, Script, Step};
+use btu_contract::network::{HostName, Impairments};
+use btu_contract::pipe::{End, PipePlan, Place, SocketOptions};
+use btu_contract::record::Outcome;
+use btu_contract::script::{Role, Script, Step};
 
 /// A picture of any workload takes no longer, one request at a time over the slowest line of the
 /// study; nor does a cell.
@@ -297,7 +297,7 @@ fn socket(carrier: Carrier) -> SocketOptions {
 }
 
 impl Named for AppPlan {
-    const SUITE: &'static str = "app";
+    const STUDY: &'static str = "app";
     const COMMAND: &'static str = "btu app";
     const VERSION: u32 = 1;
 }
@@ -440,14 +440,14 @@ impl Judged for AppPlan {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::json;
+    use btu_contract::json;
     use btu_units::Time;
 
     use super::*;
     use crate::app::Discarded;
-    use btu_suite::experiment::Experiment;
-    use btu_suite::experiment::{CellSetting, Field, Raised};
-    use btu_suite::record::{CpuTime, DatagramsSent, PlacedReport, Report};
+    use btu_contract::experiment::Experiment;
+    use btu_contract::experiment::{CellSetting, Field, Raised};
+    use btu_contract::record::{CpuTime, DatagramsSent, PlacedReport, Report};
 
     fn plan() -> AppPlan {
         let stations = ["b", "a"].map(|name| HostName::try_from(name).unwrap()).to_vec();
@@ -712,7 +712,7 @@ mod tests {
         let records: Vec<Measured<AppCell>> = cells
             .into_iter()
             .map(|cell| {
-                let slot = btu_suite::experiment::Slot { cell, block: 0, position: 0 };
+                let slot = btu_contract::experiment::Slot { cell, block: 0, position: 0 };
                 plan.record(slot, observed(|_, _| {}))
             })
             .collect();
@@ -765,7 +765,7 @@ mod tests {
     fn a_rate_is_items_over_the_typical_picture() {
         let plan = plan();
         let record = |block| {
-            let slot = btu_suite::experiment::Slot { cell: cell(), block, position: 0 };
+            let slot = btu_contract::experiment::Slot { cell: cell(), block, position: 0 };
             plan.record(slot, observed(|_, _| {}))
         };
         let records = [record(0), record(1)];

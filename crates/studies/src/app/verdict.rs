@@ -18,8 +18,8 @@ use super::{
     PICTURE_BYTES, PaperTable, Protocol, TimeShares, Trips, Ways, Work, Workload, backwards,
     effects, paper,
 };
-use btu_suite::experiment::{Field, Measured, Scripts, Warning, warnings};
-use btu_suite::network::HostName;
+use btu_contract::experiment::{Field, Measured, Scripts, Warning, warnings};
+use btu_contract::network::HostName;
 
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

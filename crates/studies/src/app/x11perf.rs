@@ -1,6 +1,6 @@
 //! Tests of x11perf next to the same work by requests of btu's own.
 
-use btu_suite::app::x11perf_test;
+use btu_contract::app::x11perf_test;
 use serde::Serialize;
 
 use super::{AppRow, Carrier, Protocol, Workload};

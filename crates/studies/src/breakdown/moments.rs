@@ -5,7 +5,7 @@
 //! BBR the other. But a line that is full carries no more where more is on its way: then the round trip grows with what is
 //! on its way, and else it does not, however much it varies.
 
-use btu_suite::record::{Moment, Sent};
+use btu_contract::record::{Moment, Sent};
 
 /// Fewer moments divide nothing: one of 32 is 3 %.
 const LEAST_MOMENTS: usize = 32;
@@ -257,7 +257,7 @@ fn growth(carrying: &[&FlowsAtMoment]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::record::TcpInfo;
+    use btu_contract::record::TcpInfo;
     use btu_units::Bytes;
 
     use super::*;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use btu_suite::json;
+use btu_contract::json;
 use btu_units::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use btu_suite::activity::Receiving;
+use btu_contract::activity::Receiving;
 
 use super::difference::{Leaf, leaves};
 use crate::rate::{Component, Plan, Row};

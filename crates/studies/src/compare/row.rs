@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use btu_suite::experiment::Quantity;
-use btu_suite::load::Load;
+use btu_contract::experiment::Quantity;
+use btu_contract::load::Load;
 
 use super::Over;
 use crate::rate::{Component, MESSAGE_SIZES, Row, Unit};

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use btu_suite::json;
+use btu_contract::json;
 use btu_units::Span;
 use serde_json::Value;
 
-use btu_suite::experiment::{Measured, Quantity, Scripts};
+use btu_contract::experiment::{Measured, Quantity, Scripts};
 
 use super::{Aspect, PlanDifference, StudyRow};
 use crate::rate::Reading;
@@ -87,8 +87,8 @@ fn aspect(field: &str) -> Aspect {
 mod tests {
     use super::*;
     use crate::speed::{Phase, SpeedPlan};
-    use btu_suite::activity::{OpenLoop, Receiving};
-    use btu_suite::experiment::{Field, Frame, Raised};
+    use btu_contract::activity::{OpenLoop, Receiving};
+    use btu_contract::experiment::{Field, Frame, Raised};
 
     fn plan() -> SpeedPlan {
         let (name, text, stations) = ("a line".to_owned(), "drawn".to_owned(), Vec::new());

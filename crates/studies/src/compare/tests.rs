@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand_distr::Distribution;
 use rand_pcg::Pcg64;
 
-use btu_suite::load::Load;
+use btu_contract::load::Load;
 
 use super::*;
 use crate::rate::{Component, MESSAGE_SIZES, Reading};

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Displacement, Mode};
-use btu_suite::experiment::Observation;
-use btu_suite::record::{DatagramsReceived, DatagramsSent, Outcome, Report};
+use btu_contract::experiment::Observation;
+use btu_contract::record::{DatagramsReceived, DatagramsSent, Outcome, Report};
 
 /// Offered load: a share of the time of the slowest part of the network, preambles and gaps
 /// included, in thousandths.
@@ -244,8 +244,8 @@ mod tests {
     use btu_units::Bytes;
 
     use super::*;
-    use btu_suite::network::HostName;
-    use btu_suite::record::{CpuTime, PlacedReport};
+    use btu_contract::network::HostName;
+    use btu_contract::record::{CpuTime, PlacedReport};
 
     #[test]
     fn loads_are_read_as_they_are_written() {

@@ -1,6 +1,6 @@
 //! Where the time of a copy went.
 
-use btu_suite::record::Report;
+use btu_contract::record::Report;
 use serde::Serialize;
 
 use super::plan::Ends;

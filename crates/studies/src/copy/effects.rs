@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::verdict::{CopyRow, seconds};
 use super::{Background, Cache, Chain, CopyCell, CopyPlan, Direction, Program, Storage, TwoByTwo};
 use crate::limits::PathLimits;
-use btu_suite::experiment::{Measured, SEGMENT, Scripts};
+use btu_contract::experiment::{Measured, SEGMENT, Scripts};
 
 /// The size that the report extrapolated to.
 const LARGE: Bytes = Bytes::new(100_000_000);

@@ -1,6 +1,6 @@
 //! Packets by the second, there and back: figures 6 to 8 of the report.
 
-use btu_suite::copy::PacketCount;
+use btu_contract::copy::PacketCount;
 use serde::Serialize;
 
 /// One second of a copy, or what is left of one at its end.

@@ -14,16 +14,16 @@ use super::{
 };
 use crate::Judged;
 use crate::limits::PathLimits;
-use btu_suite::activity::{
+use btu_contract::activity::{
     Activity, FileClient, FileCopy, FileServer, Order, Rendezvous, UdpReceive, UdpSend,
 };
-use btu_suite::border;
-use btu_suite::experiment::{
+use btu_contract::border;
+use btu_contract::experiment::{
     CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
 };
-use btu_suite::network::{HostName, Impairments};
-use btu_suite::record::{Outcome, Report};
-use btu_suite::script::{Role, Script, Step};
+use btu_contract::network::{HostName, Impairments};
+use btu_contract::record::{Outcome, Report};
+use btu_contract::script::{Role, Script, Step};
 
 /// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,11 @@ pub struct CopyPlan {
     pub mode: Mode,
     /// The directory of a share that the sender has mounted, where the program `mount` has copy or
     /// source.
-    #[serde(with = "btu_suite::path::optional", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "btu_contract::path::optional",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub at: Option<PathBuf>,
     /// Whether times of the report of 1989 are in the picture.
     #[serde(default)]
@@ -292,7 +296,7 @@ const UNSET: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 const UNSET_PEER: SocketAddr = SocketAddr::new(UNSET, 0);
 
 impl Named for CopyPlan {
-    const SUITE: &'static str = "copy";
+    const STUDY: &'static str = "copy";
     const COMMAND: &'static str = "btu copy";
     const VERSION: u32 = 1;
 }

@@ -16,8 +16,8 @@ use super::{
     Packets, Program, Summary,
 };
 use crate::limits::PathLimits;
-use btu_suite::experiment::{Measured, Scripts, Warning};
-use btu_suite::network::HostName;
+use btu_contract::experiment::{Measured, Scripts, Warning};
+use btu_contract::network::HostName;
 
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,7 +1,7 @@
 //! Warnings about copies, in addition to those of every study.
 
 use super::{CopyCell, CopyRow, Mode};
-use btu_suite::experiment::{Measured, Warning, warnings};
+use btu_contract::experiment::{Measured, Warning, warnings};
 
 /// Alone, the background may be so far from what was asked, as a share of time.
 const OFF: f64 = 0.02;

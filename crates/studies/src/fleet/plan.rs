@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use btu_stats::{Estimate, Level, arithmetic_mean, geometric_interval, median};
-use btu_suite::accounting::flow_faults;
-use btu_suite::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
-use btu_suite::experiment::{
+use btu_contract::accounting::flow_faults;
+use btu_contract::activity::{Activity, Order, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
+use btu_contract::experiment::{
     CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts, Slot, Warning,
     left, stream, warnings,
 };
-use btu_suite::network::{HostName, Impairments};
-use btu_suite::record::{Failure, Outcome, PlacedReport, Received, Sent, bytes_by};
-use btu_suite::script::{Role, Script, Step};
-use btu_suite::text::count;
+use btu_contract::network::{HostName, Impairments};
+use btu_contract::record::{Failure, Outcome, PlacedReport, Received, Sent, bytes_by};
+use btu_contract::script::{Role, Script, Step};
+use btu_contract::text::count;
+use btu_stats::{Estimate, Level, arithmetic_mean, geometric_interval, median};
 use btu_units::{Bytes, Span};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -397,7 +397,7 @@ fn untold(model: &Fleet) -> Option<Warning> {
 }
 
 impl Named for FleetPlan {
-    const SUITE: &'static str = "fleet";
+    const STUDY: &'static str = "fleet";
     const COMMAND: &'static str = "btu fleet";
     const VERSION: u32 = 1;
 }
@@ -534,7 +534,7 @@ impl Judged for FleetPlan {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::experiment::{Field, Raised};
+    use btu_contract::experiment::{Field, Raised};
 
     use super::*;
 

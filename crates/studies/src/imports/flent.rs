@@ -4,7 +4,7 @@
 mod document;
 mod series;
 
-use btu_suite::foreign::{ForeignRun, MeasuredBy};
+use btu_contract::foreign::{ForeignRun, MeasuredBy};
 use btu_units::Span;
 
 use self::document::{FlentDocument, Metadata};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use btu_suite::foreign::{ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
+use btu_contract::foreign::{ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::Span;
 use serde::Deserialize;
 

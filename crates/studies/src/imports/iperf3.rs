@@ -7,7 +7,7 @@
 mod document;
 mod words;
 
-use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
+use btu_contract::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::Span;
 
 use self::document::{Iperf3Document, Sum};

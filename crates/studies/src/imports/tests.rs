@@ -40,7 +40,7 @@ fn of(text: &str) -> Imported {
 fn value(imported: &Imported, name: &str) -> f64 {
     let found = imported.run.quantities.iter().find(|quantity| quantity.name == name);
     let names = || imported.run.quantities.iter().map(|one| &one.name).collect::<Vec<_>>();
-    found.and_then(btu_suite::foreign::ForeignQuantity::typical).unwrap_or_else(|| {
+    found.and_then(btu_contract::foreign::ForeignQuantity::typical).unwrap_or_else(|| {
         panic!("no `{name}` in {:?}", names());
     })
 }

@@ -10,7 +10,7 @@ use btu_network::{Attachment, Drawing, Medium, StationId};
 use serde::Serialize;
 
 use super::StationWork;
-use btu_suite::experiment::{AROUND_SEGMENT, SEGMENT, passage};
+use btu_contract::experiment::{AROUND_SEGMENT, SEGMENT, passage};
 
 /// Octets of a call and of its answer in addition to file data (RFC 1813, RFC 5531): those of
 /// WRITE. WRITE and READ are the most frequent calls; a call of READ is 12 octets shorter.
@@ -177,7 +177,7 @@ mod tests {
     use btu_units::Bytes;
 
     use super::*;
-    use btu_suite::lan::{Pattern, StationProgram};
+    use btu_contract::lan::{Pattern, StationProgram};
 
     fn records() -> StationWork {
         let (pattern, program) = (Pattern::Record, StationProgram::Constant);

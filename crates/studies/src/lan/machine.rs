@@ -5,8 +5,8 @@ use btu_units::Span;
 use serde::Serialize;
 
 use super::{LanCell, Level};
-use btu_suite::experiment::{Measured, Warning};
-use btu_suite::record::{Shares, WireAccount};
+use btu_contract::experiment::{Measured, Warning};
+use btu_contract::record::{Shares, WireAccount};
 
 /// Above this share of busy processors, stations wait for each other's processor time.
 const MOST_BUSY: f64 = 0.9;
@@ -74,7 +74,7 @@ pub(super) fn warning(levels: &[LevelMachine]) -> Option<Warning> {
 mod tests {
     use super::*;
     use crate::lan::Task;
-    use btu_suite::experiment::Observation;
+    use btu_contract::experiment::Observation;
 
     fn cell(count: u32, idle_ns: u64, late_ns: u64) -> Measured<LanCell> {
         let mut seen = Observation::default();

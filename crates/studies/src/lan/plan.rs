@@ -8,13 +8,13 @@ use rand::seq::SliceRandom;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
-use btu_suite::activity::{Activity, FilesPlace, FilesServe, FilesStation, FilesTask, Order};
-use btu_suite::border;
-use btu_suite::experiment::{
+use btu_contract::activity::{Activity, FilesPlace, FilesServe, FilesStation, FilesTask, Order};
+use btu_contract::border;
+use btu_contract::experiment::{
     CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts, stream,
 };
-use btu_suite::network::{HostName, Impairments};
-use btu_suite::script::{Role, Script, Step};
+use btu_contract::network::{HostName, Impairments};
+use btu_contract::script::{Role, Script, Step};
 
 use super::reconcile::{faults, task_done};
 use super::verdict::{LanVerdict, judge};
@@ -53,7 +53,11 @@ pub struct LanPlan {
     /// The sizes of the tasks' files.
     pub sizes: FileSizes,
     /// The directory of a share that every host has mounted, instead of btu's own server.
-    #[serde(with = "btu_suite::path::optional", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "btu_contract::path::optional",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub at: Option<PathBuf>,
     /// The least time of each operation, at the server and on the station's own disk, one after the
     /// other.
@@ -155,7 +159,7 @@ const MARGIN: Bytes = Bytes::new(4 << 20);
 const UNSET: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 impl Named for LanPlan {
-    const SUITE: &'static str = "lan";
+    const STUDY: &'static str = "lan";
     const COMMAND: &'static str = "btu lan";
     const VERSION: u32 = 2;
 }

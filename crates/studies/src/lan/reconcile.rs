@@ -2,9 +2,9 @@
 //! count.
 
 use super::{FilesServed, Level, SETUP_CLIENT, StationDone, TaskDone};
-use btu_suite::experiment::Observation;
-use btu_suite::network::HostName;
-use btu_suite::record::Outcome;
+use btu_contract::experiment::Observation;
+use btu_contract::network::HostName;
+use btu_contract::record::Outcome;
 
 fn outcomes(seen: &Observation) -> impl Iterator<Item = (&HostName, &Outcome)> {
     seen.reports

@@ -7,7 +7,7 @@ use btu_network::{Arrivals, Drawing, Flow, Sizes, StationId, Target};
 use btu_units::{Bytes, Span};
 
 use super::forecast::{ANSWER, Alone, CALL, Demands};
-use btu_suite::experiment::AROUND_SEGMENT;
+use btu_contract::experiment::AROUND_SEGMENT;
 
 /// The approximate number of simulated operations of a level: their mean is known to some per cent,
 /// and a level takes some ten milliseconds.
@@ -144,7 +144,7 @@ mod tests {
     use btu_network::Reader;
 
     use super::*;
-    use btu_suite::lan::{Pattern, StationProgram, StationWork};
+    use btu_contract::lan::{Pattern, StationProgram, StationWork};
 
     const OFFICE: &str = "
 name = \"office\"

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::reconcile::stations;
 use super::{LanCell, Level, Spread, StationDone};
-use btu_suite::experiment::Measured;
-use btu_suite::network::HostName;
+use btu_contract::experiment::Measured;
+use btu_contract::network::HostName;
 
 /// Nanoseconds in a second.
 const NANO: f64 = 1e-9;

@@ -12,7 +12,7 @@ use super::stations::{LevelStations, of_level};
 use super::users::users;
 use super::{LanCell, LanPlan, Level, LevelMachine, Share, Task, Users, machine};
 use crate::papers::press88;
-use btu_suite::experiment::{Measured, Scripts, Warning, warnings};
+use btu_contract::experiment::{Measured, Scripts, Warning, warnings};
 
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

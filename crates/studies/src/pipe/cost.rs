@@ -1,7 +1,7 @@
 //! A signature compared with another one over the same path.
 
+use btu_contract::pipe::Kind;
 use btu_stats::{Estimate, difference, ratio};
-use btu_suite::pipe::Kind;
 use btu_units::Bytes;
 use serde::Serialize;
 
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::pipe::judge;
     use crate::pipe::verdict::tests::{plan, points};
-    use btu_suite::pipe::{Pattern, PipePlan};
+    use btu_contract::pipe::{Pattern, PipePlan};
 
     fn signature(kind: Kind, sizes: &str, fixed: f64, rate: f64) -> PipeVerdict {
         let plan = PipePlan { kind, ..plan(sizes, Pattern::PingPong) };

@@ -3,9 +3,9 @@
 use btu_stats::Histogram;
 use btu_units::{Bytes, Span};
 
-use btu_suite::pipe::Point;
-use btu_suite::pipe::TRIALS_FOR_INTERVAL;
-use btu_suite::record::{Apart, ProcessorReadings, Slowed};
+use btu_contract::pipe::Point;
+use btu_contract::pipe::TRIALS_FOR_INTERVAL;
+use btu_contract::record::{Apart, ProcessorReadings, Slowed};
 
 /// Arithmetic that takes a tenth longer than at full speed is slow: messages then take some 3 % longer.
 const SLOW: f64 = 0.1;
@@ -103,8 +103,8 @@ mod tests {
     use super::*;
     use crate::pipe::verdict::tests::{plan, point};
     use crate::pipe::{PipeCause, judge};
-    use btu_suite::pipe::{Conditions, Pattern, PipePlan};
-    use btu_suite::record::MachineCpu;
+    use btu_contract::pipe::{Conditions, Pattern, PipePlan};
+    use btu_contract::record::MachineCpu;
 
     /// A trial of 1 byte and one of 64 KiB in each of seven passes, with these latencies between the processors. Messages
     /// take twice as long where they are far.

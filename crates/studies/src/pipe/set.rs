@@ -1,8 +1,8 @@
 //! The verdict over several signatures of one run: the layers of a stack, or an idle machine and a busy one.
 
-use btu_suite::job::{Job, JobRecord};
-use btu_suite::load::Load;
-use btu_suite::pipe::{PipePlan, Purpose, SetPlan};
+use btu_contract::job::{Job, JobRecord};
+use btu_contract::load::Load;
+use btu_contract::pipe::{PipePlan, Purpose, SetPlan};
 use serde::Serialize;
 
 use super::cost::{LayerCost, SignatureCost, cost_over, layer_costs};
@@ -69,8 +69,8 @@ pub fn judge_set(plan: &SetPlan, records: &[JobRecord]) -> SetVerdict {
 mod tests {
     use super::*;
     use crate::pipe::verdict::tests::{plan, points};
-    use btu_suite::json;
-    use btu_suite::pipe::Pattern;
+    use btu_contract::json;
+    use btu_contract::pipe::Pattern;
 
     fn idle_and_busy() -> SetPlan {
         let idle = plan("1..10MB", Pattern::PingPong);

@@ -25,7 +25,7 @@ pub use size::{Exchanges, OneWay, SizeVerdict};
 pub use warning::{PipeCause, PipeWarning, SizeRange};
 
 use super::merge;
-use btu_suite::pipe::{Accounts, Kind, Pattern, PipePlan, Point};
+use btu_contract::pipe::{Accounts, Kind, Pattern, PipePlan, Point};
 
 /// The level of every interval in a verdict.
 pub(super) const LEVEL: Level = Level::P95;

@@ -3,9 +3,9 @@
 use btu_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 
-use btu_suite::load::Load;
-use btu_suite::machine::Traits;
-use btu_suite::network::{Network, Path};
+use btu_contract::load::Load;
+use btu_contract::machine::Traits;
+use btu_contract::network::{Network, Path};
 
 use super::*;
 use crate::rate::{Profile, Rating};
@@ -215,10 +215,10 @@ fn what_is_no_whole_run_is_left_out_and_named() {
     assert!(ranking.left_out[1].reason.contains("3 of 90"), "{:?}", ranking.left_out);
 }
 
-/// A part of the suite has a marked list behind those of the whole suite, for any number of
+/// A part of the rating has a marked list behind those of the whole rating, for any number of
 /// machines.
 #[test]
-fn parts_of_the_suite_stand_apart_and_behind() {
+fn parts_of_the_study_stand_apart_and_behind() {
     let part = |name: &str, on: &str| {
         let plan = Plan { loads: vec![Load::Idle, Load::Cpu], ..plan() };
         Candidate { plan, obstacles: vec![Obstacle::Partial], ..run(name, on, 9.0, Some(0.01)) }

@@ -1,9 +1,9 @@
 //! Checks whether a cell's accounts balance, and makes its result and its record from them.
 
-use btu_suite::accounting::{FlowAccount, flow_accounts};
-use btu_suite::experiment::{Observation, Slot};
-use btu_suite::record::{Outcome, PlacedReport, Report};
-use btu_suite::script::{Role, Script};
+use btu_contract::accounting::{FlowAccount, flow_accounts};
+use btu_contract::experiment::{Observation, Slot};
+use btu_contract::record::{Outcome, PlacedReport, Report};
+use btu_contract::script::{Role, Script};
 use btu_units::Bytes;
 
 use super::plan::Plan;
@@ -179,9 +179,9 @@ mod tests {
     use crate::rate::plan::{Plan, Profile};
     use crate::rate::script::{Amount, Setting, script};
     use crate::rate::work::{Amounts, HostAmount, Volume};
-    use btu_suite::load::Load;
-    use btu_suite::network::{HostRole, Network};
-    use btu_suite::record::{
+    use btu_contract::load::Load;
+    use btu_contract::network::{HostRole, Network};
+    use btu_contract::record::{
         CpuTime, ElementAccount, Failure, Host, MachineCpu, Received, Sent, TcpInfo, WireAccount,
     };
 

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use btu_contract::load::Load;
+use btu_contract::network::HostRole;
+use btu_contract::record::Outcome;
 use btu_stats::{Estimate, arithmetic_mean, mean_interval};
-use btu_suite::load::Load;
-use btu_suite::network::HostRole;
-use btu_suite::record::Outcome;
 use btu_units::Bytes;
 use serde::Serialize;
 
@@ -130,7 +130,7 @@ impl ThreadTime {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::record::{CpuTime, PlacedReport, Report, Sent, TcpInfo};
+    use btu_contract::record::{CpuTime, PlacedReport, Report, Sent, TcpInfo};
     use btu_units::{Span, Time};
 
     use super::*;
@@ -169,7 +169,7 @@ mod tests {
         let plan = crate::rate::plan::Plan::whole(
             1,
             crate::rate::plan::Profile::quick(),
-            btu_suite::network::Network::Veth,
+            btu_contract::network::Network::Veth,
         );
         added_time(&Cells::new(records), &Context::complete(plan, 2))
     }

@@ -11,7 +11,7 @@ use btu_stats::{Means, arithmetic_mean, geometric_mean};
 use btu_units::Bytes;
 use serde::Serialize;
 
-use btu_suite::load::Load;
+use btu_contract::load::Load;
 
 use super::cells::Cells;
 use super::context::Context;

@@ -2,8 +2,8 @@
 
 use btu_units::Bytes;
 
-use btu_suite::experiment::RunFacts;
-use btu_suite::load::Load;
+use btu_contract::experiment::RunFacts;
+use btu_contract::load::Load;
 
 use super::plan::Plan;
 use super::row::{Component, Row};

@@ -4,9 +4,9 @@ use btu_stats::arithmetic_mean;
 use btu_units::Bytes;
 use serde::Serialize;
 
-use btu_suite::load::Load;
-use btu_suite::network::HostRole;
-use btu_suite::record::{Outcome, Report, Shares};
+use btu_contract::load::Load;
+use btu_contract::network::HostRole;
+use btu_contract::record::{Outcome, Report, Shares};
 
 use super::cells::Cells;
 use super::context::Context;

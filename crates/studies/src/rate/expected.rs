@@ -10,7 +10,7 @@ use btu_network::{
 use btu_units::{Bytes, Probability, Span};
 use serde::Serialize;
 
-use btu_suite::network::{HostRole, Impairment, Topology};
+use btu_contract::network::{HostRole, Impairment, Topology};
 
 use super::context::Context;
 use super::goodputs::Goodputs;
@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
     use crate::rate::plan::{Plan, Profile};
-    use btu_suite::network::{Drawn, Network, Path, Stations};
+    use btu_contract::network::{Drawn, Network, Path, Stations};
 
     fn rows(network: Network) -> Vec<ExpectedRow> {
         let plan = Plan::whole(1, Profile::quick(), network);

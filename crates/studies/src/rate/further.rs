@@ -4,8 +4,8 @@ use btu_stats::{Estimate, Histogram, Interval, Proportion, over_blocks, wilson_b
 use btu_units::{BitRate, Bytes};
 use serde::Serialize;
 
-use btu_suite::load::Load;
-use btu_suite::record::{DatagramsReceived, DatagramsSent, Outcome, Requested};
+use btu_contract::load::Load;
+use btu_contract::record::{DatagramsReceived, DatagramsSent, Outcome, Requested};
 
 use super::LEVEL;
 use super::cells::Cells;

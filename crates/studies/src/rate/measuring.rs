@@ -3,15 +3,15 @@
 
 use std::path::PathBuf;
 
-use btu_suite::activity::Token;
-use btu_suite::experiment::Observation;
-use btu_suite::json;
-use btu_suite::load::Load;
-use btu_suite::network::HostRole;
-use btu_suite::program::Programs;
-use btu_suite::record::PlacedReport;
-use btu_suite::script::Script;
-use btu_suite::study::{DiskFile, InputError, Inputs, Play, ScriptedStudy, Study, TimeLimits};
+use btu_contract::activity::Token;
+use btu_contract::experiment::Observation;
+use btu_contract::json;
+use btu_contract::load::Load;
+use btu_contract::network::HostRole;
+use btu_contract::program::Programs;
+use btu_contract::record::PlacedReport;
+use btu_contract::script::Script;
+use btu_contract::study::{DiskFile, InputError, Inputs, Play, ScriptedStudy, Study, TimeLimits};
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

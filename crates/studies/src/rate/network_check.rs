@@ -1,12 +1,12 @@
 //! Compares the raised network with the request, before any measurement on it.
 
+use btu_contract::experiment::Observation;
+use btu_contract::network::{Impairment, Network, Path};
+use btu_contract::record::Outcome;
+use btu_contract::script::Script;
+use btu_contract::study::{InputError, Play};
 use btu_model::{Ethernet, Transport};
 use btu_stats::{Level, wilson};
-use btu_suite::experiment::Observation;
-use btu_suite::network::{Impairment, Network, Path};
-use btu_suite::record::Outcome;
-use btu_suite::script::Script;
-use btu_suite::study::{InputError, Play};
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 

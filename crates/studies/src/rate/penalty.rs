@@ -12,7 +12,7 @@ use btu_stats::{Estimate, arithmetic_mean};
 use btu_units::Bytes;
 use serde::Serialize;
 
-use btu_suite::load::Load;
+use btu_contract::load::Load;
 use pairs::{ActivityPair, Pairs, slowdown};
 
 use super::cells::Cells;

@@ -1,7 +1,7 @@
 //! Finds the amount of work with which each baseline lasts about the profile's time.
 
-use btu_suite::load::Load;
-use btu_suite::study::{InputError, Play, forecast};
+use btu_contract::load::Load;
+use btu_contract::study::{InputError, Play, forecast};
 use btu_units::{Bytes, Span};
 
 use super::accounting::balance;

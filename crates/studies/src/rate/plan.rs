@@ -5,16 +5,16 @@
 //! seed, so that baselines and loaded runs of a row are spread alike over the time of the run
 //! (randomised blocks).
 
+use btu_contract::activity::Receiving;
+use btu_contract::border;
+use btu_contract::congestion::CongestionControl;
+use btu_contract::experiment::{Named, stream};
+use btu_contract::load::Load;
+use btu_contract::network::Network;
+use btu_contract::processors::Division;
+use btu_contract::protocol_work::ProtocolWork;
 use btu_medium::Limit;
 use btu_network::{Direction, Discipline, FairCodel, Rate, Red};
-use btu_suite::activity::Receiving;
-use btu_suite::border;
-use btu_suite::congestion::CongestionControl;
-use btu_suite::experiment::{Named, stream};
-use btu_suite::load::Load;
-use btu_suite::network::Network;
-use btu_suite::processors::Division;
-use btu_suite::protocol_work::ProtocolWork;
 use btu_units::{BitRate, Bytes, Span};
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 
 use super::row::{Component, MESSAGE_SIZES, Row};
 
-/// The name of this suite in the store: its runs have a rating, and can be compared.
-pub const SUITE: &str = "btu";
+/// The name of this study in the store: its runs have a rating, and can be compared.
+pub const STUDY: &str = "rate";
 
 /// All settings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -195,7 +195,7 @@ pub const INTERACTIVE_MESSAGE: Bytes = Bytes::new(100);
 pub const UDP_MESSAGE: Bytes = Bytes::new(1024);
 
 impl Plan {
-    /// The whole suite on `network`: six components, five sizes, three loads, and the further rows.
+    /// The whole rating on `network`: six components, five sizes, three loads, and the further rows.
     pub fn whole(seed: u64, profile: Profile, network: Network) -> Self {
         let udp_offered = default_udp_load(&network);
         let drain = match &network {
@@ -279,7 +279,7 @@ impl Plan {
 }
 
 impl Named for Plan {
-    const SUITE: &'static str = SUITE;
+    const STUDY: &'static str = STUDY;
     const COMMAND: &'static str = "btu rate";
     const VERSION: u32 = 1;
 }
@@ -328,19 +328,19 @@ pub fn drain_time(line: &Direction) -> Span {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::experiment::Experiment;
-    use btu_suite::json;
+    use btu_contract::experiment::Experiment;
+    use btu_contract::json;
     use serde_json::{Value, json};
 
     use super::*;
-    use btu_suite::network::{HostRole, Machine, Machines, Path, Reached};
+    use btu_contract::network::{HostRole, Machine, Machines, Path, Reached};
 
     fn plan() -> Plan {
         Plan::whole(7, Profile::quick(), Network::Veth)
     }
 
     #[test]
-    fn the_whole_suite_has_every_combination_once() {
+    fn the_whole_study_has_every_combination_once() {
         let rows = plan().rows();
         let rated = 6 * 5 * 4;
         let further = 3 * 4;

@@ -4,7 +4,7 @@ use btu_stats::{Estimate, outliers};
 use btu_units::Bytes;
 use serde::Serialize;
 
-use btu_suite::load::Load;
+use btu_contract::load::Load;
 
 use super::cells::Cells;
 use super::context::Context;

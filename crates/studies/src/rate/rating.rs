@@ -4,8 +4,8 @@ use btu_stats::{Estimate, Means};
 use btu_units::Bytes;
 use serde::Serialize;
 
-use btu_suite::load::Load;
-use btu_suite::text::{count, percent};
+use btu_contract::load::Load;
+use btu_contract::text::{count, percent};
 
 use super::context::Context;
 use super::goodputs::Goodputs;

@@ -1,7 +1,7 @@
 //! The speed of a cell, the quantity behind it, and its unit: what comparisons and ratings are made of.
 
-use btu_suite::experiment::SpeedColumns;
-use btu_suite::json;
+use btu_contract::experiment::SpeedColumns;
+use btu_contract::json;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! A cell of a rating as it is stored.
 
-use btu_suite::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
+use btu_contract::record::{MachineCpu, PlacedReport, StationCpu, WireAccount};
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use btu_suite::load::Load;
-use btu_suite::network::{HostRole, Impairment};
+use btu_contract::load::Load;
+use btu_contract::network::{HostRole, Impairment};
 use btu_units::Bytes;
 use serde::{Deserialize, Serialize};
 

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use btu_suite::experiment::CheckCells;
-use btu_suite::network::HostRole;
-use btu_suite::record::Outcome;
+use btu_contract::experiment::CheckCells;
+use btu_contract::network::HostRole;
+use btu_contract::record::Outcome;
 use btu_units::{Span, Time};
 use serde::Deserialize;
 
@@ -16,7 +16,7 @@ use super::row::Row;
 use super::work::Amounts;
 
 /// A cell of a rating to be measured.
-pub(super) type Slot = btu_suite::experiment::Slot<Row>;
+pub(super) type Slot = btu_contract::experiment::Slot<Row>;
 
 /// The cells of block `block` that are not stored yet, in their order. Every block holds every row: a
 /// row that ended as soon as its values lay close together would have too narrow an interval
@@ -188,8 +188,8 @@ mod tests {
     use super::*;
     use crate::rate::plan::Profile;
     use crate::rate::record::HostResult;
-    use btu_suite::network::Network;
-    use btu_suite::record::{CpuTime, PlacedReport, Report};
+    use btu_contract::network::Network;
+    use btu_contract::record::{CpuTime, PlacedReport, Report};
 
     fn plan() -> Plan {
         Plan { components: Vec::new(), ..Plan::whole(3, Profile::quick(), Network::Veth) }

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use btu_suite::activity::{
+use btu_contract::activity::{
     Activity, Cpu, Disk, FtpFetch, FtpServe, Order, Rendezvous, Request, Respond, Rounds,
     TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
 };
-use btu_suite::load::Load;
-use btu_suite::network::{HostRole, Impairment, Impairments};
-use btu_suite::script::{Role, Script, Step};
+use btu_contract::load::Load;
+use btu_contract::network::{HostRole, Impairment, Impairments};
+use btu_contract::script::{Role, Script, Step};
 use btu_units::{Bytes, Span};
 
 use super::plan::Plan;
@@ -337,16 +337,16 @@ mod tests {
 
     use super::*;
     use crate::rate::plan::Profile;
-    use btu_suite::activity::{
+    use btu_contract::activity::{
         Broadcast, DrawEnd, FileClient, FileCopy, FileServer, FilesPlace, FilesServe, FilesStation,
         FilesTask, HintEnd, PipeEnd, PipeMeeting, Relay,
     };
-    use btu_suite::app::{Drawing, Niceness, Protocol, Slowing, Speeds, Workload};
-    use btu_suite::copy::{Cache, FilePlace, Program, Storage};
-    use btu_suite::hint::HintPlan;
-    use btu_suite::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
-    use btu_suite::network::{HostName, Network};
-    use btu_suite::pipe::{End, Kind, PipePlan, Place};
+    use btu_contract::app::{Drawing, Niceness, Protocol, Slowing, Speeds, Workload};
+    use btu_contract::copy::{Cache, FilePlace, Program, Storage};
+    use btu_contract::hint::HintPlan;
+    use btu_contract::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
+    use btu_contract::network::{HostName, Network};
+    use btu_contract::pipe::{End, Kind, PipePlan, Place};
 
     fn setting() -> Setting {
         Setting {
@@ -385,7 +385,7 @@ mod tests {
         all.extend(files());
         let mut kinds = std::collections::BTreeSet::new();
         for activity in all {
-            assert_eq!(btu_suite::json::to_value(&activity).unwrap()["kind"], activity.kind());
+            assert_eq!(btu_contract::json::to_value(&activity).unwrap()["kind"], activity.kind());
             kinds.insert(activity.kind());
         }
         assert_eq!(kinds.len(), Activity::KINDS.len(), "one of each: {kinds:?}");
@@ -456,7 +456,7 @@ mod tests {
         let over_x11 = Activity::DrawOverX11(Box::new(end.clone()));
         let by_x11perf = Activity::DrawByX11perf(Box::new(end.clone()));
         let draw = Activity::Draw(Box::new(end));
-        let broadcasts = btu_suite::app::Broadcasts::default();
+        let broadcasts = btu_contract::app::Broadcasts::default();
         let broadcast = Activity::Broadcast(Broadcast { on: UNSET, broadcasts });
         [draw, inside, over_ssh, over_x11, by_x11perf, relay, broadcast]
     }
@@ -478,7 +478,7 @@ mod tests {
             Activity::FileCopy(FileCopy {
                 file,
                 share: None,
-                direction: btu_suite::copy::Direction::Put,
+                direction: btu_contract::copy::Direction::Put,
             }),
         ]
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use btu_stats::geometric_mean;
 use btu_units::{Bytes, written_rate};
 
-use btu_suite::load::Load;
-use btu_suite::text::count;
+use btu_contract::load::Load;
+use btu_contract::text::count;
 
 use super::record::CellRecord;
 use super::row::{Component, Row};

@@ -1,6 +1,6 @@
 //! A plan of the rating and its cells as they are stored.
 
-use btu_suite::experiment::{CheckCells, Columns, Experiment, Head};
+use btu_contract::experiment::{CheckCells, Columns, Experiment, Head};
 use btu_units::Bytes;
 
 use super::plan::Plan;

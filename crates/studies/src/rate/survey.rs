@@ -1,10 +1,10 @@
 //! What real hosts are asked before a rating on them: the rate of the network between them, and whether the peers can
 //! impair packets.
 
-use btu_suite::activity::Token;
-use btu_suite::experiment::Observation;
-use btu_suite::network::{Impairment, Impairments};
-use btu_suite::script::Script;
+use btu_contract::activity::Token;
+use btu_contract::experiment::Observation;
+use btu_contract::network::{Impairment, Impairments};
+use btu_contract::script::Script;
 use btu_units::{BitRate, Bytes, Span};
 
 use super::accounting::balance;

@@ -8,9 +8,9 @@ mod warnings;
 use btu_stats::Histogram;
 use btu_units::{Bytes, Span, Time};
 
-use btu_suite::load::Load;
-use btu_suite::network::{HostRole, Network};
-use btu_suite::record::{
+use btu_contract::load::Load;
+use btu_contract::network::{HostRole, Network};
+use btu_contract::record::{
     CpuTime, Host, MachineCpu, Outcome, PlacedReport, Received, Report, Sent, TcpInfo,
 };
 
@@ -22,7 +22,7 @@ use super::row::{Component, Row};
 /// The volume of a synthetic network activity.
 const VOLUME: Bytes = Bytes::new(1_000_000);
 
-/// The whole suite without the further rows, on four processors.
+/// The whole rating without the further rows, on four processors.
 fn context() -> Context {
     let plan = Plan {
         components: Component::RATED.to_vec(),

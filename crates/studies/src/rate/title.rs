@@ -75,7 +75,7 @@ impl Obstacle {
                 "The run was resumed on another machine, kernel or version of btu; its cells are of both."
             }
             Self::Partial => {
-                "Components, message sizes or loads of the suite were left out on purpose."
+                "Components, message sizes or loads of the rating were left out on purpose."
             }
         }
     }

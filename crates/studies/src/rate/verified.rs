@@ -1,8 +1,8 @@
 //! A prediction from where the time goes, put to the test: if a load's part in waiting for processors is what an activity
 //! loses, then without it only the rest is lost.
 
+use btu_contract::load::Load;
 use btu_stats::Estimate;
-use btu_suite::load::Load;
 use serde::Serialize;
 
 use super::AddedTime;

@@ -19,8 +19,8 @@ pub use machine::{OverCommitted, ProcessorsApart, ProcessorsSlowed, Steal};
 pub use transport::{BufferDrops, LatePacing, Retransmits, WindowLimited};
 pub use wire::{WireDrops, WireLate};
 
-use btu_suite::experiment::LoadBefore;
-use btu_suite::text::{count, percent};
+use btu_contract::experiment::LoadBefore;
+use btu_contract::text::{count, percent};
 
 use super::cells::Cells;
 use super::context::Context;

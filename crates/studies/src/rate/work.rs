@@ -1,7 +1,7 @@
 //! The amount of work of each activity: fixed, or calibrated so that every baseline lasts about the
 //! profile's time.
 
-use btu_suite::load::Load;
+use btu_contract::load::Load;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 

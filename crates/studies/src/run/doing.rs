@@ -5,14 +5,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use btu_units::{BitRate, Bytes, Span, hexadecimal};
 use serde::{Deserialize, Serialize};
 
-use btu_suite::activity::{
+use btu_contract::activity::{
     Activity, Cpu, Disk, FtpFetch, FtpServe, OpenLoop, Order, Receiving, Rendezvous, Request,
     Respond, Rounds, TcpReceive, TcpSend, Token, Transport, UdpReceive, UdpSend, Work,
 };
-use btu_suite::experiment::CellSetting;
-use btu_suite::network::HostName;
-use btu_suite::program::Part;
-use btu_suite::script::{Role, Step};
+use btu_contract::experiment::CellSetting;
+use btu_contract::network::HostName;
+use btu_contract::program::Part;
+use btu_contract::script::{Role, Step};
 
 /// The default size of the file that the disk activity reads.
 pub(super) const DISK_FILE: Bytes = Bytes::new(64 << 20);
@@ -121,7 +121,7 @@ impl Doing {
     pub fn scratch(&self) -> Bytes {
         match self {
             Self::Disk { file, .. } => *file * 2,
-            Self::Transfer { .. } => btu_suite::needs::FETCH_ROOM,
+            Self::Transfer { .. } => btu_contract::needs::FETCH_ROOM,
             Self::Cpu { .. }
             | Self::TcpStream { .. }
             | Self::UdpStream { .. }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::plan::{RunCell, RunPlan};
 use super::value::Value;
 use super::verdict::blocks_of;
-use btu_suite::experiment::Measured;
+use btu_contract::experiment::Measured;
 
 /// Resamples of the shares' intervals.
 const RESAMPLES: u32 = 2000;

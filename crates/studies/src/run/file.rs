@@ -21,9 +21,9 @@ use btu_network::{Document, Drawing, Fields, Item, ReadError};
 use super::plan::{Factor, MOST_NETWORKS, MOST_ROWS};
 use super::row::RunRow;
 use super::value::Value;
-use btu_suite::congestion::CongestionControl;
-use btu_suite::experiment::Raised;
-use btu_suite::network::HostName;
+use btu_contract::congestion::CongestionControl;
+use btu_contract::experiment::Raised;
+use btu_contract::network::HostName;
 use factor::{Factors, combinations};
 use setup::{Context, Setup};
 

@@ -7,10 +7,10 @@ use super::doing::{ActivityStep, Doing};
 use super::plan::RunPlan;
 use super::row::RunRow;
 use crate::limits::PathLimits;
-use btu_suite::activity::Work;
-use btu_suite::experiment::Scripts;
-use btu_suite::network::read_stored;
-use btu_suite::program::Part;
+use btu_contract::activity::Work;
+use btu_contract::experiment::Scripts;
+use btu_contract::network::read_stored;
+use btu_contract::program::Part;
 
 impl RunPlan {
     /// The least time of one repetition of every row: the leads of loads, the times of activities,
@@ -58,8 +58,8 @@ impl ActivityStep {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::activity::Receiving;
-    use btu_suite::network::HostName;
+    use btu_contract::activity::Receiving;
+    use btu_contract::network::HostName;
 
     use super::*;
 

@@ -11,11 +11,11 @@ use super::row::RunRow;
 use super::value::{Value, What};
 use super::verdict::{RunVerdict, judge};
 use crate::Judged;
-use btu_suite::experiment::{
+use btu_contract::experiment::{
     CellSetting, Facts, Frame, Measured, Named, Observation, Raised, RunFacts, Scripts,
 };
-use btu_suite::program::Programs;
-use btu_suite::script::Script;
+use btu_contract::program::Programs;
+use btu_contract::script::Script;
 use btu_units::{Bytes, Span};
 
 /// Most rows of a plan.
@@ -158,7 +158,7 @@ impl Factor {
 }
 
 impl Named for RunPlan {
-    const SUITE: &'static str = "run";
+    const STUDY: &'static str = "run";
     const COMMAND: &'static str = "btu run";
     const VERSION: u32 = 1;
 }
@@ -234,8 +234,10 @@ impl Scripts for RunPlan {
             let value = self.values.iter().find(|value| wanted(&value.what))?;
             value.found(self.row(cell)?, seen).ok()
         };
-        let of_programs =
-            seen.programs.iter().filter(|report| report.part == btu_suite::program::Part::Measured);
+        let of_programs = seen
+            .programs
+            .iter()
+            .filter(|report| report.part == btu_contract::program::Part::Measured);
         let program = of_programs.map(|report| report.ended.elapsed()).max();
         let duration =
             found(|what| matches!(what, What::Elapsed)).map(Span::from_seconds_f64).or(program);

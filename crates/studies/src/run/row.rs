@@ -6,11 +6,11 @@ use btu_units::Span;
 use serde::{Deserialize, Serialize};
 
 use super::doing::ActivityStep;
-use btu_suite::experiment::{CellSetting, Observation};
-use btu_suite::network::Impairments;
-use btu_suite::program::{Part, ProgramReport, ProgramStep, Programs};
-use btu_suite::record::{Outcome, PlacedReport};
-use btu_suite::script::Script;
+use btu_contract::experiment::{CellSetting, Observation};
+use btu_contract::network::Impairments;
+use btu_contract::program::{Part, ProgramReport, ProgramStep, Programs};
+use btu_contract::record::{Outcome, PlacedReport};
+use btu_contract::script::Script;
 
 /// A combination of levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

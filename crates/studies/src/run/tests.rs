@@ -12,10 +12,10 @@ use rand_pcg::Pcg64;
 use super::*;
 use crate::Judged;
 use crate::compare::Finding;
-use btu_suite::experiment::{Field, Frame, Measured, Observation, Raised, Scripts};
-use btu_suite::experiment::{Named, RunFacts};
-use btu_suite::program::{Ended, Ending, Moments, Part, Printed, ProgramReport};
-use btu_suite::record::{CpuTime, Outcome, PlacedReport, Report, Requested};
+use btu_contract::experiment::{Field, Frame, Measured, Observation, Raised, Scripts};
+use btu_contract::experiment::{Named, RunFacts};
+use btu_contract::program::{Ended, Ending, Moments, Part, Printed, ProgramReport};
+use btu_contract::record::{CpuTime, Outcome, PlacedReport, Report, Requested};
 
 const FILE: &str = r#"
 name = "product"

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
 use super::row::{RunRow, program};
-use btu_suite::experiment::Observation;
-use btu_suite::program::{Printed, ProgramReport};
-use btu_suite::record::{Outcome, Report};
+use btu_contract::experiment::Observation;
+use btu_contract::program::{Printed, ProgramReport};
+use btu_contract::record::{Outcome, Report};
 
 /// A value of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -236,7 +236,7 @@ fn by_pattern(pattern: &Pattern, printed: &Printed) -> Result<f64, String> {
 
 fn by_pointer(pointer: &str, printed: &Printed) -> Result<f64, String> {
     if !printed.is_whole() {
-        let (all, kept) = (printed.all, btu_suite::program::KEPT);
+        let (all, kept) = (printed.all, btu_contract::program::KEPT);
         return Err(format!(
             "it printed {all} B, of which {kept} B are kept: too much for a JSON pointer"
         ));

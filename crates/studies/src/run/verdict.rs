@@ -15,8 +15,8 @@ use super::row::{RunRow, program};
 use super::value::{Better, Value};
 use super::warning::warnings;
 use crate::compare::{Finding, Matter, find};
-use btu_suite::experiment::{Measured, Warning};
-use btu_suite::program::{Moments, Part, ProgramReport};
+use btu_contract::experiment::{Measured, Warning};
+use btu_contract::program::{Moments, Part, ProgramReport};
 
 /// The verdict over a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,7 +1,7 @@
 //! What is to be known of a run's numbers before they are used.
 
-use btu_suite::experiment::{Measured, Warning};
-use btu_suite::program::{Part, ProgramReport};
+use btu_contract::experiment::{Measured, Warning};
+use btu_contract::program::{Part, ProgramReport};
 use btu_units::Bytes;
 
 use super::plan::{RunCell, RunPlan};
@@ -11,7 +11,7 @@ use super::verdict::least_samples;
 
 /// The warnings of a plan's records.
 pub(super) fn warnings(plan: &RunPlan, cells: &[Measured<RunCell>]) -> Vec<Warning> {
-    let mut found = btu_suite::experiment::warnings(cells);
+    let mut found = btu_contract::experiment::warnings(cells);
     found.extend(left_running(cells));
     found.extend(past_the_network(cells));
     found.extend(not_waited_for(cells));

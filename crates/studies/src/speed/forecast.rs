@@ -5,7 +5,7 @@ use btu_units::{Bytes, Span};
 use super::Phase;
 use super::plan::{MESSAGE, SpeedPlan};
 use super::verdict::PathFormulas;
-use btu_suite::experiment::Scripts;
+use btu_contract::experiment::Scripts;
 
 /// The time that both ends give a new connection and its first answer.
 const CONNECT_LIMIT: Span = Span::from_seconds(10);

@@ -4,8 +4,8 @@ use btu_network::{Drawing, StationId};
 use btu_units::Span;
 
 use super::plan::ASKED;
-use btu_suite::experiment::SEGMENT;
-use btu_suite::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
+use btu_contract::experiment::SEGMENT;
+use btu_contract::experiment::{AROUND_DATAGRAM, AROUND_SEGMENT, passage};
 
 /// The mean interval on a line that is not slow, or not known: 150 requests in three seconds, and
 /// 0.4 % of a line of 10 Mb/s.
@@ -57,7 +57,7 @@ mod tests {
     fn of(rate: &str, seconds: u64) -> [u64; 2] {
         let text = btu_network::library_text("path").expect("the library has it");
         let text = format!("# --set links.path.rate={rate}\n{text}");
-        let drawing = btu_suite::network::read_stored("path", &text).expect("a drawing");
+        let drawing = btu_contract::network::read_stored("path", &text).expect("a drawing");
         let ends = ["test", "active"].map(|name| drawing.station_called(name).expect("a station"));
         let interval = interval(Some((&drawing, ends)), Span::from_seconds(seconds));
         [interval, least_time(&drawing, ends)].map(|span| span.nanoseconds() / 1_000_000)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use btu_suite::experiment::Quantity;
+use btu_contract::experiment::Quantity;
 
 btu_units::named! {
     /// The traffic of a phase. The near host sends requests, the far host answers.

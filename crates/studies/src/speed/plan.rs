@@ -6,19 +6,19 @@ use btu_network::{Drawing, StationId};
 use btu_units::{BitRate, Bytes, Span};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use btu_suite::accounting::flow_faults;
-use btu_suite::activity::{
+use btu_contract::accounting::flow_faults;
+use btu_contract::activity::{
     Activity, OpenLoop, Order, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend,
     Transport, UdpReceive, UdpSend, Work,
 };
-use btu_suite::border;
-use btu_suite::dscp::Dscp;
-use btu_suite::experiment::{
+use btu_contract::border;
+use btu_contract::dscp::Dscp;
+use btu_contract::experiment::{
     CellSetting, Facts, Frame, Measured, Named, Observation, Quantity, RunFacts, Scripts,
 };
-use btu_suite::lead;
-use btu_suite::network::{HostName, Impairments};
-use btu_suite::script::{Role, Script, Step};
+use btu_contract::lead;
+use btu_contract::network::{HostName, Impairments};
+use btu_contract::script::{Role, Script, Step};
 
 use super::forecast::message;
 use super::pace::interval;
@@ -252,7 +252,7 @@ impl SpeedPlan {
 }
 
 impl Named for SpeedPlan {
-    const SUITE: &'static str = "speed";
+    const STUDY: &'static str = "speed";
     const COMMAND: &'static str = "btu speed";
     const VERSION: u32 = 2;
 }

@@ -16,13 +16,13 @@ use self::filling::still_filling;
 use super::plan::{ASKED, CONNECT_ASKED};
 use super::{Phase, SpeedCell, SpeedPlan};
 use crate::breakdown::Breakdown;
-use btu_suite::activity::Token;
-use btu_suite::experiment::{
+use btu_contract::activity::Token;
+use btu_contract::experiment::{
     AROUND_DATAGRAM, AROUND_SEGMENT, Measured, Observation, SEGMENT, Scripts, Warning, passage,
     warnings,
 };
-use btu_suite::record::{Outcome, Report, Requested, TcpInfo, bytes_by};
-use btu_suite::sample::Interval;
+use btu_contract::record::{Outcome, Report, Requested, TcpInfo, bytes_by};
+use btu_contract::sample::Interval;
 
 /// A hundredth of fewer requests is less than one of them.
 const LEAST_OF_P99: u64 = 100;

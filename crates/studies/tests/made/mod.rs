@@ -3,19 +3,19 @@
 // Each test program uses its own part of this.
 #![allow(dead_code)]
 
+use btu_contract::activity::{Activity, Work};
+use btu_contract::experiment::{Observation, Slot};
+use btu_contract::load::Load;
+use btu_contract::record::{
+    CpuTime, DatagramsReceived, DatagramsSent, Host, Outcome, PlacedReport, Received, Report,
+    Requested, Sent, TcpInfo,
+};
+use btu_contract::script::{Script, Step};
 use btu_stats::Histogram;
 use btu_studies::rate::accounting::record;
 use btu_studies::rate::script::{Setting, script};
 use btu_studies::rate::work::{Amounts, HostAmount, Volume, volumes_wanted};
 use btu_studies::rate::{CellRecord, Component, Plan, Row};
-use btu_suite::activity::{Activity, Work};
-use btu_suite::experiment::{Observation, Slot};
-use btu_suite::load::Load;
-use btu_suite::record::{
-    CpuTime, DatagramsReceived, DatagramsSent, Host, Outcome, PlacedReport, Received, Report,
-    Requested, Sent, TcpInfo,
-};
-use btu_suite::script::{Script, Step};
 use btu_units::{BitRate, Bytes, Span, Time};
 use serde_json::{Value, json};
 

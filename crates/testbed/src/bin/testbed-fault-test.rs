@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_contract::protocol_work::ProtocolWork;
 use btu_network::{Drawing, StationId, library_text};
-use btu_suite::protocol_work::ProtocolWork;
 use btu_testbed::processors;
 use btu_testbed::testbed::{self, NetworkRequest, RaisingNetwork};
 use nix::ifaddrs::getifaddrs;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use btu_contract::congestion::CongestionControl;
+use btu_contract::protocol_work::ProtocolWork;
 use btu_network::{Contention, Drawing, Medium, StationId};
-use btu_suite::congestion::CongestionControl;
-use btu_suite::protocol_work::ProtocolWork;
 use btu_units::Bytes;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 //! One request per connection, one line of JSON each way; the namespaces come along with the
 //! response as open files (`SCM_RIGHTS`, unix(7)). Process 1 answers, because it has them.
 
-use btu_suite::json;
+use btu_contract::json;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

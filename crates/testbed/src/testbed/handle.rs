@@ -1,4 +1,4 @@
-//! The coordinator's side of a testbed: a thread that starts the outer process, listens to it, and
+//! The controller's side of a testbed: a thread that starts the outer process, listens to it, and
 //! outlives it.
 
 use std::io::{self, BufRead, BufReader};

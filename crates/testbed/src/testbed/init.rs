@@ -6,7 +6,7 @@ use std::process::{ExitCode, exit};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use btu_suite::protocol_work::ProtocolWork;
+use btu_contract::protocol_work::ProtocolWork;
 use nix::mount::{MsFlags, mount};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};

@@ -1,7 +1,7 @@
 //! The messages between the processes of a testbed: one order downwards, messages upwards, each one
 //! line of JSON.
 
-use btu_suite::json;
+use btu_contract::json;
 use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ pub struct Grants {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestbedProcess {
-    /// The process that makes the namespaces and passes messages between them and the coordinator.
+    /// The process that makes the namespaces and passes messages between them and the controller.
     Outer,
     /// Process 1 of the testbed's process namespace; with it, every process of the testbed ends.
     Init,

@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_contract::congestion::CongestionControl;
 use btu_network::StationId;
-use btu_suite::congestion::CongestionControl;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 

@@ -33,7 +33,7 @@ const NAMESPACES: CloneFlags =
     CloneFlags::CLONE_NEWNET.union(CloneFlags::CLONE_NEWNS).union(CloneFlags::CLONE_NEWPID);
 
 /// The work of `btu internal testbed`. It takes no arguments: its order is the first line of
-/// standard input, which is the coordinator's keep-alive pipe afterwards; its messages go to
+/// standard input, which is the controller's keep-alive pipe afterwards; its messages go to
 /// standard output.
 ///
 /// Call it before the process has a second thread.
@@ -44,7 +44,7 @@ pub fn outer() -> ExitCode {
     match status {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The coordinator may be gone already; then there is no receiver.
+            // The controller may be gone already; then there is no receiver.
             drop(send(io::stdout(), &Message::Refused { error }));
             ExitCode::FAILURE
         }
@@ -59,18 +59,18 @@ fn start() -> Result<Child, TestbedError> {
     let privilege = make_namespaces()?;
     die_with_parent()?;
     let sent = send(io::stdout(), &Message::Granted { privilege });
-    sent.map_err(|error| TestbedError::protocol("answer the coordinator", error))?;
+    sent.map_err(|error| TestbedError::protocol("answer the controller", error))?;
     start_init(&order)
 }
 
-/// A coordinator may block its signals; the testbed's processes inherit the mask, but must receive
+/// A controller may block its signals; the testbed's processes inherit the mask, but must receive
 /// their signals.
 fn unblock_signals() -> Result<(), TestbedError> {
     let heard = SigSet::empty().thread_set_mask();
     heard.map_err(|error| TestbedError::process("hear signals", &error.into()))
 }
 
-/// A session of its own: Ctrl-C and hang-up are for the coordinator, which lowers the testbed
+/// A session of its own: Ctrl-C and hang-up are for the controller, which lowers the testbed
 /// regularly; and no process in the testbed is stopped for writing to a terminal that has `tostop`
 /// set.
 fn leave_the_terminal() -> Result<(), TestbedError> {
@@ -200,7 +200,7 @@ fn pass_on(messages: &mut ChildStdout) -> io::Result<usize> {
     let mut buffer = [0; 4096];
     let count = messages.read(&mut buffer)?;
     let mut out = io::stdout();
-    // A coordinator that no longer listens has closed, or is about to close, the keep-alive pipe:
+    // A controller that no longer listens has closed, or is about to close, the keep-alive pipe:
     // that ends the testbed.
     drop(out.write_all(&buffer[..count]).and_then(|()| out.flush()));
     Ok(count)

@@ -100,7 +100,7 @@ impl TestbedProcesses {
         socket: PathBuf,
         mut command: Command,
     ) -> Result<(), TestbedError> {
-        // Standard output is process 1's channel to the coordinator: no other process may write
+        // Standard output is process 1's channel to the controller: no other process may write
         // there.
         let spawned = io::stderr().as_fd().try_clone_to_owned().and_then(|errors| {
             command.stdout(errors);

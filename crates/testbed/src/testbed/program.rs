@@ -1,15 +1,15 @@
 //! A user's own programs in a station, one at a time, each with all processes that it starts.
 //!
 //! ```text
-//! coordinator
+//! controller
 //!   enter                `btu internal enter`: goes into the station, as `btu net exec` does
 //!     programs           `btu internal programs`: makes a process and a mount namespace in the station's
 //!       supervisor       `btu internal supervisor`: process 1 in them; starts programs, waits for them, ends them
 //!         program        and whatever it forks: none can leave the process namespace
 //! ```
 //!
-//! Tasks come on standard input and messages go to standard output ([`btu_suite::program`]). When
-//! standard input ends, because the coordinator did, the supervisor ends; as it is process 1, the
+//! Tasks come on standard input and messages go to standard output ([`btu_contract::program`]). When
+//! standard input ends, because the controller did, the supervisor ends; as it is process 1, the
 //! kernel then ends every process in its namespace, independent of its session, parent and signal
 //! handlers.
 
@@ -26,7 +26,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use btu_suite::program::Message;
+use btu_contract::program::Message;
 use nix::sched::{CloneFlags, unshare};
 
 use super::messages::send;

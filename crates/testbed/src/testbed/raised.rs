@@ -10,10 +10,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use btu_contract::congestion::CongestionControl;
+use btu_contract::json;
+use btu_contract::protocol_work::ProtocolWork;
 use btu_network::{Drawing, HostName, StationId};
-use btu_suite::congestion::CongestionControl;
-use btu_suite::json;
-use btu_suite::protocol_work::ProtocolWork;
 use serde::{Deserialize, Serialize};
 
 use super::design::{Design, check, check_ipv6};
@@ -27,7 +27,7 @@ use super::runtime::RuntimeDirectory;
 /// The record of a raised network, in its runtime directory.
 const RECORD: &str = "network.json";
 
-/// The additional wait of the coordinator after process 1's timeout, so that process 1's more exact
+/// The additional wait of the controller after process 1's timeout, so that process 1's more exact
 /// error is reported.
 const EXTRA_TIMEOUT: Duration = Duration::from_secs(3);
 

@@ -8,7 +8,7 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use btu_suite::record::CpuTime;
+use btu_contract::record::CpuTime;
 use btu_units::{Bytes, Span, Time};
 use nix::errno::Errno;
 use nix::sys::prctl::set_pdeathsig;

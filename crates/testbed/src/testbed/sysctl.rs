@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use btu_suite::congestion::CongestionControl;
+use btu_contract::congestion::CongestionControl;
 
 /// Settings of a new namespace; interfaces made later start with `default`.
 const NAMESPACE: [(&str, &str); 11] = [

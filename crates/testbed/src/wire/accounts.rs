@@ -1,9 +1,9 @@
 //! The emulator's own accounts, in addition to those of the network: the counts of its ports, and
 //! the lateness of frames.
 
+use btu_contract::record::{ElementAccount, SegmentUse, WireAccount};
 use btu_medium::{Account, Meter};
 use btu_stats::Histogram;
-use btu_suite::record::{ElementAccount, SegmentUse, WireAccount};
 use btu_units::{Span, Time};
 
 use super::emulated::EmulatedNetwork;

@@ -1,13 +1,13 @@
-//! The coordinator's side of the control socket.
+//! The controller's side of the control socket.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use btu_suite::json;
-use btu_suite::network::Impairments;
-use btu_suite::record::WireAccount;
+use btu_contract::json;
+use btu_contract::network::Impairments;
+use btu_contract::record::WireAccount;
 
 use super::WireError;
 use super::control::{EmulatorRequest, LONGEST_LINE, Reply, VERSION};

@@ -5,9 +5,9 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use btu_suite::json;
-use btu_suite::network::Impairments;
-use btu_suite::record::WireAccount;
+use btu_contract::json;
+use btu_contract::network::Impairments;
+use btu_contract::record::WireAccount;
 use serde::{Deserialize, Serialize};
 
 /// More clients than this are refused.
@@ -132,7 +132,7 @@ pub fn fuzz_control(line: &[u8]) {
     drop(serde_json::to_string(&reply));
 }
 
-/// A request of the coordinator.
+/// A request of the controller.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum EmulatorRequest {

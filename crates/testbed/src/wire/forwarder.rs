@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use btu_contract::network::{HostName, Impairment, Impairments};
+use btu_contract::record::WireAccount;
 use btu_medium::{Event, Frame, Port as Place, Probability};
-use btu_suite::network::{HostName, Impairment, Impairments};
-use btu_suite::record::WireAccount;
 use btu_units::{Span, Time};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -279,7 +279,7 @@ impl Forwarder {
         if port_queue.is_full() { port_queue.send(&mut self.shared) } else { Ok(()) }
     }
 
-    /// Performs a request of the coordinator.
+    /// Performs a request of the controller.
     pub(super) fn obey(&mut self, request: EmulatorRequest) -> Reply {
         let done = match request {
             EmulatorRequest::Hello(VERSION) => Ok(()),

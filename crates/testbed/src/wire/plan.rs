@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use btu_contract::record::WireAccount;
 use btu_medium::{Fabric, Port};
 use btu_network::{Contention, Drawing, HostName, Medium, StationId};
-use btu_suite::record::WireAccount;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 

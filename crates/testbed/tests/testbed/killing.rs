@@ -15,7 +15,7 @@ const WIRE: &str = "internal wire";
 const AGENT: &str = "internal agent --station active";
 
 #[test]
-fn when_outer_or_init_is_killed_the_testbed_is_gone_and_the_coordinator_knows() {
+fn when_outer_or_init_is_killed_the_testbed_is_gone_and_the_controller_knows() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
         for (victim, told) in [(OUTER, "outer process"), (INIT, "first process")] {
@@ -34,7 +34,7 @@ fn when_outer_or_init_is_killed_the_testbed_is_gone_and_the_coordinator_knows() 
 }
 
 #[test]
-fn when_a_resident_is_killed_the_coordinator_knows_and_the_rest_goes() {
+fn when_a_resident_is_killed_the_controller_knows_and_the_rest_goes() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
         for (victim, told) in [(WIRE, "the link emulator"), (AGENT, "the agent on active")] {
@@ -51,13 +51,13 @@ fn when_a_resident_is_killed_the_coordinator_knows_and_the_rest_goes() {
 }
 
 #[test]
-fn when_the_coordinator_is_killed_the_testbed_goes_and_the_next_start_sweeps() {
+fn when_the_controller_is_killed_the_testbed_goes_and_the_next_start_sweeps() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
         let mut testbed = lab.raise("veth", "first");
-        testbed.coordinator.kill().unwrap();
+        testbed.controller.kill().unwrap();
         let took = testbed.await_nobody();
-        println!("coordinator killed as {user:?}: nobody left after {took:?}");
+        println!("controller killed as {user:?}: nobody left after {took:?}");
         assert!(testbed.directory.exists(), "nobody is left to remove it");
         let mut next = lab.raise("veth", "second");
         assert!(!testbed.directory.exists(), "the next start sweeps");
@@ -67,21 +67,21 @@ fn when_the_coordinator_is_killed_the_testbed_goes_and_the_next_start_sweeps() {
 }
 
 #[test]
-fn when_the_coordinator_is_killed_while_it_raises_nothing_stays() {
+fn when_the_controller_is_killed_while_it_raises_nothing_stays() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
         // Raising takes about 100 ms: through all its phases, and after it.
         for milliseconds in [0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192] {
             let mut testbed = lab.begin("veth", "run");
             thread::sleep(Duration::from_millis(milliseconds));
-            testbed.coordinator.kill().unwrap();
+            testbed.controller.kill().unwrap();
             testbed.await_nobody();
         }
     }
 }
 
 #[test]
-fn a_stopped_testbed_is_lowered_and_goes_with_its_coordinator() {
+fn a_stopped_testbed_is_lowered_and_goes_with_its_controller() {
     for &user in users() {
         let Some(lab) = Lab::open(user) else { return };
         for stopped in [OUTER, INIT, WIRE, AGENT] {
@@ -91,7 +91,7 @@ fn a_stopped_testbed_is_lowered_and_goes_with_its_coordinator() {
             println!("{stopped} stopped as {user:?}: lowered in {took:?}");
             let mut testbed = lab.raise("veth", "run");
             testbed.signal(stopped, Signal::SIGSTOP);
-            testbed.coordinator.kill().unwrap();
+            testbed.controller.kill().unwrap();
             testbed.await_nobody();
         }
     }
@@ -101,8 +101,8 @@ fn a_stopped_testbed_is_lowered_and_goes_with_its_coordinator() {
 fn a_terminals_interrupt_reaches_nobody_in_the_testbed() {
     let Some(lab) = Lab::open(users()[0]) else { return };
     let mut testbed = lab.raise("veth", "run");
-    let coordinator = testbed.process("coordinate");
-    for (pid, line) in testbed.processes().into_iter().filter(|(pid, _)| *pid != coordinator) {
+    let controller = testbed.process("coordinate");
+    for (pid, line) in testbed.processes().into_iter().filter(|(pid, _)| *pid != controller) {
         assert_eq!(nix::unistd::getsid(Some(pid)).unwrap(), testbed.process(OUTER), "{line}");
     }
     testbed.lower();

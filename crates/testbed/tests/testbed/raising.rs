@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use btu_suite::network::{HostRole, Impairment, Impairments};
+use btu_contract::network::{HostRole, Impairment, Impairments};
 use btu_testbed::processors;
 use btu_testbed::wire::WireClient;
 use btu_units::Span;
@@ -29,11 +29,7 @@ fn a_testbed_stands_with_its_interfaces_and_leaves_nothing_behind() {
             assert_eq!(testbed.ask("test", "interfaces"), "eth0 lo");
             assert_eq!(testbed.ask("active", "interfaces"), black_box);
             assert_eq!(testbed.ask("passive", "interfaces"), black_box);
-            assert_eq!(
-                testbed.processes().len(),
-                7,
-                "coordinator, outer, init, wire, three agents"
-            );
+            assert_eq!(testbed.processes().len(), 7, "controller, outer, init, wire, three agents");
             let took = testbed.lower();
             println!("{network} as {user:?}: down after {took:?}");
             assert_eq!(testbed.word(), "down");

@@ -5,8 +5,8 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use btu_conditions::{Conditions, judge};
+use btu_contract::protocol_work::ProtocolWork;
 use btu_network::{Drawing, library_text};
-use btu_suite::protocol_work::ProtocolWork;
 use btu_testbed::testbed::{Cause, NetworkRequest, RaisingNetwork, TestbedError, preflight};
 
 use crate::support::{Lab, User, skip, users};

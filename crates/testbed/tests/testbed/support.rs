@@ -1,4 +1,4 @@
-//! A coordinator process with a testbed, and a list of its running processes.
+//! A controller process with a testbed, and a list of its running processes.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
@@ -93,7 +93,7 @@ impl Lab {
         self.home().join("testbeds").join(name)
     }
 
-    /// Starts a coordinator, which begins to raise a testbed.
+    /// Starts a controller, which begins to raise a testbed.
     pub(crate) fn begin(&self, network: &str, name: &str) -> Testbed {
         self.begin_with(network, name, &[])
     }
@@ -105,9 +105,9 @@ impl Lab {
         let directory = self.directory(name);
         let mut command = self.drill(&["coordinate", network]);
         command.arg(&directory).args(further).env(MARK, &mark[MARK.len() + 1..]);
-        let mut coordinator = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let words = listen(coordinator.stdout.take().unwrap());
-        Testbed { coordinator, words, directory, mark }
+        let mut controller = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let words = listen(controller.stdout.take().unwrap());
+        Testbed { controller, words, directory, mark }
     }
 
     /// A testbed that is up.
@@ -153,21 +153,21 @@ fn listen(from: impl std::io::Read + Send + 'static) -> Receiver<String> {
     words
 }
 
-/// A coordinator and its testbed.
+/// A controller and its testbed.
 pub(crate) struct Testbed {
-    pub(crate) coordinator: Child,
+    pub(crate) controller: Child,
     words: Receiver<String>,
     pub(crate) directory: PathBuf,
     mark: String,
 }
 
 impl Testbed {
-    /// The next line of the coordinator.
+    /// The next line of the controller.
     pub(crate) fn word(&self) -> String {
-        self.words.recv_timeout(TIMEOUT).expect("the coordinator speaks")
+        self.words.recv_timeout(TIMEOUT).expect("the controller speaks")
     }
 
-    /// The process numbers and command lines of all processes, the coordinator included.
+    /// The process numbers and command lines of all processes, the controller included.
     pub(crate) fn processes(&self) -> Vec<(Pid, String)> {
         let numbers = fs::read_dir("/proc").unwrap().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
@@ -199,7 +199,7 @@ impl Testbed {
         let (start, conditions) = (Instant::now(), Conditions::begin());
         loop {
             // Reaps it, if it has ended.
-            self.coordinator.try_wait().unwrap();
+            self.controller.try_wait().unwrap();
             let left = self.processes();
             if left.is_empty() {
                 break;
@@ -212,9 +212,9 @@ impl Testbed {
         took
     }
 
-    /// Has the coordinator lower the testbed, and waits until no process is left.
+    /// Has the controller lower the testbed, and waits until no process is left.
     pub(crate) fn lower(&mut self) -> Duration {
-        drop(self.coordinator.stdin.take());
+        drop(self.controller.stdin.take());
         self.await_nobody()
     }
 
@@ -270,7 +270,7 @@ fn ask(directory: &Path, who: &str, command: &str) -> String {
 impl Drop for Testbed {
     fn drop(&mut self) {
         // A failed test must not leave its testbed; after a passed one there is nothing to kill.
-        let _ = self.coordinator.kill();
-        let _ = self.coordinator.wait();
+        let _ = self.controller.kill();
+        let _ = self.controller.wait();
     }
 }

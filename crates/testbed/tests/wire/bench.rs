@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use btu_conditions::judge;
+use btu_contract::record::WireAccount;
 use btu_medium::conformance::{Arrival, Bench};
 use btu_network::{Direction, Drawing, StationId, library_text};
-use btu_suite::record::WireAccount;
 use btu_testbed::port::{Instants, now};
 use btu_testbed::wire::WirePlan;
 use btu_units::{Bytes, Span, Time};
@@ -220,7 +220,7 @@ fn receive_one(socket: &UdpSocket) -> nix::Result<Arrival> {
 pub(crate) fn element<'a>(
     account: &'a WireAccount,
     name: &str,
-) -> &'a btu_suite::record::ElementAccount {
+) -> &'a btu_contract::record::ElementAccount {
     account
         .elements
         .iter()

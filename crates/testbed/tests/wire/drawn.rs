@@ -6,10 +6,10 @@ use std::process::Command;
 use std::thread;
 
 use btu_conditions::judge;
+use btu_contract::record::WireAccount;
 use btu_medium::{Address, Event, Fabric, Frame, Port};
 use btu_model::{Ethernet, Transport};
 use btu_network::Drawing;
-use btu_suite::record::WireAccount;
 use btu_testbed::capture::{self, Block, FrameDirection};
 use btu_testbed::port::now;
 use btu_testbed::wire::WirePlan;

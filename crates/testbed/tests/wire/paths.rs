@@ -6,11 +6,11 @@ use std::sync::mpsc;
 use std::thread;
 
 use btu_conditions::judge;
+use btu_contract::network::{HostRole, Impairment, Impairments};
 use btu_medium::Probability;
 use btu_medium::conformance::{self, FULL_FRAME, SHORTEST_FRAME};
 use btu_model::{Ethernet, Transport};
 use btu_network::Direction;
-use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_testbed::port::now;
 use btu_testbed::wire::WireError;
 use btu_units::{BitRate, Bytes, Span};

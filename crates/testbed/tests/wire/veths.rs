@@ -5,8 +5,8 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 use btu_conditions::judge;
+use btu_contract::network::{HostRole, Impairment, Impairments};
 use btu_medium::conformance::SHORTEST_FRAME;
-use btu_suite::network::{HostRole, Impairment, Impairments};
 use btu_testbed::offload::set_offloads;
 use btu_testbed::port::Carriage;
 use btu_testbed::wire::WirePlan;

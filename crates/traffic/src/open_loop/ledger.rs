@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use btu_contract::record::Requested;
+use btu_contract::sample::Answered;
 use btu_stats::{Histogram, batches};
-use btu_suite::record::Requested;
-use btu_suite::sample::Answered;
 use btu_units::{Span, Time};
 
 use super::Heard;

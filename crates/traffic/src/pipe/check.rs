@@ -1,8 +1,8 @@
 //! The options that each transport supports. All others are refused by name before anything is set
 //! up.
 
-use btu_suite::activity::{PipeMeeting, Rendezvous};
-use btu_suite::pipe::{Engine, Kind, Pattern, PipePlan};
+use btu_contract::activity::{PipeMeeting, Rendezvous};
+use btu_contract::pipe::{Engine, Kind, Pattern, PipePlan};
 use btu_units::Bytes;
 
 use super::udp;
@@ -26,7 +26,7 @@ pub fn largest(kind: Kind) -> Bytes {
     match kind {
         Kind::Udp => udp::LARGEST,
         Kind::UnixSeqpacket => LARGEST_PACKET,
-        _ => btu_suite::pipe::LARGEST,
+        _ => btu_contract::pipe::LARGEST,
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::io;
 
-use btu_suite::app::{
+use btu_contract::app::{
     Display, DisplayRequest, Displayed, Drawing, Drawn, Mix, Protocol, REPLY_BYTES, REQUEST_BYTES,
     Slowing, Speed, TOGETHER,
 };

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use btu_suite::app::{Drawing, Echoes, REQUEST_BYTES};
+use btu_contract::app::{Drawing, Echoes, REQUEST_BYTES};
 use btu_units::Span;
 
 use super::Pipe;

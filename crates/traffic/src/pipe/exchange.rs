@@ -2,7 +2,7 @@
 
 use std::io;
 
-use btu_suite::app::{Mix, Protocol};
+use btu_contract::app::{Mix, Protocol};
 
 use super::Pipe;
 use super::draw::nonsense;

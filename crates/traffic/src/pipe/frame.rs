@@ -20,7 +20,7 @@
 //! end sends `Tell`, the far one `Account`. At the end both send `Farewell`. If several pairs are
 //! measured together, both first send `Further` over the first, once for each other.
 
-use btu_suite::pipe::Pattern;
+use btu_contract::pipe::Pattern;
 
 /// Bytes of a frame.
 pub(super) const FRAME: usize = 72;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, Performed, Tell};
-use btu_suite::app::{Displayed, Drawing};
-use btu_suite::record::{Outcome, Report};
+use btu_contract::activity::{Order, Performance, Performed, Tell};
+use btu_contract::app::{Displayed, Drawing};
+use btu_contract::record::{Outcome, Report};
 use btu_units::Span;
 
 use super::Pipe;

@@ -3,10 +3,10 @@
 use std::io::{self, Read, Write};
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Performance, Performed, Tell, Word};
-use btu_suite::hint::{HintPlan, HintPoint};
-use btu_suite::pipe::End;
-use btu_suite::record::{Outcome, Report};
+use btu_contract::activity::{Performance, Performed, Tell, Word};
+use btu_contract::hint::{HintPlan, HintPoint};
+use btu_contract::pipe::End;
+use btu_contract::record::{Outcome, Report};
 
 use super::Pipe;
 use crate::clock::{cpu, cpu_since, now};

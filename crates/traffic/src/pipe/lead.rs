@@ -2,8 +2,10 @@
 
 use std::io;
 
+use btu_contract::pipe::{
+    Accounts, End, Next, Pattern, PipePlan, Point, Progress, Schedule, Trial,
+};
 use btu_stats::Histogram;
-use btu_suite::pipe::{Accounts, End, Next, Pattern, PipePlan, Point, Progress, Schedule, Trial};
 use btu_units::{Bytes, Span};
 
 use super::frame::{PipeFrame, PipeFrameKind};
@@ -49,7 +51,7 @@ impl<'a, P: Pipe> Lead<'a, P> {
         let fitting: Vec<Bytes> = wanted.iter().copied().filter(|size| *size <= largest).collect();
         let mut left_out = wanted.len() - fitting.len();
         if !fitting.is_empty() {
-            plan.sizes = btu_suite::pipe::Sizes::of(fitting).map_err(io::Error::other)?;
+            plan.sizes = btu_contract::pipe::Sizes::of(fitting).map_err(io::Error::other)?;
             left_out += self.follow(&Schedule::of(&plan), tell)?;
         }
         self.part()?;

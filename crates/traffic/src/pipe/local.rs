@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use btu_suite::activity::{PipeMeeting, Token};
-use btu_suite::pipe::SocketOptions;
+use btu_contract::activity::{PipeMeeting, Token};
+use btu_contract::pipe::SocketOptions;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Domain, SockAddr, Socket, Type};
 

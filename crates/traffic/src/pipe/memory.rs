@@ -3,7 +3,7 @@
 use std::io;
 use std::thread::available_parallelism;
 
-use btu_suite::activity::PipeMeeting;
+use btu_contract::activity::PipeMeeting;
 use btu_units::Bytes;
 use socket2::Type;
 

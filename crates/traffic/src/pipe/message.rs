@@ -4,7 +4,7 @@
 //! 3: a processor's cache then has to hold one message, not two, which decides what a message half
 //! as large as the cache takes.
 
-use btu_suite::pipe::{Buffers, Cache, Check, End, Pattern};
+use btu_contract::pipe::{Buffers, Cache, Check, End, Pattern};
 
 use crate::payload::Payload;
 

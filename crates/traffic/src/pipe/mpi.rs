@@ -9,9 +9,9 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use btu_contract::activity::PipeMeeting;
+use btu_contract::pipe::{self as study, End};
 use btu_mpi::{Link, MpiError, Party, ProcessPlacement, Threads, begin, check, has_begun, version};
-use btu_suite::activity::PipeMeeting;
-use btu_suite::pipe::{self as suite, End};
 use btu_units::Time;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -44,11 +44,11 @@ impl Setup for Mpi {
 
     fn prepare(meeting: &PipeMeeting, terms: &Terms) -> Result<Self, TrafficError> {
         let place = match terms.plan.place {
-            suite::Place::Here => ProcessPlacement::OneMachine,
-            suite::Place::Stations { .. } | suite::Place::Drawing { .. } => {
+            study::Place::Here => ProcessPlacement::OneMachine,
+            study::Place::Stations { .. } | study::Place::Drawing { .. } => {
                 ProcessPlacement::Stations
             }
-            suite::Place::Machines(_) => ProcessPlacement::Apart,
+            study::Place::Machines(_) => ProcessPlacement::Apart,
         };
         let threads = if terms.plan.pairs > 1 { Threads::Several } else { Threads::One };
         let party = Party { rank: u32::from(terms.end == End::Far), place, threads };

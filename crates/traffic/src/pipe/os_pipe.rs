@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
-use btu_suite::activity::PipeMeeting;
-use btu_suite::pipe::Pattern;
+use btu_contract::activity::PipeMeeting;
+use btu_contract::pipe::Pattern;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::pipe2;

@@ -4,10 +4,10 @@
 use std::fs::File;
 use std::io;
 
-use btu_suite::activity::Tell;
-use btu_suite::app::Drawing;
-use btu_suite::pipe::End;
-use btu_suite::record::Outcome;
+use btu_contract::activity::Tell;
+use btu_contract::app::Drawing;
+use btu_contract::pipe::End;
+use btu_contract::record::Outcome;
 use btu_units::Span;
 
 use super::draw::{draw, show};

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Barrier;
 use std::{io, thread};
 
+use btu_contract::activity::{PipeMeeting, Rendezvous};
+use btu_contract::pipe::{End, Pattern};
 use btu_stats::Histogram;
-use btu_suite::activity::{PipeMeeting, Rendezvous};
-use btu_suite::pipe::{End, Pattern};
 use btu_units::Span;
 
 use super::frame::{PipeFrame, PipeFrameKind};

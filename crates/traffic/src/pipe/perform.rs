@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::{io, thread};
 
-use btu_suite::activity::{
+use btu_contract::activity::{
     Activity, Order, Performance, Performed, PipeEnd, PipeMeeting, Tell, Word,
 };
-use btu_suite::app::Drawing;
-use btu_suite::hint::HintPlan;
-use btu_suite::peers::Callers;
-use btu_suite::pipe::{End, Engine, Kind, PipePlan};
-use btu_suite::record::{Outcome, Report};
+use btu_contract::app::Drawing;
+use btu_contract::hint::HintPlan;
+use btu_contract::peers::Callers;
+use btu_contract::pipe::{End, Engine, Kind, PipePlan};
+use btu_contract::record::{Outcome, Report};
 use btu_units::{Bytes, Span};
 
 #[cfg(not(feature = "mpi"))]

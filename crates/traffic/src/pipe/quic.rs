@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use btu_suite::activity::{PipeMeeting, Rendezvous, Token};
-use btu_suite::peers::{Callers, Refused};
+use btu_contract::activity::{PipeMeeting, Rendezvous, Token};
+use btu_contract::peers::{Callers, Refused};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{
     ClientConfig, Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream,

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use btu_suite::activity::PipeMeeting;
+use btu_contract::activity::PipeMeeting;
 
 use super::check::refuse;
 use super::tcp::Tcp;

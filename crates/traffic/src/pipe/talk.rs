@@ -5,8 +5,8 @@
 
 use std::io::{self, ErrorKind};
 
+use btu_contract::pipe::Pattern;
 use btu_stats::Histogram;
-use btu_suite::pipe::Pattern;
 use btu_units::{Span, Time};
 
 use super::Pipe;

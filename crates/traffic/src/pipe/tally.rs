@@ -2,7 +2,7 @@
 
 use std::io;
 
-use btu_suite::app::Discarded;
+use btu_contract::app::Discarded;
 use btu_units::Time;
 
 use crate::clock::now;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use btu_suite::activity::{PipeMeeting, Token};
+use btu_contract::activity::{PipeMeeting, Token};
 use btu_units::Span;
 
 use super::check::network;

@@ -11,12 +11,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use btu_suite::activity::{Activity, Order, Performance, PipeEnd, PipeMeeting, Rendezvous, Word};
-use btu_suite::peers::Callers;
-use btu_suite::pipe::{
+use btu_contract::activity::{
+    Activity, Order, Performance, PipeEnd, PipeMeeting, Rendezvous, Word,
+};
+use btu_contract::peers::Callers;
+use btu_contract::pipe::{
     End, Engine, Kind, Pattern, PipePlan, Place, Point, Precision, SocketOptions,
 };
-use btu_suite::record::{Outcome, Report};
+use btu_contract::record::{Outcome, Report};
 use btu_units::Span;
 use tempfile::TempDir;
 

@@ -20,8 +20,8 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use btu_suite::activity::PipeMeeting;
-use btu_suite::pipe::{End, Pattern};
+use btu_contract::activity::PipeMeeting;
+use btu_contract::pipe::{End, Pattern};
 use btu_units::Bytes;
 
 use self::hear::{DatagramClass, StreamNumbers};

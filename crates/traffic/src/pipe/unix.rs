@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 
-use btu_suite::activity::PipeMeeting;
+use btu_contract::activity::PipeMeeting;
 use socket2::Type;
 
 use super::local::UnixRendezvous;

@@ -1,7 +1,7 @@
 //! Reports what a display shows while it draws.
 
-use btu_suite::activity::{Tell, Word};
-use btu_suite::app::{Display, View};
+use btu_contract::activity::{Tell, Word};
+use btu_contract::app::{Display, View};
 use btu_units::{Span, Time};
 
 use crate::clock::now;

@@ -7,7 +7,7 @@
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
-use btu_suite::activity::PipeMeeting;
+use btu_contract::activity::PipeMeeting;
 use nix::poll::PollFlags;
 
 use super::pieces::retry_or_fail;

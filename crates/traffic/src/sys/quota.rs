@@ -4,7 +4,7 @@
 
 use std::io;
 
-use btu_suite::app::Speed;
+use btu_contract::app::Speed;
 
 /// The share is given anew so often: short next to a picture, and long next to the cost of a switch
 /// from one thread to another.

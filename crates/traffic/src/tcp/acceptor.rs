@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
-use btu_suite::activity::{Rendezvous, Token};
-use btu_suite::peers::{Callers, Refused};
+use btu_contract::activity::{Rendezvous, Token};
+use btu_contract::peers::{Callers, Refused};
 use btu_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 

@@ -12,11 +12,11 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
+use btu_contract::activity::{Order, Performance, Performed, Request, Respond, Tell, Token};
+use btu_contract::peers::Callers;
+use btu_contract::poisson::Poisson;
+use btu_contract::record::{Outcome, Report, Requested};
 use btu_stats::Histogram;
-use btu_suite::activity::{Order, Performance, Performed, Request, Respond, Tell, Token};
-use btu_suite::peers::Callers;
-use btu_suite::poisson::Poisson;
-use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
 use super::acceptor::{Acceptor, Waiting};
@@ -208,7 +208,7 @@ impl Performance for Answerer {
 mod tests {
     use std::net::IpAddr;
 
-    use btu_suite::activity::{OpenLoop, Transport};
+    use btu_contract::activity::{OpenLoop, Transport};
     use btu_units::Bytes;
 
     use super::*;
@@ -227,7 +227,7 @@ mod tests {
             duration: Span::from_milliseconds(50),
             open_loop: Some(OpenLoop::every(Span::from_milliseconds(10))),
         };
-        let activity = btu_suite::activity::Activity::Request(part.clone());
+        let activity = btu_contract::activity::Activity::Request(part.clone());
         let order = Order::new(1, Span::from_seconds(10), activity);
         let connector = Connector::prepare(&order, &part).unwrap();
         drop(acceptor);

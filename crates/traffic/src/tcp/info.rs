@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use btu_suite::record::{Moment, TcpInfo};
+use btu_contract::record::{Moment, TcpInfo};
 use btu_units::Span;
 
 use super::rest::Path;

@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-use btu_suite::activity::Token;
-use btu_suite::dscp::Dscp;
-use btu_suite::pipe::SocketOptions;
-use btu_suite::record::TcpInfo;
+use btu_contract::activity::Token;
+use btu_contract::dscp::Dscp;
+use btu_contract::pipe::SocketOptions;
+use btu_contract::record::TcpInfo;
 use btu_units::{Bytes, Span};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};

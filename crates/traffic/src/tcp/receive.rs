@@ -18,9 +18,9 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, Performed, Receiving, TcpReceive, Tell, Token};
-use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Received, Report, TcpInfo};
+use btu_contract::activity::{Order, Performance, Performed, Receiving, TcpReceive, Tell, Token};
+use btu_contract::peers::Callers;
+use btu_contract::record::{Outcome, Received, Report, TcpInfo};
 use btu_units::{Bytes, Span, Time};
 
 use super::acceptor::Endpoint;

@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;
 
+use btu_contract::activity::{OpenLoop, Order, Performance, Performed, Request, Tell};
+use btu_contract::record::{Outcome, Report, Requested};
 use btu_stats::Histogram;
-use btu_suite::activity::{OpenLoop, Order, Performance, Performed, Request, Tell};
-use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
 use super::line::{SocketConfig, TcpConnection};

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, Performed, Respond, Tell, Token};
-use btu_suite::peers::Callers;
+use btu_contract::activity::{Order, Performance, Performed, Respond, Tell, Token};
+use btu_contract::peers::Callers;
 use btu_units::Span;
 
 use super::acceptor::Acceptor;

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use btu_suite::activity::{Order, Performance, Performed, TcpSend, Tell, Token, Work};
-use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report, Sent};
+use btu_contract::activity::{Order, Performance, Performed, TcpSend, Tell, Token, Work};
+use btu_contract::peers::Callers;
+use btu_contract::record::{Outcome, Report, Sent};
 use btu_units::{Bytes, Span, Time};
 
 use super::acceptor::Endpoint;

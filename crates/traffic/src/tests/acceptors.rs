@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{
+use btu_contract::activity::{
     Activity, Receiving, Rendezvous, Respond, TcpReceive, TcpSend, Token, Transport, UdpReceive,
     UdpSend, Work,
 };
-use btu_suite::peers::{Callers, Peers, Refused};
+use btu_contract::peers::{Callers, Peers, Refused};
 use btu_units::{BitRate, Bytes, Span};
 
 use super::bad_peers::udp_caller;

@@ -6,12 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_conditions::{Conditions, judge};
-use btu_suite::activity::{
+use btu_contract::activity::{
     Activity, Receiving, Rendezvous, Request, Respond, TcpReceive, TcpSend, Transport, UdpReceive,
     UdpSend, Work,
 };
-use btu_suite::peers::Callers;
-use btu_suite::record::Outcome;
+use btu_contract::peers::Callers;
+use btu_contract::record::Outcome;
 use btu_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 use socket2::SockRef;

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use btu_conditions::{Conditions, judge};
-use btu_suite::activity::{Activity, Rendezvous, UdpReceive, UdpSend};
-use btu_suite::peers::Callers;
-use btu_suite::record::{DatagramsReceived, DatagramsSent};
+use btu_contract::activity::{Activity, Rendezvous, UdpReceive, UdpSend};
+use btu_contract::peers::Callers;
+use btu_contract::record::{DatagramsReceived, DatagramsSent};
 use btu_units::{BitRate, Bytes, Span};
 
 use crate::udp::{DatagramKind, Header};

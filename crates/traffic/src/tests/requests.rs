@@ -9,9 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_conditions::{Conditions, judge};
-use btu_suite::activity::{Activity, OpenLoop, Request, Respond, Transport};
-use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Requested};
+use btu_contract::activity::{Activity, OpenLoop, Request, Respond, Transport};
+use btu_contract::peers::Callers;
+use btu_contract::record::{Outcome, Requested};
 use btu_units::{Bytes, Span};
 
 use crate::udp::{DatagramKind, Header};

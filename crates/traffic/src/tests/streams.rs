@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use btu_conditions::{Conditions, judge};
-use btu_suite::activity::{Activity, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
-use btu_suite::peers::Callers;
-use btu_suite::record::{Received, Sent};
+use btu_contract::activity::{Activity, Receiving, Rendezvous, TcpReceive, TcpSend, Work};
+use btu_contract::peers::Callers;
+use btu_contract::record::{Received, Sent};
 use btu_units::{Bytes, Span};
 
 use super::{TOKEN, order, outcome, perform, prepare};
@@ -217,7 +217,7 @@ fn cpu_time_is_the_performers_own() {
         },
     );
     let (received, sent) = (received.unwrap(), sent.unwrap());
-    let total = |report: &btu_suite::record::Report| report.cpu.user + report.cpu.system;
+    let total = |report: &btu_contract::record::Report| report.cpu.user + report.cpu.system;
     judge!(conditions, total(&sent) > Span::from_milliseconds(20), "{:?}", sent.cpu);
     assert!(total(&sent) <= sent.duration() + Span::from_milliseconds(20));
     assert!(total(&received) <= received.duration() + Span::from_milliseconds(20));

@@ -11,7 +11,7 @@
 //! Greeting, challenge, welcome, farewell and goodbye end here; a count is followed by eight bytes,
 //! the others by payload.
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 
 /// Bytes of a header.
 pub(crate) const HEADER: usize = 32;

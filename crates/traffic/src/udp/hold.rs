@@ -1,6 +1,6 @@
 //! Holds a level of load: the sender adjusts its rate by what its receiver reports.
 
-use btu_suite::copy::{Held, Hold, Servo, State};
+use btu_contract::copy::{Held, Hold, Servo, State};
 use btu_units::{BitRate, Span, Time};
 
 use super::header::{DatagramKind, HEADER};

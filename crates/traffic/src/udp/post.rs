@@ -20,9 +20,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use btu_suite::activity::{Rendezvous, Token};
-use btu_suite::dscp::Dscp;
-use btu_suite::peers::Callers;
+use btu_contract::activity::{Rendezvous, Token};
+use btu_contract::dscp::Dscp;
+use btu_contract::peers::Callers;
 use btu_units::Span;
 use ring::hmac::{HMAC_SHA256, Key, sign};
 use ring::rand::SystemRandom;

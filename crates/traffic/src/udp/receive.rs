@@ -6,11 +6,11 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
+use btu_contract::activity::{Order, Performance, Performed, Tell, UdpReceive};
+use btu_contract::copy::READING_INTERVAL;
+use btu_contract::peers::Callers;
+use btu_contract::record::{DatagramsReceived, Outcome, Report};
 use btu_stats::batches;
-use btu_suite::activity::{Order, Performance, Performed, Tell, UdpReceive};
-use btu_suite::copy::READING_INTERVAL;
-use btu_suite::peers::Callers;
-use btu_suite::record::{DatagramsReceived, Outcome, Report};
 use btu_units::{Bytes, Span, Time};
 
 use super::header::{DatagramKind, HEADER, Header};

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;
 
+use btu_contract::activity::{OpenLoop, Order, Performance, Performed, Rendezvous, Request, Tell};
+use btu_contract::peers::Callers;
+use btu_contract::record::{Outcome, Report, Requested};
 use btu_stats::{Histogram, batches};
-use btu_suite::activity::{OpenLoop, Order, Performance, Performed, Rendezvous, Request, Tell};
-use btu_suite::peers::Callers;
-use btu_suite::record::{Outcome, Report, Requested};
 use btu_units::{Span, Time};
 
 use super::header::{DatagramKind, HEADER, Header};

@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use btu_suite::activity::{Order, Performance, Performed, Rendezvous, Respond, Tell};
-use btu_suite::peers::Callers;
+use btu_contract::activity::{Order, Performance, Performed, Rendezvous, Respond, Tell};
+use btu_contract::peers::Callers;
 use btu_units::Span;
 
 use super::header::{DatagramKind, HEADER, Header};

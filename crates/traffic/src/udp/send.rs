@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
+use btu_contract::activity::{Order, Performance, Performed, Tell, UdpSend};
+use btu_contract::peers::Callers;
+use btu_contract::record::{DatagramsSent, Outcome, Report};
 use btu_stats::Histogram;
-use btu_suite::activity::{Order, Performance, Performed, Tell, UdpSend};
-use btu_suite::peers::Callers;
-use btu_suite::record::{DatagramsSent, Outcome, Report};
 use btu_units::{BitRate, Bytes, Serializer, Span, Time};
 
 use super::header::{DatagramKind, HEADER, Header};

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use btu_contract::foreign::{ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_iperf3::{Direction, DirectionReport, Report};
 use btu_store::{SERVED, Store};
-use btu_suite::foreign::{ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::{Span, plain, written_rate};
 
+use crate::results::foreign;
 use crate::stored::wall_clock_before;
-use crate::suites::foreign;
 
 /// Stores the test, if anything arrived in it: a client that only looks at the round trips of the idle
 /// line sends nothing.

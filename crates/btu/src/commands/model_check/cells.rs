@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use btu_network::Drawing;
-use btu_suite::experiment::{
+use btu_contract::experiment::{
     CellSetting, Facts, Field, Frame, Measured, Named, Observation, Raised, Scripts, Slot,
 };
-use btu_suite::network::HostName;
-use btu_suite::program::{Part, ProgramOrder, ProgramStep, Programs};
-use btu_suite::script::Script;
+use btu_contract::network::HostName;
+use btu_contract::program::{Part, ProgramOrder, ProgramStep, Programs};
+use btu_contract::script::Script;
+use btu_network::Drawing;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -97,7 +97,7 @@ impl Replications {
 }
 
 impl Named for Replications {
-    const SUITE: &'static str = "check";
+    const STUDY: &'static str = "check";
     const COMMAND: &'static str = "btu model";
     const VERSION: u32 = 1;
 }
@@ -184,7 +184,7 @@ pub(super) fn record(seen: &Observation) -> Result<Record, String> {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::record::{ElementAccount, WireAccount};
+    use btu_contract::record::{ElementAccount, WireAccount};
 
     use super::*;
 

@@ -1,14 +1,14 @@
 //! The answer of the emulated network: real packets through the emulator, at the same points.
 
 use anyhow::{Error, bail};
-use btu_control::coordinator::{self, Ground, RunSettings, Testbed};
+use btu_contract::experiment::{self, Named};
+use btu_contract::network::HostName;
+use btu_contract::study::Scripted;
+use btu_control::controller::{self, Ground, RunSettings, Testbed};
 use btu_medium::sim;
 use btu_network::{Drawing, StationId};
 use btu_report::MeasuredFlow;
 use btu_store::Store;
-use btu_suite::experiment::{self, Named};
-use btu_suite::network::HostName;
-use btu_suite::study::Scripted;
 use btu_testbed::note;
 use btu_testbed::testbed::{self, RuntimeDirectory};
 use btu_units::Span;
@@ -120,7 +120,7 @@ impl<'a> Method<'a> {
         while let Some(network) = scripted.plan.network_after(&cells) {
             let ground = Ground::Testbed(Box::new(self.testbed(network)));
             store.reopen(&lock)?;
-            let run = coordinator::run(&store, &lock, &mut scripted, &settings, ground, &mut bar);
+            let run = controller::run(&store, &lock, &mut scripted, &settings, ground, &mut bar);
             bar.clear();
             run?;
             cells = store.records(lock.run())?;
@@ -143,7 +143,7 @@ impl<'a> Method<'a> {
     fn testbed(&self, drawing: Drawing) -> Testbed {
         let first = drawing.stations.first().map(HostName::from);
         Testbed {
-            name: Replications::SUITE,
+            name: Replications::STUDY,
             hosts: first.map(|name| (name, StationId(0))).into_iter().collect(),
             drawing,
             source: self.source.to_owned(),

@@ -9,10 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use btu_contract::json;
 use btu_medium::sim::{Offer, offers};
 use btu_network::{Drawing, StationId};
 use btu_stats::Welford;
-use btu_suite::json;
 use btu_testbed::{testbed, wire};
 use btu_traffic::probe::{self, AROUND_PAYLOAD, Log, PacketOutcome, ScheduledPacket, Timeouts};
 use btu_units::{Bytes, Span};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use btu_contract::record::WireAccount;
 use btu_network::{Drawing, Medium};
 use btu_report::{MeasuredAccounts, MeasuredFlow};
 use btu_stats::{Level, arithmetic_mean, mean_interval};
-use btu_suite::record::WireAccount;
 use btu_units::Span;
 
 use super::words::{FlowRecord, Record, Replication, warm_up};
@@ -201,8 +201,8 @@ fn damages(drawing: &Drawing) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use btu_contract::record::ElementAccount;
     use btu_stats::Histogram;
-    use btu_suite::record::ElementAccount;
 
     use super::*;
 

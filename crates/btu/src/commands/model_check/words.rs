@@ -1,7 +1,7 @@
 //! The order for the process in the emulated network, and its record.
 
+use btu_contract::record::WireAccount;
 use btu_network::Drawing;
-use btu_suite::record::WireAccount;
 use btu_units::Span;
 use serde::{Deserialize, Serialize};
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use btu_contract::json;
+use btu_contract::network::Network;
 use btu_publication::Visibility;
 use btu_store::{RunRow, Store};
-use btu_suite::json;
-use btu_suite::network::Network;
 use btu_units::Bytes;
 
 use super::Publication;

@@ -14,7 +14,7 @@ use super::Publication;
 use crate::cli::Board;
 use crate::exit::Refusal;
 use crate::published::client;
-use crate::{files, suites};
+use crate::{files, results};
 
 /// The files of a publication; those that are not kept are removed again.
 pub(super) struct Files {
@@ -155,7 +155,7 @@ pub(super) fn text(
     tokens: &Tokens,
 ) -> anyhow::Result<String> {
     let row = &publication.row;
-    let number = suites::of(row)?.answer(store, row)?;
+    let number = results::of(row)?.answer(store, row)?;
     let BoardAnswer { url, token, word, state, .. } = answer;
     Ok(format!(
         "Published: {url}\n{number}, {} ({})\n\n\

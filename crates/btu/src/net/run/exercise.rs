@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use btu_control::coordinator::{self, CoordinatorError};
+use btu_contract::experiment::CellSetting;
+use btu_contract::script::Script;
+use btu_control::controller::{self, ControllerError};
 use btu_network::{Drawing, StationId};
 use btu_studies::speed::upload;
-use btu_suite::experiment::CellSetting;
-use btu_suite::script::Script;
 use btu_testbed::testbed::{Ending, RaisedNetwork, Signals};
 use btu_units::Span;
 
@@ -52,14 +52,14 @@ impl Exercise {
     ) -> anyhow::Result<(Ending, Vec<String>)> {
         let executable = std::env::current_exe()?;
         let stopped = || signals.request(Duration::ZERO).transpose();
-        match coordinator::play(raised, &executable, &self.script, &mut notebook, stopped) {
+        match controller::play(raised, &executable, &self.script, &mut notebook, stopped) {
             Ok(Ok(seen)) => Ok((Ending::Exited(0), seen.failures())),
             Ok(Err(signal)) => {
                 let signal = signal.context("waiting for signals")?;
                 Ok((Ending::Killed(signal as i32), Vec::new()))
             }
             // The network itself tells the reason.
-            Err(CoordinatorError::Fallen(_)) => Ok((Ending::Exited(1), Vec::new())),
+            Err(ControllerError::Fallen(_)) => Ok((Ending::Exited(1), Vec::new())),
             Err(error) => Err(error.into()),
         }
     }

@@ -8,11 +8,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use btu_chart::{Axis, Mark, Panel, Picture, Point, Series};
-use btu_control::coordinator::{Observer, Phase, Progress};
+use btu_contract::record::WireAccount;
+use btu_contract::sample::Interval;
+use btu_control::controller::{Observer, Phase, Progress};
 use btu_medium::sim::{Course, Used};
 use btu_report::course_picture;
-use btu_suite::record::WireAccount;
-use btu_suite::sample::Interval;
 use btu_testbed::testbed;
 use btu_units::{Span, three_digits};
 
@@ -230,9 +230,9 @@ fn with_newest(panel: &Panel) -> Panel {
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::network::HostName;
-    use btu_suite::record::ElementAccount;
-    use btu_suite::sample::FlowInterval;
+    use btu_contract::network::HostName;
+    use btu_contract::record::ElementAccount;
+    use btu_contract::sample::FlowInterval;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use btu_control::coordinator::{Access, Launch, Program};
+use btu_control::controller::{Access, Launch, Program};
 use btu_control::trust::Identity;
 use btu_units::Span;
 

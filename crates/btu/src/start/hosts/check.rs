@@ -3,19 +3,19 @@
 
 use std::time::Instant;
 
-use btu_control::coordinator::{HostCall, roll_call};
+use btu_contract::roll::{Roll, STUDY};
+use btu_control::controller::{HostCall, roll_call};
 use btu_store::{RunId, Store};
-use btu_suite::roll::{Roll, SUITE};
 use btu_units::Span;
 
 use super::access::access;
 use super::named;
 use crate::cli::{CheckHosts, Common};
 use crate::exit::Refusal;
+use crate::results::shown;
 use crate::start::progress::Steps;
 use crate::stored::single::{self, Single};
 use crate::stored::{self, wall_clock};
-use crate::suites::shown;
 
 /// Contacts the hosts and prints their answers.
 pub(crate) fn check(check: &CheckHosts, common: &Common) -> anyhow::Result<()> {
@@ -66,7 +66,7 @@ fn save(
     single::save(
         store,
         &Single {
-            suite: SUITE,
+            study: STUDY,
             profile: "check",
             network: &format!("{} hosts of {file}", calls.len()),
             label: check.label.as_deref(),

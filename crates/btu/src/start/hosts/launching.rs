@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use btu_control::coordinator::{Launch, LaunchRequest};
+use btu_control::controller::{Launch, LaunchRequest};
 use btu_store::Store;
 use btu_units::Span;
 

@@ -5,9 +5,9 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use btu_control::coordinator::{HostCall, Launch, LaunchedAgent};
+use btu_contract::network::{HostName, Machine, Machines, Reached};
+use btu_control::controller::{HostCall, Launch, LaunchedAgent};
 use btu_network::{Control, Host, Inventory, SshDestination};
-use btu_suite::network::{HostName, Machine, Machines, Reached};
 
 use crate::cli::Reaching;
 use crate::exit::Refusal;

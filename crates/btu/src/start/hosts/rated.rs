@@ -1,9 +1,9 @@
 //! The three hosts of `btu rate`: their roles, and their features.
 
-use btu_control::coordinator::{CoordinatorError, HostSet, secret};
+use btu_contract::network::{HostName, HostRole, Machines};
+use btu_control::controller::{ControllerError, HostSet, secret};
 use btu_network::Host;
 use btu_studies::rate::{Component, Plan, survey};
-use btu_suite::network::{HostName, HostRole, Machines};
 use btu_units::BitRate;
 
 use super::access::access;
@@ -112,7 +112,7 @@ struct Survey {
 }
 
 /// Checks that the hosts reach each other on the measured network, and which parts of `plan` are possible there.
-fn surveyed(party: &mut HostSet, plan: &Plan) -> Result<Survey, CoordinatorError> {
+fn surveyed(party: &mut HostSet, plan: &Plan) -> Result<Survey, ControllerError> {
     let of = |role: HostRole| [HostRole::Test, role].map(HostName::from);
     let black_boxes = HostRole::ALL.into_iter().filter(|role| role.is_black_box());
     party.reach(&black_boxes.map(of).collect::<Vec<_>>())?;
@@ -144,9 +144,9 @@ pub(crate) fn leave_out(
 }
 
 /// The measurement has not begun yet.
-pub(super) fn refused(error: CoordinatorError) -> anyhow::Error {
+pub(super) fn refused(error: ControllerError) -> anyhow::Error {
     match error {
-        CoordinatorError::Interrupted(_) => error.into(),
+        ControllerError::Interrupted(_) => error.into(),
         other => Refusal::Machine(other.to_string()).into(),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use btu_contract::network::{HostName, Machine, Machines, Reached};
+use btu_contract::pipe::Remote;
 use btu_control::arrival::own_addresses;
-use btu_control::coordinator::{HostCall, HostSet, Launch, LaunchedAgent};
-use btu_suite::network::{HostName, Machine, Machines, Reached};
-use btu_suite::pipe::Remote;
+use btu_control::controller::{HostCall, HostSet, Launch, LaunchedAgent};
 use btu_units::{Span, shell_word};
 
 use super::access::access;

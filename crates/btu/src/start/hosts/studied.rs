@@ -4,11 +4,11 @@
 use std::net::IpAddr;
 use std::path::Path;
 
+use btu_contract::experiment::{Scripts, calls};
+use btu_contract::network::{HostName, Machine, Machines, Reached};
 use btu_control::arrival::leaving_for;
-use btu_control::coordinator::HostSet;
+use btu_control::controller::HostSet;
 use btu_network::Host;
-use btu_suite::experiment::{Scripts, calls};
-use btu_suite::network::{HostName, Machine, Machines, Reached};
 
 use super::access::access;
 use super::named::{self, Family};

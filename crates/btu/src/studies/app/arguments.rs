@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use btu_studies::app::Factor;
-use btu_suite::app::{
+use btu_contract::app::{
     Broadcasts, BroadcastsError, Carrier, Mix, MixError, Protocol, ProtocolError, Slowing, Speed,
     Workload,
 };
+use btu_studies::app::Factor;
 use btu_units::Span;
 use clap::Args;
 
@@ -170,7 +170,7 @@ fn slowing(text: &str) -> Result<SlowBy, String> {
     match text {
         "cpufreq" => Ok(SlowBy::Frequency),
         "cpu.max" => Ok(SlowBy::ControlGroup),
-        _ => btu_suite::text::named(text, "way of slowing", &Slowing::ALL, Slowing::name)
+        _ => btu_contract::text::named(text, "way of slowing", &Slowing::ALL, Slowing::name)
             .map(SlowBy::Here),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use btu_contract::app::{Carrier, Slowing, Speed, Speeds};
+use btu_contract::experiment::Scripts;
 use btu_studies::app::{AppCell, AppPlan};
-use btu_suite::app::{Carrier, Slowing, Speed, Speeds};
-use btu_suite::experiment::Scripts;
 
 use super::arguments::{App, SlowBy};
 use super::{is_elsewhere, usage};

@@ -1,6 +1,6 @@
 //! What `btu app` asks of the machine for X, and what it cannot measure there.
 
-use btu_suite::app::{Carrier, Speed};
+use btu_contract::app::{Carrier, Speed};
 use btu_units::Span;
 
 use super::arguments::App;

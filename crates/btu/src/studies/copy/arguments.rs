@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use btu_contract::copy::{Cache, Direction, Mode, Program, ProgramError, Storage};
 use btu_studies::copy::{Background, BackgroundError};
-use btu_suite::copy::{Cache, Direction, Mode, Program, ProgramError, Storage};
 use btu_units::Bytes;
 use clap::Args;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use btu_suite::lan::{Pattern, Task};
+use btu_contract::lan::{Pattern, Task};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
 
@@ -115,9 +115,9 @@ pub(crate) enum BackgroundName {
 }
 
 fn task(text: &str) -> Result<Task, String> {
-    btu_suite::text::named(text, "task", &Task::ALL, Task::name)
+    btu_contract::text::named(text, "task", &Task::ALL, Task::name)
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
-    btu_suite::text::named(text, "pattern", &Pattern::ALL, Pattern::name)
+    btu_contract::text::named(text, "pattern", &Pattern::ALL, Pattern::name)
 }

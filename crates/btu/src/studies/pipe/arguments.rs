@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use btu_suite::load::Load;
-use btu_suite::pipe::{Kind, Pattern, Pin, Sizes};
+use btu_contract::load::Load;
+use btu_contract::pipe::{Kind, Pattern, Pin, Sizes};
 use btu_units::{Bytes, Span};
 use clap::{Args, ValueEnum};
 

@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use btu_contract::experiment::Named;
+use btu_contract::job::{Job, JobRecord};
+use btu_contract::json;
+use btu_contract::pipe::PipePlan;
 use btu_report::html::html;
 use btu_report::{StoredSignature, first_screen, markdown, page_text, signatures_page};
 use btu_store::{RunRow, Store};
 use btu_studies::pipe::{SignatureCost, cost_over, judge};
-use btu_suite::experiment::Named;
-use btu_suite::job::{Job, JobRecord};
-use btu_suite::json;
-use btu_suite::pipe::PipePlan;
 use serde::Serialize;
 
 use crate::cli::TAG;
 use crate::cli::{Common, Compare, CompareFormat};
 use crate::exit::Refusal;
+use crate::results::compare::deliver;
 use crate::stored::{provenance, resume};
-use crate::suites::compare::deliver;
 use crate::terminal;
 
 /// The data that `--json` prints.
@@ -84,10 +84,10 @@ pub(super) fn compare(
 /// Refuses runs that cannot be compared.
 fn guard(arguments: &Compare, rows: &[RunRow]) -> anyhow::Result<()> {
     let refuse = |problem: String| Err(Refusal::Usage(problem).into());
-    if let Some(row) = rows.iter().find(|row| row.summary.suite != Job::SUITE) {
-        let (run, suite) = (row.summary.id, &row.summary.suite);
+    if let Some(row) = rows.iter().find(|row| row.summary.study != Job::STUDY) {
+        let (run, study) = (row.summary.id, &row.summary.study);
         return refuse(format!(
-            "{run} is a run of `{suite}`: ratings are compared with ratings and signatures with signatures; \
+            "{run} is a run of `{study}`: ratings are compared with ratings and signatures with signatures; \
              see it with `btu show {run}`"
         ));
     }

@@ -2,12 +2,12 @@
 //! one on another machine.
 
 use anyhow::Context;
-use btu_control::coordinator::{Ground, Observer, Phase, Processors, Testbed};
+use btu_contract::job::Job;
+use btu_contract::network::HostName;
+use btu_contract::pipe::{PipePlan, Place, Remote};
+use btu_control::controller::{Ground, Observer, Phase, Processors, Testbed};
 use btu_control::environment::Environment;
 use btu_store::RunRow;
-use btu_suite::job::Job;
-use btu_suite::network::HostName;
-use btu_suite::pipe::{PipePlan, Place, Remote};
 
 use super::arguments::Pipe;
 use super::plan::Stations;

@@ -2,13 +2,13 @@
 
 use std::io::{IsTerminal, stderr};
 
-use btu_control::coordinator::Draw;
+use btu_contract::hint::{HintPoint, HintRecord};
+use btu_contract::job::{Job, JobRecord};
+use btu_contract::load::Load;
+use btu_contract::pipe::{PipePlan, Point};
+use btu_control::controller::Draw;
 use btu_report::{Graph, NamedSignature, PLOT_ROWS, TextOptions, pipe_plot};
 use btu_studies::pipe::{PipeVerdict, judge};
-use btu_suite::hint::{HintPoint, HintRecord};
-use btu_suite::job::{Job, JobRecord};
-use btu_suite::load::Load;
-use btu_suite::pipe::{PipePlan, Point};
 use btu_units::{Span, written_rate};
 
 use crate::terminal;

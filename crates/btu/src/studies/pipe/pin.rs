@@ -1,8 +1,8 @@
 //! Chooses processors from the value of `--pin`.
 
+use btu_contract::network::Network;
+use btu_contract::pipe::{Pin, Place, Processors};
 use btu_control::environment;
-use btu_suite::network::Network;
-use btu_suite::pipe::{Pin, Place, Processors};
 
 use crate::exit::Refusal;
 
@@ -37,8 +37,8 @@ pub(super) fn processors(
 
 #[cfg(test)]
 mod tests {
-    use btu_suite::network::Reached;
-    use btu_suite::pipe::Remote;
+    use btu_contract::network::Reached;
+    use btu_contract::pipe::Remote;
 
     use super::*;
 

@@ -1,15 +1,15 @@
 //! Makes a plan for each transport and chooses the network between the stations, from the command
 //! line.
 
-use btu_control::awake::Wakefulness;
-use btu_network::{Drawing, Reader};
-use btu_suite::hint::{HintPlan, HintRun};
-use btu_suite::job::Job;
-use btu_suite::network::{Network, Path};
-use btu_suite::pipe::{
+use btu_contract::hint::{HintPlan, HintRun};
+use btu_contract::job::Job;
+use btu_contract::network::{Network, Path};
+use btu_contract::pipe::{
     Buffers, Cache, Check, Engine, Kind, Pattern, PipePlan, Place, Precision, Processors, Purpose,
     Remote, SetPlan, Sizes, SocketOptions,
 };
+use btu_control::awake::Wakefulness;
+use btu_network::{Drawing, Reader};
 use btu_testbed::note;
 use btu_units::{BitRate, Bytes, Span};
 

@@ -1,15 +1,15 @@
 //! Continues an interrupted run, with its plan, its network, and the results that are stored.
 
+use btu_contract::experiment::{Experiment, Named};
+use btu_contract::job::Job;
 use btu_control::environment;
 use btu_store::{RunLock, RunRow, Store};
-use btu_suite::experiment::{Experiment, Named};
-use btu_suite::job::Job;
 
 use super::ground::remote_of;
 use super::plan::PlannedWork;
 use crate::cli::Resuming;
+use crate::results;
 use crate::stored::resume;
-use crate::suites;
 
 /// A run to complete.
 pub(super) struct Resumed {
@@ -21,7 +21,7 @@ pub(super) struct Resumed {
 
 /// The request of this run.
 pub(super) fn asked(row: &RunRow) -> anyhow::Result<PlannedWork> {
-    suites::resumed_by(row, Job::COMMAND)?;
+    results::resumed_by(row, Job::COMMAND)?;
     let job: Job = resume::plan(row)?;
     resume::is_its_plan(row, (job.version(), Job::VERSION), &job.hash())?;
     let network = Job::network_in(&row.summary.network).to_owned();

@@ -2,16 +2,16 @@
 
 mod files;
 
+use btu_contract::job::Job;
 use btu_report::html::Page;
 use btu_report::{StoredRun, first_screen, several_page};
 use btu_store::{RunId, Store};
 use btu_studies::pipe::{JobVerdict, PipeVerdict};
-use btu_suite::job::Job;
 
 use super::arguments::Pipe;
 use crate::cli::Common;
+use crate::results::{self, Document, JudgedRun, shown};
 use crate::stored::{self, Surroundings};
-use crate::suites::{self, Document, JudgedRun, shown};
 use crate::terminal::{print, print_json, text_options};
 
 /// Prints the results of these runs, and writes the requested files.
@@ -41,7 +41,7 @@ pub(super) fn results(runs: &[RunId], pipe: &Pipe, common: &Common) -> anyhow::R
             print(&first_screen(&compared(&store, several), &options))?;
             let wanted = if pipe.wanted.all { several } else { &[] };
             wanted.iter().try_for_each(|one| {
-                let text = suites::of(one.run)?.text(&store, one.run, &options)?;
+                let text = results::of(one.run)?.text(&store, one.run, &options)?;
                 print(&format!("\n{text}"))
             })
         }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use btu_contract::load::Load;
+use btu_contract::processors::{Division, DivisionError};
+use btu_contract::protocol_work::ProtocolWork;
 use btu_studies::rate::{Component, MESSAGE_SIZES};
-use btu_suite::load::Load;
-use btu_suite::processors::{Division, DivisionError};
-use btu_suite::protocol_work::ProtocolWork;
 use btu_units::{Bytes, Span};
 use clap::Args;
 
@@ -18,7 +18,7 @@ use crate::files;
 
 const EXAMPLES: &str = "\
 Examples:
-  btu rate                                        the whole suite, about two minutes
+  btu rate                                        the whole rating, about two minutes
   btu rate --network '10 Mb/s' --delay '2 ms'     on an emulated path
   btu rate --network home-fq-codel --test laptop --active server --passive phone
                                                   between stations of a network file
@@ -154,7 +154,7 @@ fn component(text: &str) -> Result<Component, String> {
 fn message(text: &str) -> Result<Bytes, String> {
     let size = text.parse().map(Bytes::new).ok().filter(|size| MESSAGE_SIZES.contains(size));
     size.ok_or_else(|| {
-        format!("`{text}` is not one of the suite's message sizes: 100, 1024, 1250, 4096, 65536")
+        format!("`{text}` is not one of the rating's message sizes: 100, 1024, 1250, 4096, 65536")
     })
 }
 

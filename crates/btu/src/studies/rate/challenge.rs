@@ -1,9 +1,9 @@
 //! The seed that a board asks for.
 
 use anyhow::Context;
+use btu_contract::network::Network;
 use btu_publication::{Challenge, ChallengeRequest};
 use btu_studies::rate::Plan;
-use btu_suite::network::Network;
 use btu_testbed::note;
 
 use crate::cli::Board;

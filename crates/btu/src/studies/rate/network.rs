@@ -1,10 +1,10 @@
 //! The network of a rating: the one that the options name, the one to raise, and the part of a plan
 //! that can be measured there.
 
+use btu_contract::network::{Drawn, HostRole, Network, Path, Stations, Topology};
 use btu_model::predict::{FlowPrediction, alone};
 use btu_network::{Arrivals, Atm, Drawing, Medium, Station, StationId};
 use btu_studies::rate::{Component, Plan, UDP_MESSAGE, drain_time};
-use btu_suite::network::{Drawn, HostRole, Network, Path, Stations, Topology};
 use btu_units::{BitRate, Bytes, Span};
 
 use super::arguments::Rate;

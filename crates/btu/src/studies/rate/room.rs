@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use btu_contract::load::Load;
 use btu_studies::rate::Plan;
-use btu_suite::load::Load;
 use btu_units::Bytes;
 
 use super::Rate;

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
+use btu_contract::experiment::RunFacts;
 use btu_report::junit;
 use btu_stats::Level;
 use btu_store::{RunId, Store};
 use btu_studies::Judged;
 use btu_studies::compare::Gate;
 use btu_studies::run::{RunPlan, RunVerdict};
-use btu_suite::experiment::RunFacts;
 
 use super::arguments::RunStudy;
 use crate::exit::SLOWER;

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use btu_contract::experiment::Raised;
 use btu_studies::run::{ExperimentNetwork, Found, inline_network};
-use btu_suite::experiment::Raised;
 use btu_units::Span;
 
 use super::arguments::RunStudy;

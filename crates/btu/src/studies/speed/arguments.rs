@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use btu_contract::dscp::Dscp;
 use btu_studies::speed::MOST_STREAMS;
-use btu_suite::dscp::Dscp;
 use btu_units::{BitRate, Span};
 use clap::Args;
 

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use btu_contract::dscp::Dscp;
 use btu_iperf3::{Client, ClientReport, Direction, PORT, Protocol, Second};
 use btu_studies::speed::Phase;
-use btu_suite::dscp::Dscp;
 use btu_units::{BitRate, Span, three_digits, written_rate};
 
 use super::{LEAD, Speed, phases, resolved, usage, with_other_program};

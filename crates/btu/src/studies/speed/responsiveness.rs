@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
+use btu_contract::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_responsiveness::{
     Certificate, IntervalReport, MeasurementProgress, Method, PORT, Parts, ResponsivenessReport,
     ResponsivenessSettings, Server, ServerError, Target, Trust, Way, WayReport,
     measure as measured,
 };
-use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::{Span, written_rate};
 
 use super::{Speed, serve_until_signal, usage, with_other_program};

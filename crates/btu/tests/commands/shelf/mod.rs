@@ -6,12 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use btu_contract::experiment::Experiment;
+use btu_contract::load::Load;
+use btu_contract::network::Network;
 use btu_control::environment::{self, Environment};
 use btu_store::{Moment, NewRun, RunId, RunLock, State, Store};
 use btu_studies::rate::{Component, Plan, Profile};
-use btu_suite::experiment::Experiment;
-use btu_suite::load::Load;
-use btu_suite::network::Network;
 use btu_units::Bytes;
 
 #[path = "../../../../studies/tests/made/mod.rs"]
@@ -95,9 +95,9 @@ impl Shelf {
         state: State,
         machines: &[Environment],
     ) -> RunId {
-        let document = btu_suite::json::to_value(&plan).expect("a plan has a JSON form");
+        let document = btu_contract::json::to_value(&plan).expect("a plan has a JSON form");
         let network = plan.network.to_string();
-        let lock = self.begun(("btu", &network), &document, &plan.hash(), machines);
+        let lock = self.begun(("rate", &network), &document, &plan.hash(), machines);
         let calibration = made::calibration(plan);
         self.store.save_calibration(&lock, &calibration).expect("a calibration");
         for (block, megabits) in (0..).zip(megabits) {
@@ -115,15 +115,15 @@ impl Shelf {
 }
 
 impl Shelf {
-    /// An interrupted run of any suite that has no cell yet, begun on this machine.
+    /// An interrupted run of any study that has no cell yet, begun on this machine.
     pub(crate) fn interrupted(
         &mut self,
-        suite: &str,
+        study: &str,
         plan: &serde_json::Value,
         hash: &str,
         machine: &Environment,
     ) -> RunId {
-        let lock = self.begun((suite, "path"), plan, hash, std::slice::from_ref(machine));
+        let lock = self.begun((study, "path"), plan, hash, std::slice::from_ref(machine));
         self.store.finish(&lock, State::Interrupted, CREATED).expect("an end");
         lock.run()
     }
@@ -131,13 +131,13 @@ impl Shelf {
     /// A run that has been begun, with sessions on these machines.
     pub(crate) fn begun(
         &mut self,
-        (suite, network): (&str, &str),
+        (study, network): (&str, &str),
         plan: &serde_json::Value,
         hash: &str,
         machines: &[Environment],
     ) -> RunLock {
         let new = NewRun {
-            suite,
+            study,
             profile: "quick",
             network,
             label: None,
@@ -151,7 +151,8 @@ impl Shelf {
         };
         let lock = self.store.create_run(&new).expect("a run");
         for machine in machines {
-            let machine = btu_suite::json::to_value(&machine).expect("a machine has a JSON form");
+            let machine =
+                btu_contract::json::to_value(&machine).expect("a machine has a JSON form");
             self.store.save_environment(&lock, Moment::Before, &machine).expect("an environment");
         }
         lock

@@ -98,26 +98,26 @@ fn whoever_dies_the_run_ends_and_what_was_finished_is_kept() {
     drill(
         &laboratory,
         veth,
-        |coordinator| send(coordinator, Signal::SIGINT),
+        |controller| send(controller, Signal::SIGINT),
         Some(130),
         "was stopped",
     );
     drill(
         &laboratory,
         veth,
-        |coordinator| send(coordinator, Signal::SIGTERM),
+        |controller| send(controller, Signal::SIGTERM),
         Some(143),
         "was stopped",
     );
-    drill(&laboratory, veth, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
-    drill(&laboratory, local, |coordinator| send(coordinator, Signal::SIGKILL), None, "");
+    drill(&laboratory, veth, |controller| send(controller, Signal::SIGKILL), None, "");
+    drill(&laboratory, local, |controller| send(controller, Signal::SIGKILL), None, "");
 }
 
 /// Killed while namespaces are made, while the ends find each other, while the first size is
 /// measured: nothing is left, and the run can be finished. Where the machine is slow it is killed
 /// later too, until it has stored a run.
 #[test]
-fn the_coordinator_is_killed_before_the_first_size() {
+fn the_controller_is_killed_before_the_first_size() {
     let Some(laboratory) = Laboratory::open_once() else { return };
     let arguments = ["pipe", "--network", "veth", "--sizes", "1..64", "--quiet"];
     for milliseconds in [20, 80, 200, 400, 800, 1600, 3200, 6400] {

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::Command;
 
 use btu_conditions::judge;
-use btu_suite::job::{Job, JobRecord};
-use btu_suite::pipe::Point;
+use btu_contract::job::{Job, JobRecord};
+use btu_contract::pipe::Point;
 
 use serde_json::Value;
 
@@ -119,15 +119,15 @@ fn b4_ends_are_held_where_they_shall_be() {
     let Some(_share) = Share::one_once() else { return };
     let directory = tempfile::tempdir().expect("a temporary directory");
     let quick = ["pipe", "--local", "--precision", "quick", "--pin", "together"];
-    for (aim, suite) in [
+    for (aim, study) in [
         (&["--sizes", "64"][..], "pipe"),
         (&["--layers", "--sizes", "64", "--transport", "tcp,udp"], "layers"),
         (&["--hint"], "hint"),
     ] {
         let result = json(directory.path(), &[&quick, aim].concat());
-        assert_eq!(result["run"]["state"], "complete", "{suite}: {}", result["run"]["events"]);
+        assert_eq!(result["run"]["state"], "complete", "{study}: {}", result["run"]["events"]);
         let shown = printed(directory.path(), &["show", "--all"]);
-        assert!(shown.contains("both ends are held on processor "), "{suite}: {shown}");
+        assert!(shown.contains("both ends are held on processor "), "{study}: {shown}");
     }
 }
 

@@ -37,7 +37,7 @@ fn messages_between_stations_go_over_their_network() {
     );
     let points = points(&laboratory);
     let quickest = points[1]
-        .one_way_seconds(btu_suite::pipe::Pattern::PingPong)
+        .one_way_seconds(btu_contract::pipe::Pattern::PingPong)
         .into_iter()
         .fold(f64::MAX, f64::min);
     judge!(laboratory, (52.4e-3..0.2).contains(&quickest), "{quickest} s");

@@ -37,7 +37,7 @@ fn layers_are_measured_in_turns() {
     ];
     let result = json(here, &[&QUICK[..], &asked].concat());
     assert_eq!(
-        (&result["run"]["suite"], &result["run"]["state"]),
+        (&result["run"]["study"], &result["run"]["state"]),
         (&"pipe".into(), &"complete".into())
     );
     let layers = result["result"]["layers"].as_array().expect("a list");

@@ -72,9 +72,9 @@ fn performance(new: &str) -> String {
 /// Numbers of tests and failures in a kept file, which names each row once.
 fn counts(junit: &str) -> (usize, usize) {
     let document = Document::parse(junit).unwrap_or_else(|error| panic!("{error}: {junit}"));
-    let suite = document.descendants().find(|node| node.has_tag_name("testsuite")).expect(junit);
-    let number = |name: &str| suite.attribute(name).and_then(|text| text.parse().ok());
-    let cases: Vec<_> = suite.children().filter(|node| node.has_tag_name("testcase")).collect();
+    let tests = document.descendants().find(|node| node.has_tag_name("testsuite")).expect(junit);
+    let number = |name: &str| tests.attribute(name).and_then(|text| text.parse().ok());
+    let cases: Vec<_> = tests.children().filter(|node| node.has_tag_name("testcase")).collect();
     let failed = cases.iter().filter(|case| case.children().any(|it| it.has_tag_name("failure")));
     assert_eq!(number("tests"), Some(cases.len()), "{junit}");
     assert_eq!(number("failures"), Some(failed.count()), "{junit}");

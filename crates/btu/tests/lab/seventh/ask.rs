@@ -9,10 +9,10 @@ use btu_units::{Bytes, Span};
 use clap::Args;
 
 use crate::cli::{Common, ProfileName, StudyOptions, TimeLimit, or_usual, quantity};
+use crate::results::compare::of_scripts;
+use crate::results::{Measure, StoredStudy, Studied};
 use crate::start::progress::ProgressDisplay;
 use crate::start::study::{self, Chosen};
-use crate::suites::compare::of_scripts;
-use crate::suites::{Measure, Studied, Suite};
 use plan::AskPlan;
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,7 @@ pub(crate) struct Ask {
 }
 
 impl Measure for Ask {
-    const SUITE: &'static dyn Suite = &Studied::<AskPlan>::new(of_scripts::<AskPlan>);
+    const STUDY: &'static dyn StoredStudy = &Studied::<AskPlan>::new(of_scripts::<AskPlan>);
 
     fn run(self, common: &Common) -> anyhow::Result<ExitCode> {
         study::run(&self.study, common, ProgressDisplay::Never, || self.plan(), |_| Bytes::ZERO)?;

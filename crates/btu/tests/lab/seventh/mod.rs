@@ -9,16 +9,16 @@ mod report;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use btu_control::coordinator::{
+use btu_contract::experiment::{Experiment, Field, Frame, Measured, Named, Raised, RunFacts};
+use btu_contract::network::HostName;
+use btu_contract::study::Scripted;
+use btu_control::controller::{
     Ground, Observer, Phase, Processors, Progress, RunSettings, Testbed, run,
 };
 use btu_network::library_text;
 use btu_report::{Origin, Reported, RunHead, StoredRun, TextOptions, page_text};
 use btu_store::{NewRun, State, Store};
 use btu_studies::Judged;
-use btu_suite::experiment::{Experiment, Field, Frame, Measured, Named, Raised, RunFacts};
-use btu_suite::network::HostName;
-use btu_suite::study::Scripted;
 use btu_units::{Bytes, Span};
 
 use crate::common::Laboratory;
@@ -96,10 +96,10 @@ fn a_study_that_the_program_does_not_know_is_measured() {
     let drawing = plan.frame.network.drawing().expect("it can be read");
     let hosts = raised.hosts(&drawing).expect("it has the stations");
     let mut store = Store::open(laboratory.directory.path().join("runs.sqlite")).expect("a store");
-    let document = btu_suite::json::to_value(&plan).expect("JSON");
+    let document = btu_contract::json::to_value(&plan).expect("JSON");
     let lock = store
         .create_run(&NewRun {
-            suite: AskPlan::SUITE,
+            study: AskPlan::STUDY,
             profile: "quick",
             network: "path",
             label: None,

@@ -4,11 +4,11 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use btu_suite::activity::Order;
-use btu_suite::bounds::{BoundedOrder, Bounds};
-use btu_suite::needs::{Files, Needs, Rate, VolumeLimit};
-use btu_suite::peers::{Cidr, Peers, is_one_host, loopback};
-use btu_suite::room::Room;
+use btu_contract::activity::Order;
+use btu_contract::bounds::{BoundedOrder, Bounds};
+use btu_contract::needs::{Files, Needs, Rate, VolumeLimit};
+use btu_contract::peers::{Cidr, Peers, is_one_host, loopback};
+use btu_contract::room::Room;
 use btu_units::{BitRate, Bytes};
 
 use super::super::budget::{Demand, WORDS};

@@ -1,6 +1,6 @@
 //! Whether packets may be delayed and dropped: how much, and at which interfaces.
 
-use btu_suite::network::Impairment;
+use btu_contract::network::Impairment;
 
 use super::{Forbidden, IMPAIR, Policy, UNCHANGEABLE};
 

@@ -4,15 +4,15 @@ use std::ops::Range;
 use std::path::{Component, PathBuf};
 use std::str::FromStr;
 
+use btu_contract::copy::Program;
 use btu_network::ReadError;
-use btu_suite::copy::Program;
 use serde::Deserialize;
 use thiserror::Error;
 use toml::Spanned;
 
 use super::{Policy, Rule, known_kinds};
 
-/// What the smallest room of a worker has (`btu_suite::room`): with fewer files and sockets nothing
+/// What the smallest room of a worker has (`btu_contract::room`): with fewer files and sockets nothing
 /// can be done.
 const OPEN_FILES: u64 = 128;
 

@@ -1,13 +1,13 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use btu_suite::activity::{
+use btu_contract::activity::{
     Activity, Broadcast, Cpu, Disk, FileClient, FileServer, FilesPlace, FilesServe, FilesStation,
     FilesTask, Order, Receiving, Relay, Rendezvous, Rounds, TcpReceive, TcpSend, UdpSend, Work,
 };
-use btu_suite::copy::{Cache, FilePlace, Program, Storage};
-use btu_suite::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
-use btu_suite::network::Impairment;
+use btu_contract::copy::{Cache, FilePlace, Program, Storage};
+use btu_contract::lan::{FileSizes, Pattern, StationProgram, StationWork, Task};
+use btu_contract::network::Impairment;
 use btu_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use btu_suite::activity::Word;
-use btu_suite::record::{Failure, Report};
+use btu_contract::activity::Word;
+use btu_contract::record::{Failure, Report};
 use btu_testbed::note;
 use btu_units::Span;
 use tokio::process::Child;

@@ -112,7 +112,7 @@ fn whatever_is_wrong_is_found_and_nothing_else() {
             facts.environment.processor.virtual_machine = true;
             let (steal_ns, idle_ns) = (10_000_000_000, 990_000_000_000);
             facts.environment.cpu_time =
-                Some(btu_suite::record::MachineCpu { steal_ns, idle_ns, ..Default::default() });
+                Some(btu_contract::record::MachineCpu { steal_ns, idle_ns, ..Default::default() });
         }),
         ("offloads", Health::Limited, |facts| {
             let features = BTreeSet::from(["rx-gro".to_owned()]);

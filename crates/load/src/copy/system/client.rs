@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::process::Stdio;
 
-use btu_suite::activity::Token;
-use btu_suite::copy::{Direction, Program};
+use btu_contract::activity::Token;
+use btu_contract::copy::{Direction, Program};
 use btu_traffic::{Flow, Limit};
 use btu_units::{Span, Time};
 

@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use btu_suite::activity::Token;
-use btu_suite::copy::{Direction, Program};
+use btu_contract::activity::Token;
+use btu_contract::copy::{Direction, Program};
 
 use super::ends::{CopyCommand, MemoryFile, ServingProgram};
 use super::key::Key;

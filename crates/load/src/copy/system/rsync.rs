@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use btu_suite::activity::Token;
-use btu_suite::copy::Direction;
+use btu_contract::activity::Token;
+use btu_contract::copy::Direction;
 use btu_units::hexadecimal;
 
 use super::ends::{CopyCommand, ServingProgram};

@@ -76,9 +76,9 @@ mod tests {
     use std::process::Stdio;
     use std::sync::atomic::AtomicBool;
 
-    use btu_suite::activity::{Activity, FileServer};
-    use btu_suite::copy::{Cache, Direction, FilePlace, Program, Storage};
-    use btu_suite::peers::{Callers, Peers};
+    use btu_contract::activity::{Activity, FileServer};
+    use btu_contract::copy::{Cache, Direction, FilePlace, Program, Storage};
+    use btu_contract::peers::{Callers, Peers};
     use btu_units::Bytes;
 
     use super::super::{missing_for, openssh};

@@ -5,9 +5,9 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::Command;
 
-use btu_suite::activity::Token;
-use btu_suite::copy::Program;
-use btu_suite::peers::Callers;
+use btu_contract::activity::Token;
+use btu_contract::copy::Program;
+use btu_contract::peers::Callers;
 use btu_traffic::{Flow, FlowDoor, Limit};
 use btu_units::Time;
 

@@ -16,8 +16,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use btu_suite::activity::Token;
-use btu_suite::peers::Callers;
+use btu_contract::activity::Token;
+use btu_contract::peers::Callers;
 use btu_traffic::{Flow, FlowDoor, Limit};
 use btu_units::Span;
 use nix::fcntl::OFlag;

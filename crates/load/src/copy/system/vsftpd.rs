@@ -3,7 +3,7 @@
 //! vsftpd has no other users than those of the system. Its anonymous ones need no account, and need
 //! a password if its settings list the valid ones (`secure_email_list_enable`).
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 use btu_units::hexadecimal;
 
 use super::ends::{MemoryFile, ServingProgram};

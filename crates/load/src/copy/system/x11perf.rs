@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::process::Stdio;
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 use btu_traffic::Limit;
 
 use super::from_pipe::read_until;

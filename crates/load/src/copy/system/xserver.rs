@@ -7,7 +7,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::process::{Command, Stdio};
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 use btu_units::Span;
 
 use super::ends::MemoryFile;

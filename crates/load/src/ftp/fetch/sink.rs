@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-pub use btu_suite::needs::FETCH_ROOM;
+pub use btu_contract::needs::FETCH_ROOM;
 
 use crate::scratch::ScratchFile;
 use crate::{LoadError, content};

@@ -5,9 +5,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 
-use btu_suite::activity::FtpServe;
-use btu_suite::peers::Callers;
-use btu_suite::record::Report;
+use btu_contract::activity::FtpServe;
+use btu_contract::peers::Callers;
+use btu_contract::record::Report;
 use btu_units::{Bytes, Span};
 
 use super::super::Serving;

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::pin::pin;
 use std::time::Duration;
 
-use btu_suite::peers::{Callers, Refused};
+use btu_contract::peers::{Callers, Refused};
 use subtle::ConstantTimeEq;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};

@@ -7,7 +7,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 use btu_conditions::{Conditions, judge};
-use btu_suite::peers::Peers;
+use btu_contract::peers::Peers;
 use suppaftp::{FtpStream, Mode};
 
 use super::*;

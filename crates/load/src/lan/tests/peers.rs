@@ -5,9 +5,9 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use btu_suite::activity::FilesPlace;
-use btu_suite::lan::{FileSizes, Task};
-use btu_suite::peers::Callers;
+use btu_contract::activity::FilesPlace;
+use btu_contract::lan::{FileSizes, Task};
+use btu_contract::peers::Callers;
 use btu_units::Span;
 
 use super::super::work::TaskState;

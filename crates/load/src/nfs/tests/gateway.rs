@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use btu_suite::activity::Token;
+use btu_contract::activity::Token;
 
 use super::super::rpc::{self, Credential, MARK, NFS, RpcProgram};
 use super::super::xdr::{Garbled, Writer, XdrReader};

@@ -3,6 +3,19 @@
 
 use std::collections::BTreeMap;
 
+use btu_contract::app;
+use btu_contract::app::{Carrier, Displayed, Drawn, Protocol, Workload};
+use btu_contract::copy::{Cache, Direction, FileCopied, FileEnd, Marks, Mode, Program, Storage};
+use btu_contract::experiment::{
+    Experiment, Field, Frame, Measured, Named, Observation, Raised, RunFacts, Scripts, Slot,
+};
+use btu_contract::lan::{
+    FileSizes, FilesServed, Pattern, SETUP_CLIENT, ServedClient, StationDone, StationProgram,
+    StationWork, Task, TaskDone,
+};
+use btu_contract::network::HostName;
+use btu_contract::program::{Ended, Ending, Part, Printed, ProgramReport};
+use btu_contract::record::{CpuTime, Outcome, PlacedReport, Report};
 use btu_network::{Drawing, library_text};
 use btu_report::html::Page;
 use btu_report::{Origin, Reported, StoredRun, TextOptions, page_text};
@@ -12,19 +25,6 @@ use btu_studies::app::{AppCell, AppPlan};
 use btu_studies::copy::{Background, CopyCell, CopyPlan};
 use btu_studies::lan::{LanCell, LanPlan, Level};
 use btu_studies::run::{ExperimentNetwork, Found, Ground, RunCell, RunPlan, read};
-use btu_suite::app;
-use btu_suite::app::{Carrier, Displayed, Drawn, Protocol, Workload};
-use btu_suite::copy::{Cache, Direction, FileCopied, FileEnd, Marks, Mode, Program, Storage};
-use btu_suite::experiment::{
-    Experiment, Field, Frame, Measured, Named, Observation, Raised, RunFacts, Scripts, Slot,
-};
-use btu_suite::lan::{
-    FileSizes, FilesServed, Pattern, SETUP_CLIENT, ServedClient, StationDone, StationProgram,
-    StationWork, Task, TaskDone,
-};
-use btu_suite::network::HostName;
-use btu_suite::program::{Ended, Ending, Part, Printed, ProgramReport};
-use btu_suite::record::{CpuTime, Outcome, PlacedReport, Report};
 use btu_units::{BitRate, Bytes, Span, Time};
 
 use super::both;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use btu_contract::experiment::Experiment;
+use btu_contract::record::{Outcome, Received, TcpInfo};
 use btu_report::html::{Page, Section};
 use btu_report::{Origin, RunReport, StoredRun, run_page};
 use btu_studies::papers::Study;
 use btu_studies::rate::{CellRecord, Context, Verdict, judge};
-use btu_suite::experiment::Experiment;
-use btu_suite::record::{Outcome, Received, TcpInfo};
 use btu_units::Span;
 
 use crate::sample::{context, head, records};
@@ -24,7 +24,7 @@ pub(crate) struct SampleRun {
 }
 
 impl SampleRun {
-    /// Three blocks of the whole quick suite.
+    /// Three blocks of the whole quick rating.
     pub(crate) fn new() -> Self {
         let context = context();
         let mut cells = records(&context);

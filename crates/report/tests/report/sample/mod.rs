@@ -1,15 +1,15 @@
 //! A made-up run that looks like one on a small virtual machine, equal every time.
 
+use btu_contract::load::Load;
+use btu_contract::network::{HostRole, Network};
+use btu_contract::record::{
+    CpuTime, DatagramsReceived, DatagramsSent, MachineCpu, Outcome, PlacedReport, Report,
+    Requested, Sent, TcpInfo,
+};
 use btu_report::RunHead;
 use btu_stats::Histogram;
 use btu_studies::rate::{
     CellRecord, Component, Context, HostResult, NetworkResult, Plan, Profile, Row,
-};
-use btu_suite::load::Load;
-use btu_suite::network::{HostRole, Network};
-use btu_suite::record::{
-    CpuTime, DatagramsReceived, DatagramsSent, MachineCpu, Outcome, PlacedReport, Report,
-    Requested, Sent, TcpInfo,
 };
 use btu_units::{Bytes, Span, Time};
 
@@ -163,7 +163,7 @@ fn bulk(
     ];
     let host = (load != Load::Idle).then(|| host(load, host_slowdown, row, block));
     if let Some(host) = &host {
-        let account = btu_suite::record::Host { work: host.work, method: String::new() };
+        let account = btu_contract::record::Host { work: host.work, method: String::new() };
         reports.extend((0..2).map(|_| {
             placed(
                 HostRole::Test,

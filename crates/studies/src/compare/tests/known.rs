@@ -4,7 +4,7 @@ use btu_stats::{Interval, student_quantile};
 use btu_units::{BitRate, Bytes};
 use proptest::prelude::*;
 
-use btu_suite::network::{Network, Path};
+use btu_contract::network::{Network, Path};
 
 use super::*;
 use crate::rate::{Plan, Profile};

@@ -5,9 +5,9 @@ use btu_units::Time;
 use super::*;
 use crate::Judged;
 use crate::copy::Marks;
-use btu_suite::experiment::RunFacts;
-use btu_suite::experiment::{Field, Raised, Slot};
-use btu_suite::record::{CpuTime, PlacedReport};
+use btu_contract::experiment::RunFacts;
+use btu_contract::experiment::{Field, Raised, Slot};
+use btu_contract::record::{CpuTime, PlacedReport};
 
 const MB: u64 = 1_000_000;
 

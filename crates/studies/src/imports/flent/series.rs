@@ -1,6 +1,6 @@
 //! A series of Flent, as a result and over time.
 
-use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignUnit};
+use btu_contract::foreign::{ForeignCourse, ForeignQuantity, ForeignUnit};
 
 use super::document::{FlentDocument, Raw, SeriesMeta};
 use crate::imports::parse::{BoundedList, shown};

@@ -1,15 +1,15 @@
+use btu_contract::json;
 use btu_stats::{Histogram, Welford};
-use btu_suite::json;
 use btu_units::Time;
 
 use super::*;
 use crate::Judged;
-use btu_suite::experiment::RunFacts;
-use btu_suite::experiment::{Field, Raised, Slot};
-use btu_suite::lan::{
+use btu_contract::experiment::RunFacts;
+use btu_contract::experiment::{Field, Raised, Slot};
+use btu_contract::lan::{
     FilesServed, Pattern, Pauses, SETUP_CLIENT, ServedClient, StationDone, StationProgram, TaskDone,
 };
-use btu_suite::record::{CpuTime, Outcome, PlacedReport, Report};
+use btu_contract::record::{CpuTime, Outcome, PlacedReport, Report};
 
 fn plan() -> LanPlan {
     let stations = ["server", "bench", "s1", "s2", "s3"]

@@ -3,8 +3,8 @@
 mod fixed_service;
 mod prediction;
 
+use btu_contract::lan::mean_pause_seconds;
 use btu_stats::{normal_probability, sample_variance};
-use btu_suite::lan::mean_pause_seconds;
 
 use super::*;
 

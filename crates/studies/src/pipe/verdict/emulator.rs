@@ -4,8 +4,8 @@ use btu_stats::median;
 use btu_units::Bytes;
 
 use super::warning::PipeCause;
-use btu_suite::pipe::Point;
-use btu_suite::record::{ClockSteps, Shares, WireAccount};
+use btu_contract::pipe::Point;
+use btu_contract::record::{ClockSteps, Shares, WireAccount};
 
 /// With fewer frames, the latest per cent is a single frame, which is not typical.
 const FRAMES_FOR_P99: u64 = 1000;
@@ -68,8 +68,8 @@ mod tests {
     use super::super::tests::{plan, points};
     use super::super::{PipePlan, judge};
     use super::*;
-    use btu_suite::pipe::{Conditions, Pattern};
-    use btu_suite::record::MachineCpu;
+    use btu_contract::pipe::{Conditions, Pattern};
+    use btu_contract::record::MachineCpu;
 
     fn measured(change: impl Fn(usize, &mut Conditions)) -> (PipePlan, Vec<Point>) {
         let plan = plan("1,1024,65536", Pattern::PingPong);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::LEVEL;
 use super::size::{SizeVerdict, inverse};
-use btu_suite::pipe::PipePlan;
+use btu_contract::pipe::PipePlan;
 
 /// The fit of t0 + n/r to the larger half of the sizes.
 #[derive(Debug, Clone, PartialEq, Serialize)]

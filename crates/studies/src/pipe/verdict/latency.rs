@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::LEVEL;
 use crate::pipe::merge::by_size;
-use btu_suite::pipe::{Pattern, PipePlan, Point};
+use btu_contract::pipe::{Pattern, PipePlan, Point};
 
 /// The time of messages up to this size is latency: no medium shows a difference of eight bytes.
 const SMALL: Bytes = Bytes::new(8);

@@ -6,7 +6,7 @@ use btu_units::Bytes;
 use serde::Serialize;
 
 use super::size::SizeVerdict;
-use btu_suite::pipe::PipePlan;
+use btu_contract::pipe::PipePlan;
 
 /// A fall of throughput by less than this share of the maximum of smaller messages is no dip.
 const DIP: f64 = 0.10;

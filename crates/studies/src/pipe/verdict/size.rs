@@ -5,7 +5,7 @@ use btu_units::Bytes;
 use serde::Serialize;
 
 use super::LEVEL;
-use btu_suite::pipe::{PipePlan, Point};
+use btu_contract::pipe::{PipePlan, Point};
 
 /// A size with its times.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,7 +3,7 @@
 use btu_units::{Bytes, Span};
 
 use super::*;
-use btu_suite::pipe::{End, Place, Precision, Trial};
+use btu_contract::pipe::{End, Place, Precision, Trial};
 
 /// A plan of `sizes`.
 pub(crate) fn plan(sizes: &str, pattern: Pattern) -> PipePlan {

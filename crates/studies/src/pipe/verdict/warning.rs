@@ -10,9 +10,9 @@ use super::fit::Fit;
 use super::shape::Dip;
 use super::size::SizeVerdict;
 use crate::pipe::merge::{ReferenceReadings, readings};
-use btu_suite::pipe::{Accounts, PipePlan, Point, Schedule};
-use btu_suite::record::{Apart, ClockSteps};
-use btu_suite::text::count;
+use btu_contract::pipe::{Accounts, PipePlan, Point, Schedule};
+use btu_contract::record::{Apart, ClockSteps};
+use btu_contract::text::count;
 
 /// A median with an interval of a larger half width than this share of it is widely spread.
 const WIDE: f64 = 0.05;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use btu_stats::{Estimate, arithmetic_mean};
 use btu_units::Bytes;
 
-use btu_suite::load::Load;
+use btu_contract::load::Load;
 
 use super::super::cells::Cells;
 use super::super::goodputs::over_rows;

@@ -1,9 +1,9 @@
 //! Synthetic runs: exact slowdowns, exact ratings.
 
-use btu_suite::json;
+use btu_contract::json;
 use btu_units::{BitRate, Bytes, Span};
 
-use btu_suite::record::{DatagramsReceived, DatagramsSent, Requested};
+use btu_contract::record::{DatagramsReceived, DatagramsSent, Requested};
 
 use super::super::*;
 use super::*;

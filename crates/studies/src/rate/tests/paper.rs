@@ -13,7 +13,7 @@ const PAPER_VOLUME: Bytes = Bytes::new(4_000_000);
 fn row(component: &str, size: usize, load: Load) -> Row {
     let component = Component::RATED.into_iter().find(|one| one.name() == component);
     let message = Bytes::new(MESSAGE_BYTES[size]);
-    Row::Network { component: component.expect("a component of the suite"), message, load }
+    Row::Network { component: component.expect("a component of the study"), message, load }
 }
 
 /// The cells of a table of the paper, each with the time of the host activity, if one ran.

@@ -5,7 +5,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
-use btu_suite::record::Outcome;
+use btu_contract::record::Outcome;
 
 use super::{VOLUME, context, network_cell};
 use crate::rate::record::CellRecord;

@@ -1,13 +1,13 @@
 //! Each warning appears for its own reason only.
 
-use btu_suite::experiment::{HostClocks, LoadBefore};
-use btu_suite::network::HostRole;
+use btu_contract::experiment::{HostClocks, LoadBefore};
+use btu_contract::network::HostRole;
 use btu_units::{Bytes, Span};
 
 use super::super::*;
 use super::*;
-use btu_suite::network::Path;
-use btu_suite::record::HostClock;
+use btu_contract::network::Path;
+use btu_contract::record::HostClock;
 
 /// A run without any reason for a warning, changed by `spoil`, and the warnings over it.
 fn after(spoil: impl FnOnce(&mut Vec<CellRecord>, &mut Context)) -> Vec<Cause> {

@@ -2,7 +2,7 @@
 
 use btu_stats::TwoWay;
 
-use btu_suite::record::Outcome;
+use btu_contract::record::Outcome;
 
 use crate::rate::record::CellRecord;
 

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use btu_suite::experiment::HostClocks;
-use btu_suite::record::ClockSteps;
-use btu_suite::roll::MOST_APART_NS;
+use btu_contract::experiment::HostClocks;
+use btu_contract::record::ClockSteps;
+use btu_contract::roll::MOST_APART_NS;
 
 use super::super::cells::Cells;
 use super::super::context::Context;

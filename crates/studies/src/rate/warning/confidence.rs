@@ -3,7 +3,7 @@
 use btu_stats::median;
 use serde::Serialize;
 
-use btu_suite::load::Load;
+use btu_contract::load::Load;
 
 use super::super::cells::Cells;
 use super::super::context::Context;

@@ -4,9 +4,9 @@ use btu_stats::arithmetic_mean;
 use btu_units::Span;
 use serde::Serialize;
 
-use btu_suite::experiment::LoadBefore;
-use btu_suite::network::HostRole;
-use btu_suite::record::{Apart, Outcome, PlacedReport, Shares, Slowed};
+use btu_contract::experiment::LoadBefore;
+use btu_contract::network::HostRole;
+use btu_contract::record::{Apart, Outcome, PlacedReport, Shares, Slowed};
 
 use super::super::cells::Cells;
 use super::super::context::Context;

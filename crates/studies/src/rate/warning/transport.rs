@@ -4,9 +4,9 @@ use btu_stats::arithmetic_mean;
 use btu_units::Span;
 use serde::Serialize;
 
-use btu_suite::load::Load;
-use btu_suite::network::Network;
-use btu_suite::record::{Outcome, Sent};
+use btu_contract::load::Load;
+use btu_contract::network::Network;
+use btu_contract::record::{Outcome, Sent};
 
 use super::super::cells::Cells;
 use super::super::context::Context;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use btu_suite::record::WireAccount;
+use btu_contract::record::WireAccount;
 
 use super::super::cells::Cells;
 use super::{Explanation, count, time};

@@ -7,8 +7,8 @@ use btu_units::{BitRate, Bytes, Span};
 
 use super::super::doing::{ActivityStep, DISK_FILE, Doing};
 use super::setup::{Context, GroupEntry, host};
-use btu_suite::activity::{Receiving, Transport, Work};
-use btu_suite::program::Part;
+use btu_contract::activity::{Receiving, Transport, Work};
+use btu_contract::program::Part;
 
 /// The time limits of an activity.
 const TIMES: RangeInclusive<Span> = Span::from_milliseconds(10)..=Span::from_seconds(3600);

@@ -9,7 +9,7 @@ use btu_units::{Bytes, Span};
 
 use super::setup::{Context, GroupEntry, host};
 use super::text::filled;
-use btu_suite::program::{Part, ProgramOrder, ProgramStep, Ready};
+use btu_contract::program::{Part, ProgramOrder, ProgramStep, Ready};
 
 /// The time limits of a program.
 pub(super) const DEADLINES: RangeInclusive<Span> =

@@ -10,8 +10,8 @@ use super::super::doing::ActivityStep;
 use super::super::plan::MOST_VALUES;
 use super::super::value::Value;
 use super::{ExperimentNetwork, Found, activity, program, value};
-use btu_suite::network::HostName;
-use btu_suite::program::{Part, ProgramStep};
+use btu_contract::network::HostName;
+use btu_contract::program::{Part, ProgramStep};
 
 /// The longest lead that is allowed.
 const LONGEST_LEAD: Span = Span::from_seconds(600);
@@ -70,7 +70,7 @@ impl Setup {
             programs: Vec::new(),
             activities: Vec::new(),
             values: Vec::new(),
-            lead: asked.unwrap_or_else(|| btu_suite::lead::of(context.drawing)),
+            lead: asked.unwrap_or_else(|| btu_contract::lead::of(context.drawing)),
         };
         for (group, part) in
             [("service", Part::Service), ("load", Part::Load), ("measure", Part::Measured)]

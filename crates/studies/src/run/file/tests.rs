@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::run::{Better, Doing, What};
-use btu_suite::program::{Part, Ready};
+use btu_contract::program::{Part, Ready};
 
 const GOOD: &str = r#"
 name = "redis-on-a-busy-laptop"

@@ -1,8 +1,8 @@
 //! What limits each flow of TCP: by its connection, by the threads at its ends, and by what the other phases show.
 
+use btu_contract::experiment::{Measured, Observation};
+use btu_contract::record::Outcome;
 use btu_stats::Histogram;
-use btu_suite::experiment::{Measured, Observation};
-use btu_suite::record::Outcome;
 
 use super::{Direction, SpeedRow, pairs, requested};
 use crate::breakdown::{Breakdown, FlowEnds};

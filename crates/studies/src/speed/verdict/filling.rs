@@ -4,8 +4,8 @@ use btu_units::Span;
 
 use super::SpeedRow;
 use crate::speed::SpeedPlan;
-use btu_suite::experiment::Warning;
-use btu_suite::sample::Interval;
+use btu_contract::experiment::Warning;
+use btu_contract::sample::Interval;
 
 /// Requests at the end of a phase that take this much longer than at its beginning have a queue that
 /// still fills. A queue that is full empties by less: Reno gives up half of its window and more of a

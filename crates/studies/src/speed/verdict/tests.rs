@@ -1,17 +1,19 @@
 //! Tests of verdicts over cells with known numbers.
 
+use btu_contract::json;
 use btu_network::library_text;
-use btu_suite::json;
 use btu_units::Time;
 
 use super::*;
 use crate::Judged;
 use crate::speed::upload;
-use btu_suite::activity::{Activity, OpenLoop, Receiving};
-use btu_suite::experiment::{CellSetting, Field, Frame, Raised};
-use btu_suite::experiment::{Named, RunFacts};
-use btu_suite::network::HostName;
-use btu_suite::record::{CpuTime, DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent};
+use btu_contract::activity::{Activity, OpenLoop, Receiving};
+use btu_contract::experiment::{CellSetting, Field, Frame, Raised};
+use btu_contract::experiment::{Named, RunFacts};
+use btu_contract::network::HostName;
+use btu_contract::record::{
+    CpuTime, DatagramsReceived, DatagramsSent, PlacedReport, Received, Sent,
+};
 
 const MEGABYTE: u64 = 1_000_000;
 
@@ -140,7 +142,7 @@ fn cell(phase: Phase, block: u32, pairs: Vec<[Outcome; 2]>) -> Measured<SpeedCel
         .flat_map(|[far, near]| [("active", far), ("test", near)])
         .map(placed)
         .collect();
-    let slot = btu_suite::experiment::Slot { cell: SpeedCell { phase }, block, position: 0 };
+    let slot = btu_contract::experiment::Slot { cell: SpeedCell { phase }, block, position: 0 };
     plan(&[phase]).record(slot, Observation { reports, ..Observation::default() })
 }
 
@@ -557,7 +559,7 @@ fn a_message_takes_a_tenth_of_a_second() {
         let script =
             plan.script(&SpeedCell { phase: Phase::Up }, &CellSetting::unplayed(&plan.frame));
         let sent = script.steps.iter().find_map(|step| match &step.order.activity {
-            btu_suite::activity::Activity::TcpSend(send) => Some(send.message.count()),
+            btu_contract::activity::Activity::TcpSend(send) => Some(send.message.count()),
             _ => None,
         });
         sent.expect("a stream")

@@ -10,8 +10,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use btu_suite::program::ProgramOrder;
-use btu_suite::record::CpuTime;
+use btu_contract::program::ProgramOrder;
+use btu_contract::record::CpuTime;
 use btu_units::{Bytes, Time, octets_of_text};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigSet, SigmaskHow};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use btu_suite::program::Moments;
+use btu_contract::program::Moments;
 use btu_units::{Span, Time};
 
 /// The time between two moments. A program that ends before the first is not disturbed.

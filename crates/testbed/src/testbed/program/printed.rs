@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
 
-use btu_suite::program::{KEPT, Printed};
+use btu_contract::program::{KEPT, Printed};
 
 /// The size that is kept of the beginning, and equally of the end.
 const HALF: usize = KEPT / 2;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use btu_suite::json;
-use btu_suite::program::{Ended, Ending, Message, Printed, ProgramOrder, Ready, Task};
-use btu_suite::record::CpuTime;
+use btu_contract::json;
+use btu_contract::program::{Ended, Ending, Message, Printed, ProgramOrder, Ready, Task};
+use btu_contract::record::CpuTime;
 use btu_units::{Bytes, Span, Time};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};

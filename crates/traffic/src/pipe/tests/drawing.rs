@@ -3,13 +3,15 @@
 use std::net::TcpStream;
 use std::thread;
 
-use btu_suite::activity::{Activity, DrawEnd, Order, Performance, PipeMeeting, Relay, Rendezvous};
-use btu_suite::app::{
+use btu_contract::activity::{
+    Activity, DrawEnd, Order, Performance, PipeMeeting, Relay, Rendezvous,
+};
+use btu_contract::app::{
     Carrier, Displayed, Drawing, Drawn, Mix, Niceness, Protocol, Slowing, Speeds, Workload,
 };
-use btu_suite::peers::Callers;
-use btu_suite::pipe::{End, PipePlan, Place, SocketOptions};
-use btu_suite::record::{Outcome, Relayed};
+use btu_contract::peers::Callers;
+use btu_contract::pipe::{End, PipePlan, Place, SocketOptions};
+use btu_contract::record::{Outcome, Relayed};
 use btu_units::Span;
 
 use super::{HERE, NEVER};

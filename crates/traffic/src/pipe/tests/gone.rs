@@ -4,8 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_conditions::{Conditions, judge};
-use btu_suite::activity::Word;
-use btu_suite::pipe::{Kind, Pattern, PipePlan, Precision};
+use btu_contract::activity::Word;
+use btu_contract::pipe::{Kind, Pattern, PipePlan, Precision};
 use btu_units::Span;
 
 use super::{NEVER, describe, every_way, pair, plan, processes};

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use btu_conditions::{Conditions, judge};
-use btu_suite::activity::{PipeMeeting, Rendezvous};
-use btu_suite::pipe::{Accounts, End, Kind, Pattern, PipePlan, Point, Precision};
+use btu_contract::activity::{PipeMeeting, Rendezvous};
+use btu_contract::pipe::{Accounts, End, Kind, Pattern, PipePlan, Point, Precision};
 use btu_units::Span;
 
 use super::{HERE, NEVER, perform, plan, prepare};

@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use btu_suite::activity::{Order, PipeMeeting, Rendezvous, Word};
-use btu_suite::peers::Callers;
-use btu_suite::pipe::{End, PipePlan, Point};
-use btu_suite::record::Outcome;
+use btu_contract::activity::{Order, PipeMeeting, Rendezvous, Word};
+use btu_contract::peers::Callers;
+use btu_contract::pipe::{End, PipePlan, Point};
+use btu_contract::record::Outcome;
 use tempfile::TempDir;
 
 use super::{HERE, NEVER, describe, order};

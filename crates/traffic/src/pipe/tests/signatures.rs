@@ -1,6 +1,6 @@
 //! Whole signatures over every transport.
 
-use btu_suite::pipe::{
+use btu_contract::pipe::{
     Buffers, Cache, Check, End, Kind, Pattern, PipePlan, Precision, SocketOptions,
 };
 use btu_units::{Bytes, Span};

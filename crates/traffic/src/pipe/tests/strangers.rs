@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use btu_suite::activity::{Activity, Order, PipeEnd, PipeMeeting, Rendezvous};
-use btu_suite::peers::{Callers, Peers};
-use btu_suite::pipe::{End, Engine, Kind, Pattern, PipePlan};
+use btu_contract::activity::{Activity, Order, PipeEnd, PipeMeeting, Rendezvous};
+use btu_contract::peers::{Callers, Peers};
+use btu_contract::pipe::{End, Engine, Kind, Pattern, PipePlan};
 use btu_units::Span;
 
 use super::{HERE, NEVER, order, pair, plan, prepare};

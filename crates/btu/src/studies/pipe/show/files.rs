@@ -8,8 +8,8 @@ use btu_report::{
 use btu_studies::pipe::{JobVerdict, LoadedVerdict, PipeVerdict};
 
 use crate::files;
+use crate::results::Document;
 use crate::studies::pipe::arguments::Wanted;
-use crate::suites::Document;
 
 /// Writes the requested files of these runs; files for one run are refused for several before the
 /// measurement.

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
+use btu_contract::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_iperf3::{DirectionReport, Handshake};
 use btu_report::bloat_sentence;
 use btu_stats::{Estimate, Level, batches, difference, quantile, wilson_by_batches};
 use btu_studies::speed::{Bloat, Phase, PhaseLoss, Wait};
-use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::three_digits;
 
 use super::{MeasuredPhase, name};

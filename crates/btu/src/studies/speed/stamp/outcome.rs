@@ -1,8 +1,8 @@
 //! What a measurement to a STAMP reflector found, as a run.
 
+use btu_contract::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_stamp::{ErrorEstimate, Losses, SenderSettings, StampReport};
 use btu_stats::{Level, Proportion, median, quantile, wilson_by_batches};
-use btu_suite::foreign::{ForeignCourse, ForeignQuantity, ForeignRun, ForeignUnit, MeasuredBy};
 use btu_units::three_digits;
 
 /// Of delays that vary, the one that 95 of 100 stay below.

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use btu_stats::{Estimate, Level, geometric_interval};
-use btu_studies::Judged;
-use btu_suite::activity::{Activity, Order, Request, Respond, Transport};
-use btu_suite::experiment::{
+use btu_contract::activity::{Activity, Order, Request, Respond, Transport};
+use btu_contract::experiment::{
     CellSetting, Facts, Frame, Measured, Named, Observation, RunFacts, Scripts,
 };
-use btu_suite::network::Impairments;
-use btu_suite::record::{Outcome, Requested};
-use btu_suite::script::{Role, Script, Step};
+use btu_contract::network::Impairments;
+use btu_contract::record::{Outcome, Requested};
+use btu_contract::script::{Role, Script, Step};
+use btu_stats::{Estimate, Level, geometric_interval};
+use btu_studies::Judged;
 use btu_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub(super) struct AskVerdict {
 }
 
 impl Named for AskPlan {
-    const SUITE: &'static str = "ask";
+    const STUDY: &'static str = "ask";
     const COMMAND: &'static str = "btu ask";
     const VERSION: u32 = 1;
 }

@@ -1,7 +1,7 @@
 //! The statements of the text, compared with the tables.
 
+use btu_contract::app::{Item, Workload};
 use btu_stats::median;
-use btu_suite::app::{Item, Workload};
 
 use super::super::{over_lines, printed};
 use super::sensitivity::{self, Comparison};
