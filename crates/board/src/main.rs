@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
@@ -14,7 +14,8 @@ use btu_board::program::Program;
 use btu_board::receive::again;
 use btu_board::{Board, actions, board, chain, metrics_router, router, server};
 use btu_publication::PublicKey;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 use rustix::fs::Mode;
 
 /// A board of published runs: every result is recomputed from the raw cells
@@ -155,6 +156,18 @@ enum BoardCommand {
         /// The reason, shown to readers
         #[arg(long)]
         why: String,
+    },
+    /// Print a script that completes the commands in a shell
+    #[command(hide = true)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man {
+        /// Existing directory to write them to
+        directory: PathBuf,
     },
 }
 
@@ -302,8 +315,22 @@ impl BoardCommand {
                 log::audit("withdraw", &[("run", run), ("why", why)]);
                 format!("Run {run} is withdrawn.")
             }
+            Self::Completions { shell } => completions(*shell)?,
+            Self::Man { directory } => manual(directory)?,
         })
     }
+}
+
+fn completions(shell: Shell) -> anyhow::Result<String> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "btu-board", &mut script);
+    Ok(String::from_utf8(script)?)
+}
+
+fn manual(directory: &Path) -> anyhow::Result<String> {
+    clap_mangen::generate_to(Arguments::command(), directory)
+        .with_context(|| format!("writing manual pages to {}", directory.display()))?;
+    Ok(format!("The manual pages are in {}.", directory.display()))
 }
 
 fn print(line: &str) -> anyhow::Result<()> {
