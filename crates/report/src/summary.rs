@@ -12,17 +12,13 @@ use crate::paint::Paint;
 use crate::sheet::{columns, wrap};
 use crate::unit;
 
-/// The largest number of lines of a first screen, unless all of more key numbers are shown.
+/// The lines of a first screen, unless all of more key numbers are shown, or what is needed takes more.
 pub const FIRST_SCREEN_LINES: usize = 12;
 
-/// Lines of the headline, of the limit, of the setting if there is room, and of warnings.
-const MOST_OF_HEADLINE: usize = 2;
-const MOST_OF_LIMIT: usize = 3;
-const MOST_OF_SETTING: usize = 3;
 const MOST_WARNINGS: usize = 3;
 
-/// Warnings after the first, and lines of the setting after the second, give way to so many key
-/// numbers: a rating under each load, and that of all runs.
+/// Warnings after the first, and what makes the setting longer than two lines, give way to so many
+/// key numbers: a rating under each load, and that of all runs.
 const KEY_FIGURES: usize = 4;
 const SETTING: usize = 2;
 
@@ -101,66 +97,76 @@ impl Page {
     }
 }
 
-/// The first screen of a result, at most [`FIRST_SCREEN_LINES`] lines, or more where all key numbers
-/// are to be shown; each ends with `\n`. In a terminal of fewer than 80 columns these take more.
+/// The first screen of a result; each line ends with `\n`. What is shown is chosen for
+/// [`FIRST_SCREEN_LINES`] lines of 80 columns or more: fewer warnings, phrases of the setting and key
+/// numbers where others take more lines. What is shown is whole: a line that is too long goes on in
+/// the next.
 pub fn first_screen(page: &Page, options: &TextOptions) -> String {
-    let (width, paint) = (options.columns(), Paint(options.colour));
-    let Summary { addition, figures, shows_all, setting, next, .. } = &page.summary;
-    let wanted = if *shows_all { figures.len() } else { figures.len().min(KEY_FIGURES) };
-    let most_lines = FIRST_SCREEN_LINES + wanted.saturating_sub(KEY_FIGURES);
-    let headline = format!("{}{addition}", page.headline);
-    let headline = at_most(wrap(&headline, width, 2), MOST_OF_HEADLINE, width);
-    let limit = page.summary.limit_sentence();
-    let mut limit = at_most(wrap(&limit, width, 2), MOST_OF_LIMIT, width);
-    limit.retain(|line| !line.is_empty());
-    let setting = wrap(&setting.join("; "), width, 0);
-    let taken = headline.len()
-        + wanted
-        + limit.len()
-        + setting.len().min(SETTING)
-        + next.len().min(COMMANDS);
-    let most = most_lines.saturating_sub(taken).clamp(1, MOST_WARNINGS);
-    let groups = grouped(&page.warnings);
-    let warnings: Vec<String> =
-        groups.iter().take(most).map(|text| cut(&format!("! {text}"), width)).collect();
-    let left_out = groups.len() - warnings.len();
-    let room = most_lines.saturating_sub(
-        headline.len() + limit.len() + warnings.len() + wanted + next.len().min(COMMANDS),
-    );
-    let setting = at_most(setting, room.clamp(1, MOST_OF_SETTING), width);
-    let taken = headline.len() + limit.len() + setting.len() + warnings.len();
-    let room = most_lines.saturating_sub(taken + next.len().min(COMMANDS)).max(FEWEST_FIGURES);
-    let figures = lined_up(&figures[..figures.len().min(room)], width);
-    let room = most_lines.saturating_sub(taken + figures.len());
-    let commands = commands(&next[..next.len().min(room)], left_out, options);
+    let paint = Paint(options.colour);
+    let Shown { headline, figures, limit, setting, warnings, commands } = chosen(page, options);
     let plain = |_: Paint, line: &str| line.to_owned();
-    let painted = |lines: &[String], style: fn(Paint, &str) -> String, indent: usize| {
-        let lines = lines.iter().flat_map(|line| narrowed(line, options, indent));
+    let painted = |texts: &[String], style: fn(Paint, &str) -> String, indent: usize| {
+        let lines = texts.iter().flat_map(|text| narrowed(text, options, indent));
         lines.map(|line| style(paint, &line)).collect::<Vec<String>>()
     };
-    // What was broken for 80 columns is broken anew.
-    let whole = |lines: Vec<String>| {
-        if options.is_narrow() {
-            vec![lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")]
-        } else {
-            lines
-        }
-    };
     let painted = [
-        painted(&whole(headline), Paint::strong, 2),
+        painted(&[headline], Paint::strong, 2),
         painted(&figures, plain, 4),
-        painted(&whole(limit), plain, 2),
-        painted(&whole(setting), Paint::quiet, 0),
+        painted(&[limit], plain, 2),
+        painted(&[setting], Paint::quiet, 0),
         painted(&warnings, Paint::warning, 2),
         commands,
     ];
     let lines = painted.concat().into_iter().filter(|line| !line.is_empty());
-    let most = if options.is_narrow() { usize::MAX } else { most_lines };
-    lines.take(most).map(|line| line + "\n").collect()
+    lines.map(|line| line + "\n").collect()
+}
+
+/// The texts of a first screen, as long as they are.
+struct Shown {
+    headline: String,
+    figures: Vec<String>,
+    limit: String,
+    setting: String,
+    warnings: Vec<String>,
+    commands: Vec<String>,
+}
+
+fn chosen(page: &Page, options: &TextOptions) -> Shown {
+    let width = options.columns();
+    let lines = |text: &str| if text.is_empty() { 0 } else { wrap(text, width, 2).len() };
+    let Summary { addition, figures, shows_all, setting, next, .. } = &page.summary;
+    let headline = format!("{}{addition}", page.headline);
+    let limit = page.summary.limit_sentence();
+    let figures = lined_up(figures);
+    let wanted = if *shows_all { figures.len() } else { figures.len().min(KEY_FIGURES) };
+    let most = FIRST_SCREEN_LINES + wanted.saturating_sub(KEY_FIGURES);
+    let needed =
+        |figures: usize| lines(&headline) + lines(&limit) + figures + next.len().min(COMMANDS);
+    let warnings: Vec<String> =
+        grouped(&page.warnings).iter().map(|text| format!("! {text}")).collect();
+    let first_warning = warnings.first().map_or(0, |text| lines(text));
+    let room = most.saturating_sub(needed(wanted) + first_warning).max(SETTING);
+    let phrases = |count: usize| setting[..count].join("; ");
+    let fitting = (1..=setting.len()).rev().find(|count| lines(&phrases(*count)) <= room);
+    let setting = phrases(fitting.unwrap_or(setting.len().min(1)));
+    let mut room = most.saturating_sub(needed(wanted) + lines(&setting));
+    let mut fits = |place: usize, text: &str| {
+        let taken = lines(text);
+        let fits = place == 0 || (place < MOST_WARNINGS && taken <= room);
+        room = if fits { room.saturating_sub(taken) } else { 0 };
+        fits
+    };
+    let shown = warnings.iter().enumerate().take_while(|(place, text)| fits(*place, text)).count();
+    let taken = lines(&setting) + warnings[..shown].iter().map(|text| lines(text)).sum::<usize>();
+    let room = most.saturating_sub(needed(0) + taken);
+    let figures = figures[..figures.len().min(room.max(FEWEST_FIGURES).max(wanted))].to_vec();
+    let room = most.saturating_sub(needed(figures.len()) + taken) + COMMANDS;
+    let commands = commands(&next[..next.len().min(room)], warnings.len() - shown, options);
+    Shown { headline, figures, limit, setting, warnings: warnings[..shown].to_vec(), commands }
 }
 
 /// Names, values and intervals in columns.
-fn lined_up(figures: &[KeyFigure], width: usize) -> Vec<String> {
+fn lined_up(figures: &[KeyFigure]) -> Vec<String> {
     let widest = |text: fn(&KeyFigure) -> &str| {
         figures.iter().map(|one| columns(text(one))).max().unwrap_or(0)
     };
@@ -173,7 +179,7 @@ fn lined_up(figures: &[KeyFigure], width: usize) -> Vec<String> {
         let KeyFigure { name, value, note, .. } = one;
         let line =
             format!("  {name:names$}  {value:>values$}  {:intervals$}  {note}", interval(one));
-        cut(line.trim_end(), width)
+        line.trim_end().to_owned()
     };
     figures.iter().map(line).collect()
 }
@@ -230,17 +236,6 @@ fn narrow_commands(next: &[Next], options: &TextOptions) -> Vec<String> {
         command.into_iter().chain(purpose.iter().map(|line| quiet(line))).collect::<Vec<_>>()
     };
     next.iter().flat_map(lines).collect()
-}
-
-/// The first `most` lines, with a mark if there were more.
-fn at_most(mut lines: Vec<String>, most: usize, width: usize) -> Vec<String> {
-    if lines.len() > most {
-        lines.truncate(most);
-        if let Some(last) = lines.last_mut() {
-            *last = cut(&format!("{last} {}", "x".repeat(width)), width);
-        }
-    }
-    lines
 }
 
 /// As much of `text` as fits, cut between words.
