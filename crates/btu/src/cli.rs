@@ -11,6 +11,7 @@ mod history;
 mod hosts;
 mod iperf3;
 mod machine;
+mod mistake;
 mod model;
 mod model_check;
 mod negative;
@@ -87,11 +88,13 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
             None if error.kind() == ErrorKind::InvalidUtf8 => {
                 return Err(Refusal::Usage(not_a_text(&line)));
             }
-            None => error.exit(),
+            None => mistake::advised(&command, error).exit(),
         },
     };
     resume::check(&command, &matches)?;
-    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let mut arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let data = || std::env::var_os("BTU_DATA").filter(|name| !name.is_empty());
+    arguments.common.data = arguments.common.data.or_else(|| data().map(PathBuf::from));
     Ok(arguments)
 }
 
@@ -171,9 +174,10 @@ pub(crate) struct Common {
     // Given as text because a comment would have to mark the path as code, which the help would
     // show.
     #[arg(
-        help = "Directory of the stored runs [default: $XDG_DATA_HOME/btu or ~/.local/share/btu]"
+        help = "Directory of the stored runs [default: $BTU_DATA, $XDG_DATA_HOME/btu or ~/.local/share/btu]"
     )]
-    #[arg(long, global = true, value_name = "DIR", env = "BTU_DATA")]
+    // Not `env` of clap, whose usage lines would show the option as one that was typed.
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Print JSON instead of text
     #[arg(long, global = true)]
