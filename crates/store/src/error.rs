@@ -96,7 +96,7 @@ pub enum StoreError {
     /// The text cannot be a tag.
     #[error(
         "{tag:?} is not a tag: write one word of at most 100 bytes, without commas or control characters, that does not \
-         begin with `-`"
+         begin with `-` or `tag:`"
     )]
     BadTag {
         /// The text that was given.

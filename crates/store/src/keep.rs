@@ -58,6 +58,8 @@ pub fn check_tag(tag: &str) -> Result<(), StoreError> {
     if tag.is_empty()
         || tag.len() > LONGEST_TAG
         || tag.starts_with('-')
+        // `tag:WORD` stands for the runs that have the tag WORD.
+        || tag.starts_with("tag:")
         || tag.contains(odd)
         || !is_plain(tag)
     {
