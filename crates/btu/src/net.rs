@@ -49,7 +49,10 @@ pub(crate) fn request(
     raising: &Raising,
     usual_name: impl FnOnce(&str) -> String,
 ) -> anyhow::Result<NetworkRequest> {
-    let drawing = files::network(raising.subject.network(), &raising.settings)?;
+    let (network, delay) = (raising.subject.network(), raising.delay);
+    let drawing = files::line_with_delay(network, delay)?
+        .read(&raising.settings)
+        .map_err(|error| Refusal::Usage(error.to_string()))?;
     btu_testbed::testbed::check(&drawing)?;
     let name = raising.name.clone().unwrap_or_else(|| usual_name(&drawing.name));
     let runtime_directory = registry.place(&name)?;
@@ -67,7 +70,7 @@ pub(crate) fn request(
         seed,
         executable,
         capture,
-        source: raising.subject.network().to_owned(),
+        source: files::typed_with_delay(network, delay, &[]),
         since: wall_clock(),
         agents: Vec::new(),
         inputs: Vec::new(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use btu_units::Span;
 use clap::Args;
 
-use super::{Congestion, Subject, measuring_time};
+use super::{Congestion, Subject, measuring_time, quantity};
 use crate::files;
 
 pub(super) const RUN_EXAMPLES: &str = "\
@@ -51,6 +51,9 @@ Examples:
 pub(crate) struct Raising {
     #[command(flatten)]
     pub(crate) subject: Subject,
+    /// One-way delay of a line that is named by its rate
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
+    pub(crate) delay: Option<Span>,
     /// Name of the network while it is up [default: the name in its file; with a number for `run`]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
