@@ -142,7 +142,7 @@ fn serve_until_signal(
 }
 
 /// The first address of `HOST` or `HOST:PORT`, as this option has it.
-fn resolved(option: &str, server: &str, port: u16, needs_ipv6: bool) -> anyhow::Result<SocketAddr> {
+fn resolved(option: &str, server: &str, port: u16, family: Family) -> anyhow::Result<SocketAddr> {
     let bare = server.trim_start_matches('[').trim_end_matches(']');
     let is_name = |host: &str| !host.is_empty() && !host.contains(':');
     let found = match server.rsplit_once(':') {
@@ -159,11 +159,9 @@ fn resolved(option: &str, server: &str, port: u16, needs_ipv6: bool) -> anyhow::
     let found = found.map_err(|error| {
         Refusal::Machine(format!("{option} {server}: {error}; is the name right?"))
     })?;
-    let mut found = found.filter(|address| !needs_ipv6 || address.is_ipv6());
-    let none = || {
-        let kind = if needs_ipv6 { "IPv6 address" } else { "address" };
-        Refusal::Machine(format!("{option} {server}: this name has no {kind}"))
-    };
+    let mut found = found.filter(|address| family.has(address.ip()));
+    let none =
+        || Refusal::Machine(format!("{option} {server}: this name has no {}", family.missing()));
     Ok(found.next().ok_or_else(none)?)
 }
 
@@ -177,8 +175,7 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     if let Some(rate) = speed.udp.filter(|rate| *rate < SLOWEST) {
         return Err(usage(format!("--udp {rate} is too slow: at least {SLOWEST}")));
     }
-    let family = if speed.ipv6 { Family::Ipv6 } else { Family::Either };
-    let chosen = chosen(speed)?.over(family);
+    let chosen = chosen(speed)?.over(speed.family());
     let near = chosen.host("from", speed.from.as_deref(), Some(0))?;
     let far = chosen.host("to", speed.host.as_deref().or(speed.to.as_deref()), chosen.last())?;
     if near == far {
@@ -308,10 +305,11 @@ mod tests {
             ("[2001:db8::1]", "[2001:db8::1]:5201"),
             ("[2001:db8::1]:7", "[2001:db8::1]:7"),
         ] {
-            let found = resolved("--iperf3", text, 5201, false).expect("an address");
+            let found = resolved("--iperf3", text, 5201, Family::Either).expect("an address");
             assert_eq!(found.to_string(), address);
         }
-        assert!(resolved("--iperf3", "192.0.2.1", 5201, true).is_err());
-        assert!(resolved("--iperf3", "192.0.2.1:port", 5201, false).is_err());
+        assert!(resolved("--iperf3", "192.0.2.1", 5201, Family::Ipv6).is_err());
+        assert!(resolved("--iperf3", "[::1]", 5201, Family::Ipv4).is_err());
+        assert!(resolved("--iperf3", "192.0.2.1:port", 5201, Family::Either).is_err());
     }
 }

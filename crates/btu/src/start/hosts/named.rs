@@ -94,13 +94,33 @@ pub(super) fn launched(launch: &Launch) -> Vec<Host> {
 pub(crate) enum Family {
     /// IPv4 if it has such an address: most measured networks use it.
     Either,
+    /// Only addresses of IPv4 are allowed.
+    Ipv4,
     /// Only addresses of IPv6 are allowed.
     Ipv6,
 }
 
 impl Family {
-    fn has(self, address: IpAddr) -> bool {
-        self == Self::Either || address.is_ipv6()
+    pub(crate) fn has(self, address: IpAddr) -> bool {
+        match self {
+            Self::Either => true,
+            Self::Ipv4 => address.is_ipv4(),
+            Self::Ipv6 => address.is_ipv6(),
+        }
+    }
+
+    /// What a host without such an address does not have.
+    pub(crate) fn missing(self) -> &'static str {
+        match self {
+            Self::Either => "address",
+            Self::Ipv4 => "IPv4 address",
+            Self::Ipv6 => "IPv6 address",
+        }
+    }
+
+    /// The option that asks for it.
+    fn option(self) -> &'static str {
+        if self == Self::Ipv4 { "-4" } else { "-6" }
     }
 }
 
@@ -135,12 +155,16 @@ pub(super) fn measured(
     let all: Vec<IpAddr> =
         found.map(|address| address.ip()).filter(|address| family.has(*address)).collect();
     let first = all.iter().find(|address| address.is_ipv4()).or(all.first()).copied();
-    let what = if family == Family::Ipv6 {
-        "IPv6 address: write one in an inventory (`measured = ...`), or leave -6 out"
+    let advice = if family == Family::Either {
+        String::new()
     } else {
-        "address"
+        let option = family.option();
+        format!(": write one in an inventory (`measured = ...`), or leave {option} out")
     };
-    first.ok_or_else(|| Refusal::Usage(format!("host {}: {place} has no {what}", host.name)))
+    first.ok_or_else(|| {
+        let missing = family.missing();
+        Refusal::Usage(format!("host {}: {place} has no {missing}{advice}", host.name))
+    })
 }
 
 /// The destination of ssh, by the user's own configuration.

@@ -8,6 +8,7 @@ use btu_units::{BitRate, Span};
 use clap::Args;
 
 use crate::cli::{Reading, StudyOptions, measuring_time, quantity};
+use crate::start::hosts::Family;
 
 /// The answer if no hosts are given.
 pub(crate) const INTRODUCTION: &str = "\
@@ -79,7 +80,10 @@ pub(crate) struct Speed {
     /// Use IPv6: stations of a network file get IPv6 addresses, and hosts are measured at an IPv6
     /// address
     #[arg(long, short = '6')]
-    pub(crate) ipv6: bool,
+    ipv6: bool,
+    /// Use IPv4, for hosts that have addresses of both kinds
+    #[arg(long, short = '4', conflicts_with = "ipv6")]
+    ipv4: bool,
     /// Mark packets for routers that give priority: a code point from 0 to 63, or its name, such as
     /// EF or AF41
     #[arg(long, value_name = "NAME|NUMBER")]
@@ -102,6 +106,17 @@ pub(crate) struct Speed {
     pub(crate) listen: Option<String>,
     #[command(flatten)]
     pub(crate) study: StudyOptions,
+}
+
+impl Speed {
+    /// The kind of addresses that the ends have.
+    pub(super) fn family(&self) -> Family {
+        match (self.ipv4, self.ipv6) {
+            (true, _) => Family::Ipv4,
+            (_, true) => Family::Ipv6,
+            _ => Family::Either,
+        }
+    }
 }
 
 /// Round trips per minute by the IETF's draft, with a server of any make.
@@ -140,7 +155,7 @@ pub(crate) struct Reflection {
     pub(crate) interval: Span,
     /// Run such a reflector until a signal arrives
     #[arg(long, conflicts_with = "stamp", conflicts_with_all = BETWEEN_HOSTS)]
-    #[arg(conflicts_with_all = OF_LOAD, conflicts_with = "ipv6", group = "serving")]
+    #[arg(conflicts_with_all = OF_LOAD, conflicts_with_all = ["ipv4", "ipv6"], group = "serving")]
     pub(crate) stamp_reflector: bool,
 }
 
@@ -164,7 +179,7 @@ const BETWEEN_HOSTS: [&str; 15] = [
 ];
 
 /// Options of streams that the IETF's draft has no place for.
-const OF_STREAMS: [&str; 6] = ["iperf3", "streams", "udp", "ipv6", "dscp", "bidirectional"];
+const OF_STREAMS: [&str; 7] = ["iperf3", "streams", "udp", "ipv4", "ipv6", "dscp", "bidirectional"];
 
 /// Options that load the network, or that mark the load.
 const OF_LOAD: [&str; 7] = ["iperf3", "rpm", "streams", "udp", "dscp", "bidirectional", "reverse"];
