@@ -86,7 +86,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) watch: bool,
     /// Duration of that stream and those requests, if no command is given
-    #[arg(long, short, value_name = "TIME", default_value = "20 s", value_parser = measuring_time, conflicts_with = "command")]
+    #[arg(long = "stream-time", short = 't', value_name = "TIME", default_value = "20 s", value_parser = measuring_time, conflicts_with = "command")]
     pub(crate) time: Span,
     /// Do not print the emulator's accounts at the end
     #[arg(long, short)]

@@ -34,8 +34,7 @@ pub(crate) struct Sim {
     pub(crate) delay: Option<Span>,
     /// Simulated time of each replication, warm-up included; this is not the running time [default:
     /// long enough for about 200,000 frames]
-    // Once this had the name of the time that commands may take.
-    #[arg(long, alias = "time", value_name = "TIME", value_parser = quantity::<Span>)]
+    #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]
     pub(crate) duration: Option<Span>,
     /// Simulated time at the start that is not counted [default: a tenth of the duration]
     #[arg(long, value_name = "TIME", value_parser = quantity::<Span>)]

@@ -245,12 +245,12 @@ fn checked(asked: Option<Span>, otherwise: Span, least: Span) -> anyhow::Result<
     let time = asked.unwrap_or_else(|| otherwise.max(least));
     if !TIME.contains(&time) {
         let (shortest, longest) = (TIME.start(), TIME.end());
-        return Err(usage(format!("--time {time} is not between {shortest} and {longest}")));
+        return Err(usage(format!("--phase-time {time} is not between {shortest} and {longest}")));
     }
     if time < least {
         let enough = least.seconds().ceil();
         return Err(usage(format!(
-            "--time {time} is too short for this network, on which ten requests or full segments take longer: -t '{enough} s' is enough"
+            "--phase-time {time} is too short for this network, on which ten requests or full segments take longer: -t '{enough} s' is enough"
         )));
     }
     Ok(time)

@@ -97,14 +97,14 @@ fn a_time_in_which_no_repetition_ends() {
 fn negative_values() {
     for (arguments, said) in [
         (["speed", "--network", "veth", "-t", "-3s"].as_slice(), "length of time: it cannot be"),
-        (&["speed", "--time", "-3s", "--network", "veth"], "length of time: it cannot be"),
+        (&["speed", "--phase-time", "-3s", "--network", "veth"], "length of time: it cannot be"),
         (&["rate", "--network", "10 Mb/s", "--delay", "-2 ms"], "length of time: it cannot be"),
         (&["rate", "--volume", "-5 MB"], "size: it cannot be"),
         (&["pipe", "--sizes", "-5"], "not a message size"),
         (&["speed", "--udp", "-3 Mb/s", "--network", "veth"], "bit rate: it cannot be"),
         (&["speed", "-b", "-3 Mb/s", "--network", "veth"], "bit rate: it cannot be"),
         (&["sim", "ethernet-shared-10", "--duration", "-3s"], "length of time: it cannot be"),
-        (&["sim", "ethernet-shared-10", "--time", "-3s"], "length of time: it cannot be"),
+        (&["sim", "ethernet-shared-10", "--duration", "-3s"], "length of time: it cannot be"),
         (&["run", "x.toml", "--time", "-3s"], "length of time: it cannot be"),
         (&["rate", "--time", "0s"], "nothing can be measured: write for example '30 s'"),
         (&["speed", "--network", "veth", "-t", "10"], "write '10 s' for seconds"),

@@ -236,8 +236,17 @@ fn a_network_in_use_is_drawn() {
     let Some(lab) = Lab::open_once() else { return };
     let file = lab.home.path().join("queue.svg");
     let svg = file.to_str().unwrap();
-    let output =
-        lab.output(&["net", "run", "home-bloated", "-C", "reno", "--time", "2 s", "--svg", svg]);
+    let output = lab.output(&[
+        "net",
+        "run",
+        "home-bloated",
+        "-C",
+        "reno",
+        "--stream-time",
+        "2 s",
+        "--svg",
+        svg,
+    ]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let drawn = fs::read_to_string(&file).unwrap();
     for label in

@@ -61,7 +61,7 @@ pub(crate) struct Speed {
     pub(crate) to: Option<String>,
     /// How long each phase is measured after its queues are full [default: 3 s; standard profile: 10 s;
     /// full: 30 s]
-    #[arg(long, short, value_name = "TIME", value_parser = measuring_time)]
+    #[arg(long = "phase-time", short = 't', value_name = "TIME", value_parser = measuring_time)]
     pub(crate) time: Option<Span>,
     #[command(flatten)]
     pub(crate) directions: Directions,

@@ -82,7 +82,8 @@ fn extent(speed: &Speed) -> anyhow::Result<(u32, Duration)> {
     let time = speed.time.unwrap_or(usual);
     if !TIME.contains(&time) || !time.nanoseconds().is_multiple_of(1_000_000_000) {
         let (least, most) = (TIME.start(), TIME.end());
-        let why = format!("--time {time}: iperf3 takes whole seconds, from {least} to {most}");
+        let why =
+            format!("--phase-time {time}: iperf3 takes whole seconds, from {least} to {most}");
         return Err(usage(why));
     }
     Ok((blocks, time.into()))

@@ -70,7 +70,9 @@ fn interval(speed: &Speed) -> anyhow::Result<Span> {
         return Ok(interval);
     }
     let (least, most) = (INTERVAL.start(), INTERVAL.end());
-    Err(usage(format!("--time {interval}: an interval of --rpm is between {least} and {most}")))
+    Err(usage(format!(
+        "--phase-time {interval}: an interval of --rpm is between {least} and {most}"
+    )))
 }
 
 /// The line about the current step.

@@ -50,7 +50,8 @@ fn settings(reflector: &str, speed: &Speed) -> anyhow::Result<SenderSettings> {
         ProfileName::Full => Span::from_seconds(300),
     };
     let (time, interval) = (speed.time.unwrap_or(usual), speed.reflection.interval);
-    for (option, value, range) in [("--time", time, TIME), ("--interval", interval, INTERVAL)] {
+    for (option, value, range) in [("--phase-time", time, TIME), ("--interval", interval, INTERVAL)]
+    {
         let (least, most) = (range.start(), range.end());
         if !range.contains(&value) {
             return Err(usage(format!("{option} {value} is not between {least} and {most}")));
@@ -58,7 +59,7 @@ fn settings(reflector: &str, speed: &Speed) -> anyhow::Result<SenderSettings> {
     }
     if interval * u64::from(MOST_PACKETS) < time {
         let why = format!(
-            "--time {time} with --interval {interval} are more than {MOST_PACKETS} packets"
+            "--phase-time {time} with --interval {interval} are more than {MOST_PACKETS} packets"
         );
         return Err(usage(format!("{why}: choose a shorter time or a longer interval")));
     }
