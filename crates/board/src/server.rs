@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request};
-use btu_traffic::{ConnectionPlace, Places, host_of};
+use btu_traffic::{AnsweredRequest, ConnectionPlace, Places, host_of};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -219,7 +219,7 @@ fn service(
 
 /// A request that is being answered, until this value is dropped.
 struct Answering {
-    place: Arc<ConnectionPlace>,
+    _answered: AnsweredRequest,
     began: Instant,
     caller: IpAddr,
     method: Method,
@@ -232,9 +232,8 @@ struct Answering {
 
 impl Answering {
     fn of(place: &Arc<ConnectionPlace>, caller: IpAddr, request: &Request<Incoming>) -> Self {
-        place.set_waiting(false);
         Self {
-            place: Arc::clone(place),
+            _answered: place.answering(),
             began: Instant::now(),
             caller,
             method: request.method().clone(),
@@ -247,7 +246,6 @@ impl Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.place.set_waiting(true);
         if self.path == METRICS_PATH && self.status == 200 {
             return;
         }

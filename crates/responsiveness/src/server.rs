@@ -154,9 +154,9 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor) {
     let uploads = Shares::new(UPLOADS, UPLOADS_OF_HOST);
     loop {
         match listener.accept().await {
-            // One that has asked for nothing makes room; where all have asked, a caller gets no answer.
+            // One that is not being answered makes room; where all are, a caller gets no answer.
             Ok((stream, peer)) => {
-                if let Some(place) = places.take(Some(host_of(peer.ip()))) {
+                if let Some(place) = places.take(Some(host_of(peer.ip()))).map(Arc::new) {
                     tokio::spawn(serve(stream, tls.clone(), place, uploads.clone()));
                 }
             }
@@ -167,7 +167,7 @@ async fn accept(listener: TcpListener, tls: TlsAcceptor) {
 }
 
 /// A connection until its end; what fails concerns this client only.
-async fn serve(stream: TcpStream, tls: TlsAcceptor, place: ConnectionPlace, uploads: Shares) {
+async fn serve(stream: TcpStream, tls: TlsAcceptor, place: Arc<ConnectionPlace>, uploads: Shares) {
     tokio::select! {
         served = tokio::time::timeout(MOST_TIME, speak(stream, tls, &place, uploads)) => drop(served),
         () = place.lost() => {}
@@ -183,7 +183,7 @@ struct Far {
 async fn speak(
     stream: TcpStream,
     tls: TlsAcceptor,
-    place: &ConnectionPlace,
+    place: &Arc<ConnectionPlace>,
     uploads: Shares,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
@@ -214,7 +214,7 @@ async fn speak(
             Err(_) => continue,
         };
         longest_wait = IDLE;
-        place.set_waiting(false);
+        let answering = place.answering();
         let (request, mut respond) = asked;
         let far = Arc::clone(&far);
         if is_upload(&request) && window.is_none() {
@@ -225,7 +225,10 @@ async fn speak(
             }
             connection.set_target_window_size(UPLOAD_WINDOW);
         }
-        tokio::spawn(async move { drop(answer(request, respond, &far).await) });
+        tokio::spawn(async move {
+            drop(answer(request, respond, &far).await);
+            drop(answering);
+        });
     }
 }
 

@@ -119,28 +119,67 @@ fn a_host_has_so_many_uploads() {
     });
 }
 
-/// Callers who ask for nothing keep no other out, neither of their own address nor of others.
-#[test]
-fn silent_connections_make_room() {
+/// So many connections of a host as the server takes, and what each needs; false where the system allows fewer.
+#[expect(clippy::print_stdout, reason = "only tests call it")]
+fn may_open_many() -> bool {
     let files = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit").1;
     let needed = 3 * (CONNECTIONS_OF_HOST as u64 + 64);
     if files < needed {
         println!("fewer files than {needed} may be open: not tested");
-        return;
+        return false;
     }
     setrlimit(Resource::RLIMIT_NOFILE, files.min(needed * 2), files).expect("more files");
+    true
+}
+
+/// What the server answers to a request for the small object.
+async fn small(requests: &mut SendRequest<Bytes>) -> StatusCode {
+    let request = Request::get("https://localhost/small").body(()).expect("a request");
+    let (answer, _body) = requests.send_request(request, true).expect("a stream");
+    answer.await.expect("an answer").status()
+}
+
+async fn silent(server: SocketAddr, connections: usize) -> Vec<TcpStream> {
+    let mut silent = Vec::new();
+    for _ in 0..connections {
+        silent.push(TcpStream::connect(server).await.expect("a connection"));
+    }
+    silent
+}
+
+/// Callers who ask for nothing keep no other out, neither of their own address nor of others.
+#[test]
+fn silent_connections_make_room() {
+    if !may_open_many() {
+        return;
+    }
     let (server, runtime) = (server(), Runtime::new().expect("a runtime"));
     let status = runtime.block_on(async {
-        let mut silent = Vec::new();
-        for _ in 0..CONNECTIONS_OF_HOST {
-            silent.push(TcpStream::connect(server.address()).await.expect("a connection"));
-        }
-        let mut requests = connect(server.address()).await;
-        let request = Request::get("https://localhost/small").body(()).expect("a request");
-        let (answer, _body) = requests.send_request(request, true).expect("a stream");
-        answer.await.expect("an answer").status()
+        let _silent = silent(server.address(), CONNECTIONS_OF_HOST).await;
+        small(&mut connect(server.address()).await).await
     });
     assert_eq!(status, StatusCode::OK);
+}
+
+/// One that has its answer and asks for no more makes room as one that has asked for nothing.
+#[test]
+fn connections_that_have_their_answer_make_room() {
+    if !may_open_many() {
+        return;
+    }
+    let (server, runtime) = (server(), Runtime::new().expect("a runtime"));
+    runtime.block_on(async {
+        let mut answered = connect(server.address()).await;
+        assert_eq!(small(&mut answered).await, StatusCode::OK);
+        let _silent = silent(server.address(), CONNECTIONS_OF_HOST - 1).await;
+        assert_eq!(small(&mut connect(server.address()).await).await, StatusCode::OK);
+        let ended = async {
+            while poll_fn(|context| answered.poll_ready(context)).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        assert!(tokio::time::timeout(QUIET, ended).await.is_ok(), "it has waited for longest");
+    });
 }
 
 /// As one of which packets were lost in a long queue.
@@ -150,9 +189,7 @@ fn the_first_request_of_a_connection_may_be_late() {
     let status = runtime.block_on(async {
         let mut requests = connect(server.address()).await;
         tokio::time::sleep(LATE).await;
-        let request = Request::get("https://localhost/small").body(()).expect("a request");
-        let (answer, _body) = requests.send_request(request, true).expect("a stream");
-        answer.await.expect("an answer").status()
+        small(&mut requests).await
     });
     assert_eq!(status, StatusCode::OK);
 }

@@ -54,7 +54,7 @@ pub use pipe::{
     any_server, check as pipe_check, compute, draw_over, keeps_to_quota, largest as pipe_largest,
     self_signed, slow_down, with_certificate,
 };
-pub use places::{ConnectionPlace, Places};
+pub use places::{AnsweredRequest, ConnectionPlace, Places};
 pub use shares::{Share, Shares, host_of};
 pub use sys::discipline::{ClockState, clock_state};
 pub use sys::quota::give_way;

@@ -25,8 +25,10 @@ struct Taken {
 struct OpenConnection {
     /// Absent for one of a proxy, which is of many hosts.
     host: Option<IpAddr>,
-    /// Since when it has asked for nothing; absent while it is answered.
-    waits_since: Option<Instant>,
+    /// Its requests that are being answered.
+    answered: usize,
+    /// Since when there is none.
+    waits_since: Instant,
     /// Told when another one takes its place.
     lost: Arc<Notify>,
 }
@@ -38,6 +40,10 @@ pub struct ConnectionPlace {
     number: u64,
     lost: Arc<Notify>,
 }
+
+/// A request of a connection, which is being answered until this is dropped.
+#[derive(Debug)]
+pub struct AnsweredRequest(Arc<ConnectionPlace>);
 
 impl Places {
     /// All are free.
@@ -63,8 +69,9 @@ impl Places {
         }
         let (number, lost) = (taken.next, Arc::new(Notify::new()));
         taken.next += 1;
-        let waits_since = Some(Instant::now());
-        taken.connections.insert(number, OpenConnection { host, waits_since, lost: lost.clone() });
+        let (waits_since, lost_too) = (Instant::now(), Arc::clone(&lost));
+        let open = OpenConnection { host, answered: 0, waits_since, lost: lost_too };
+        taken.connections.insert(number, open);
         Some(ConnectionPlace { places: Arc::clone(self), number, lost })
     }
 }
@@ -72,9 +79,9 @@ impl Places {
 impl Taken {
     /// Takes the place of the one that has waited for the longest time.
     fn free(&mut self, is_one: impl Fn(&OpenConnection) -> bool) -> Option<()> {
-        let waiting = self.connections.iter().filter(|(_, one)| is_one(one));
-        let waiting = waiting.filter_map(|(number, one)| Some((one.waits_since?, *number)));
-        let (_, number) = waiting.min()?;
+        let all = self.connections.iter();
+        let waiting = all.filter(|(_, one)| one.answered == 0 && is_one(one));
+        let (_, number) = waiting.map(|(number, one)| (one.waits_since, *number)).min()?;
         self.connections.remove(&number)?.lost.notify_one();
         Some(())
     }
@@ -104,11 +111,28 @@ impl ConnectionPlace {
         self.lost.notified().await;
     }
 
-    /// Notes whether the connection waits for a request, from now on.
-    pub fn set_waiting(&self, waits: bool) {
-        if let Some(own) = self.places.taken().connections.get_mut(&self.number) {
-            own.waits_since = waits.then(Instant::now);
-        }
+    /// Ends the connection, since what it takes is wanted elsewhere.
+    pub fn end(&self) {
+        self.lost.notify_one();
+    }
+
+    /// A request of the connection, from now on.
+    pub fn answering(self: &Arc<Self>) -> AnsweredRequest {
+        self.change(|own| own.answered += 1);
+        AnsweredRequest(Arc::clone(self))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut OpenConnection)) {
+        self.places.taken().connections.get_mut(&self.number).map(change);
+    }
+}
+
+impl Drop for AnsweredRequest {
+    fn drop(&mut self) {
+        self.0.change(|own| {
+            own.answered = own.answered.saturating_sub(1);
+            own.waits_since = Instant::now();
+        });
     }
 }
 
@@ -128,6 +152,10 @@ mod tests {
         IpAddr::from([192, 0, 2, last])
     }
 
+    fn taken(places: &Arc<Places>, last: u8) -> Arc<ConnectionPlace> {
+        Arc::new(places.take(Some(host(last))).unwrap())
+    }
+
     fn has_lost(place: &ConnectionPlace) -> bool {
         !place.places.taken().connections.contains_key(&place.number)
     }
@@ -136,10 +164,8 @@ mod tests {
     fn a_host_has_at_most_its_places_and_takes_them_of_itself() {
         let places = Places::new(1000, 64);
         let other = places.take(Some(host(2))).unwrap();
-        let all: Vec<_> = (0..64).map(|_| places.take(Some(host(1))).unwrap()).collect();
-        for place in &all[1..] {
-            place.set_waiting(false);
-        }
+        let all: Vec<_> = (0..64).map(|_| taken(&places, 1)).collect();
+        let _answered: Vec<_> = all[1..].iter().map(ConnectionPlace::answering).collect();
         let _next = places.take(Some(host(1))).unwrap();
         assert!(has_lost(&all[0]) && !has_lost(&other));
         drop(places.take(Some(host(1))).unwrap());
@@ -151,13 +177,12 @@ mod tests {
     fn a_host_with_many_requests_makes_room_for_others() {
         let places = Places::new(4, 64);
         let answered = |last| {
-            let place = places.take(Some(host(last))).unwrap();
-            place.set_waiting(false);
-            place
+            let place = taken(&places, last);
+            (place.answering(), place)
         };
         let all = [1, 2, 1, 1].map(answered);
         let _next = answered(3);
-        assert_eq!(all.each_ref().map(has_lost), [true, false, false, false]);
+        assert_eq!(all.each_ref().map(|(_, place)| has_lost(place)), [true, false, false, false]);
         assert!(places.take(Some(host(1))).is_none(), "it has most of them itself");
     }
 
@@ -166,15 +191,17 @@ mod tests {
         let places = Places::new(3, 64);
         let all = [1, 2, 3].map(|last| {
             std::thread::sleep(Duration::from_millis(1));
-            places.take(Some(host(last))).unwrap()
+            taken(&places, last)
         });
-        all[0].set_waiting(false);
-        let next = places.take(Some(host(4))).unwrap();
-        assert_eq!(all.each_ref().map(has_lost), [false, true, false]);
-        all[2].set_waiting(false);
-        next.set_waiting(false);
+        let first = [all[0].answering(), all[0].answering()];
+        let next = taken(&places, 4);
+        assert_eq!(all.each_ref().map(|place| has_lost(place)), [false, true, false]);
+        let _others = [all[2].answering(), next.answering()];
+        let [one, other] = first;
+        drop(one);
         assert!(places.take(Some(host(5))).is_none(), "all are answered at present");
-        drop(next);
+        drop(other);
         assert!(places.take(Some(host(5))).is_some());
+        assert!(has_lost(&all[0]), "it waits again");
     }
 }
