@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::log;
 use crate::metrics::METRICS;
-use crate::web::{Caller, METRICS_PATH, UPLOADS_PATH};
+use crate::web::{Caller, METRICS_PATH, Reader, UPLOADS_PATH};
 
 /// As many callers are served at once, if the system lets the server open so many files.
 const MOST_CONNECTIONS: usize = 2048;
@@ -42,6 +42,10 @@ const LONGEST_HEAD: Duration = Duration::from_secs(10);
 
 /// The most that is kept for a connection of what came or goes, other than a part of an answer.
 const LARGEST_BUFFER: usize = 64 << 10;
+
+/// The system keeps at most so many bytes of an answer that have not left yet: where it takes whole megabytes, a part goes
+/// to a slow reader as seldom as to one who reads nothing.
+const MOST_UNSENT_BYTES: u32 = 128 << 10;
 
 /// The longest time in which a caller reads nothing of an answer.
 const LONGEST_UNREAD: Duration = Duration::from_secs(30);
@@ -149,6 +153,7 @@ async fn serve_connection(
     let _counted = METRICS.connections.one();
     // A reader who reads nothing is one who is gone.
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(LONGEST_UNREAD));
+    let _ = SockRef::from(&stream).set_tcp_notsent_lowat(MOST_UNSENT_BYTES);
     let place = Arc::new(place);
     let service = service(router, peer, &place);
     let mut http = hyper::server::conn::http1::Builder::new();
@@ -207,6 +212,7 @@ fn service(
     service_fn(move |mut request: Request<Incoming>| {
         let Caller(caller) = peer.caller(request.headers());
         request.extensions_mut().insert(Caller(caller));
+        request.extensions_mut().insert(Reader { address: caller, connection: Arc::clone(&place) });
         let mut answering = Answering::of(&place, caller, &request);
         let answer = log::CALLER.scope(caller, router.call(request));
         async move {

@@ -3,6 +3,7 @@
 mod api;
 mod feeds;
 mod kept;
+mod outgoing;
 mod turns;
 mod upload;
 
@@ -22,7 +23,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use btu_publication::Visibility;
-use btu_traffic::{Share, Shares};
+use btu_traffic::Shares;
 use futures_util::stream::{self, Stream};
 use maud::Markup;
 use serde::Deserialize;
@@ -41,6 +42,8 @@ use crate::program::ArchiveSource;
 use crate::runs::{self, PublishedRun, RunFilter};
 
 use kept::Tag;
+pub(crate) use outgoing::Reader;
+use outgoing::{Outgoing, Room};
 use turns::{Tries, Turns};
 
 /// A form, or what is asked for in an address, is no larger.
@@ -51,9 +54,6 @@ const MOST_COMPUTED: usize = 4;
 
 /// As many runs are on a page.
 const RUNS_ON_A_PAGE: usize = 100;
-
-/// As many bytes of reports and comparisons are on their way.
-const PAGES_BYTES: usize = 256 << 20;
 
 /// A page goes in such parts.
 const PART_BYTES: usize = 64 << 10;
@@ -72,8 +72,8 @@ pub(crate) struct Site {
     pub(crate) refused: Tries,
     /// Challenges that were given out.
     pub(crate) challenges: Tries,
-    /// The bytes of reports and comparisons that may be in memory.
-    pages: Shares,
+    /// Archives, reports and comparisons on their way.
+    outgoing: Outgoing,
     /// Pages that are being computed.
     computed: Turns,
 }
@@ -110,7 +110,7 @@ pub fn router(board: Arc<Board>) -> Router {
         received: upload::turns(),
         refused: upload::refused(),
         challenges: upload::challenges(),
-        pages: Shares::new(PAGES_BYTES, PAGES_BYTES / 4),
+        outgoing: Outgoing::default(),
         computed: Turns::new(MOST_COMPUTED),
     });
     Router::new()
@@ -444,34 +444,34 @@ fn archive_of(board: &Board, run: &PublishedRun) -> impl ArchiveSource {
 
 async fn report(
     State(site): Shared,
-    Extension(Caller(from)): Extension<Caller>,
+    Extension(reader): Extension<Reader>,
     Path(id): Path<String>,
     headers: HeaderMap,
     ShownToken(token): ShownToken,
 ) -> BoardResult<Response> {
     let run = seen(&site, &id, &token).await?;
     let tag = Tag::of("report", &[&run], &token);
-    let page = program_page(site, from, tag.clone(), vec![run]);
+    let page = program_page(site, reader, tag.clone(), vec![run]);
     kept::unless_known(tag.as_ref(), &headers, page).await
 }
 
 /// The report of a run, or the comparison of two, which is made if it is not kept.
 async fn program_page(
     site: Arc<Site>,
-    from: IpAddr,
+    reader: Reader,
     tag: Option<Tag>,
     runs: Vec<PublishedRun>,
 ) -> BoardResult<Response> {
-    let (asked, shared) = (tag.clone(), Arc::clone(&site));
+    let (asked, shared, to) = (tag.clone(), Arc::clone(&site), reader.clone());
     let kept =
-        move |board: &Board| kept::page(board, asked.as_ref(), |bytes| shared.page(from, bytes));
+        move |board: &Board| kept::page(board, asked.as_ref(), |bytes| shared.room(&to, bytes));
     if let Some(page) = blocking(Arc::clone(&site), kept).await? {
         return Ok(page_of_program(page));
     }
     let shared = Arc::clone(&site);
-    let made = computing(site, from, move |board| {
+    let made = computing(site, reader.address, move |board| {
         // Another caller may have had it made meanwhile.
-        if let Some(page) = kept::page(board, tag.as_ref(), |bytes| shared.page(from, bytes))? {
+        if let Some(page) = kept::page(board, tag.as_ref(), |bytes| shared.room(&reader, bytes))? {
             return Ok(page);
         }
         let page = match &runs[..] {
@@ -484,15 +484,15 @@ async fn program_page(
         if let Some(tag) = tag {
             kept::keep(board, &tag, &runs, &page);
         }
-        Ok((shared.page(from, page.len())?, page))
+        Ok((shared.room(&reader, page.len())?, page))
     });
     Ok(page_of_program(made.await?))
 }
 
 impl Site {
-    /// Room for a page of so many bytes.
-    fn page(&self, from: IpAddr, bytes: usize) -> BoardResult<Share> {
-        self.pages.take(from, bytes).ok_or_else(|| {
+    /// Room for so many bytes of an answer.
+    fn room(&self, reader: &Reader, bytes: usize) -> BoardResult<Room> {
+        self.outgoing.take(reader, bytes).ok_or_else(|| {
             let what = "the board sends much at present: try again in a minute";
             BoardError::TooMany(what.to_owned())
         })
@@ -500,7 +500,7 @@ impl Site {
 }
 
 /// A page that the program wrote, with its own policy also as a header, in an origin of its own.
-fn page_of_program((room, page): (Share, Vec<u8>)) -> Response {
+fn page_of_program((room, page): (Room, Vec<u8>)) -> Response {
     let head = String::from_utf8_lossy(page.get(..4096).unwrap_or(&page)).into_owned();
     let policy = head
         .split_once("http-equiv=\"Content-Security-Policy\" content=\"")
@@ -519,8 +519,9 @@ fn page_of_program((room, page): (Share, Vec<u8>)) -> Response {
 }
 
 /// A page in parts; its room is free when the last one has gone.
-fn parts(page: Vec<u8>, room: Share) -> impl Stream<Item = BoardResult<Bytes>> {
+fn parts(page: Vec<u8>, room: Room) -> impl Stream<Item = BoardResult<Bytes>> {
     stream::unfold((Bytes::from(page), room), async |(mut rest, room)| {
+        room.note_part();
         let part = rest.split_to(rest.len().min(PART_BYTES));
         (!part.is_empty()).then_some((Ok(part), (rest, room)))
     })
@@ -528,18 +529,18 @@ fn parts(page: Vec<u8>, room: Share) -> impl Stream<Item = BoardResult<Bytes>> {
 
 async fn archive(
     State(site): Shared,
-    Extension(Caller(from)): Extension<Caller>,
+    Extension(reader): Extension<Reader>,
     Path(id): Path<String>,
     headers: HeaderMap,
     ShownToken(token): ShownToken,
 ) -> BoardResult<Response> {
     let run = seen(&site, &id, &token).await?;
     let tag = Tag::of("archive", &[&run], &token);
-    kept::unless_known(tag.as_ref(), &headers, whole_archive(site, from, run.id)).await
+    kept::unless_known(tag.as_ref(), &headers, whole_archive(site, &reader, run.id)).await
 }
 
-async fn whole_archive(site: Arc<Site>, from: IpAddr, run: String) -> BoardResult<Response> {
-    let room = site.page(from, ARCHIVE_BYTES)?;
+async fn whole_archive(site: Arc<Site>, reader: &Reader, run: String) -> BoardResult<Response> {
+    let room = site.room(reader, ARCHIVE_BYTES)?;
     let (asked, name) = (run.clone(), format!("attachment; filename=\"{run}.btu\""));
     let length =
         reading(Arc::clone(&site), move |_, connection| runs::archive_bytes(connection, &asked));
@@ -553,8 +554,9 @@ async fn whole_archive(site: Arc<Site>, from: IpAddr, run: String) -> BoardResul
 
 /// The archive of a run, a piece at a time, each of which is read when the one before it has gone; the room is free behind
 /// the last one.
-fn pieces(site: Arc<Site>, run: String, room: Share) -> impl Stream<Item = BoardResult<Vec<u8>>> {
+fn pieces(site: Arc<Site>, run: String, room: Room) -> impl Stream<Item = BoardResult<Vec<u8>>> {
     stream::try_unfold((0, room), move |(number, room)| {
+        room.note_part();
         let (site, run) = (Arc::clone(&site), run.clone());
         async move {
             let piece =
@@ -595,14 +597,14 @@ struct RunPair {
 
 async fn compare(
     State(site): Shared,
-    Extension(Caller(from)): Extension<Caller>,
+    Extension(reader): Extension<Reader>,
     headers: HeaderMap,
     Query(pair): Query<RunPair>,
 ) -> BoardResult<Response> {
     let base = seen(&site, &pair.base, "").await?;
     let other = seen(&site, &pair.other, "").await?;
     let tag = Tag::of("comparison", &[&base, &other], "");
-    let page = program_page(site, from, tag.clone(), vec![base, other]);
+    let page = program_page(site, reader, tag.clone(), vec![base, other]);
     kept::unless_known(tag.as_ref(), &headers, page).await
 }
 

@@ -6,9 +6,9 @@ use axum::http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use btu_publication::Visibility;
-use btu_traffic::Share;
 
 use super::BoardResult;
+use super::outgoing::Room;
 use crate::actions::existing;
 use crate::board::{Board, now};
 use crate::database::{Connection, DatabaseValue};
@@ -69,8 +69,8 @@ pub(super) async fn unless_known(
 pub(super) fn page(
     board: &Board,
     tag: Option<&Tag>,
-    take: impl Fn(usize) -> BoardResult<Share>,
-) -> BoardResult<Option<(Share, Vec<u8>)>> {
+    take: impl Fn(usize) -> BoardResult<Room>,
+) -> BoardResult<Option<(Room, Vec<u8>)>> {
     let Some(Tag(name)) = tag else { return Ok(None) };
     board.database.read(|connection| {
         let bytes = "SELECT bytes FROM kept_pages WHERE name = $1";

@@ -1,6 +1,7 @@
 //! What readers, proxies and the board keep of public runs.
 
 use std::io::{Read, Write};
+use std::time::{Duration, Instant};
 
 use btu_publication::Visibility;
 
@@ -118,6 +119,9 @@ fn reports_that_are_read_slowly_leave_room_for_others() {
     let taken = mebibytes(&server, "VmRSS").saturating_sub(before);
     assert!(taken < 100, "{taken} MiB");
     assert_eq!(ask(2, &large.id).0, "200");
+    let began = Instant::now();
+    until("who takes nothing makes room", || ask(1, &large.id).0 == "200");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     drop(readers);
     until("what is read no more is forgotten", || ask(1, &small.id).0 == "200");
 }

@@ -161,7 +161,18 @@ const LIMITS: &[Limit] = &[
         "HARMLESS_PADDING_BYTES: u64 = 64 << 10;",
     ),
     ("board.md", "in pieces of 256 KiB", "board/src/runs.rs", "PIECE_BYTES: usize = 256 << 10;"),
-    ("board.md", "take at most as much", "board/src/web.rs", "PAGES_BYTES: usize = 256 << 20;"),
+    (
+        "board.md",
+        "take at most as much",
+        "board/src/web/outgoing.rs",
+        "OUTGOING_BYTES: usize = 256 << 20;",
+    ),
+    (
+        "board.md",
+        "taken nothing for 10 s",
+        "board/src/web/outgoing.rs",
+        "LONGEST_PAUSE: Duration = Duration::from_secs(10);",
+    ),
     ("board.md", "64 MiB of them in all", "board/src/web/kept.rs", "MOST_BYTES: i64 = 64 << 20;"),
     (
         "board.md",
