@@ -130,17 +130,32 @@ impl Peer {
 
     /// Who asks: the proxy adds whom it was called by behind what that caller says.
     fn caller(self, headers: &HeaderMap) -> Caller {
-        let last = headers.get_all("x-forwarded-for").into_iter().next_back();
-        let last = last.and_then(|value| address(value.to_str().ok()?.rsplit(',').next()?.trim()));
-        Caller(last.filter(|_| self.is_proxy).unwrap_or(self.address))
+        let said = headers.get_all("x-forwarded-for").into_iter().next_back();
+        let Some(said) = said.filter(|_| self.is_proxy) else { return Caller(self.address) };
+        let said = String::from_utf8_lossy(said.as_bytes());
+        let last = said.rsplit(',').next().unwrap_or_default().trim();
+        let named = address(last);
+        if named.is_none() {
+            let proxy = self.address;
+            log::error(&format!("proxy {proxy} names the caller {last:?}, which is no address"));
+        }
+        Caller(named.unwrap_or(self.address))
     }
 }
 
-/// An address as proxies write it: some with a port.
+/// An address as proxies write it: some with a port, in brackets, in quotation marks, or with the zone in which the proxy
+/// reaches it.
 fn address(text: &str) -> Option<IpAddr> {
-    let plain = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    let with_port = || text.parse().map(|address: SocketAddr| address.ip());
-    plain.parse().or_else(|_| with_port()).ok()
+    let text = text.trim_matches('"');
+    let (host, port) = match text.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?,
+        None if text.matches(':').count() == 1 => text.split_at(text.find(':')?),
+        None => (text, ""),
+    };
+    let is_port =
+        port.strip_prefix(':').map_or(port.is_empty(), |port| port.parse::<u16>().is_ok());
+    let host = host.split('%').next()?;
+    host.parse().ok().filter(|_| is_port)
 }
 
 async fn serve_connection(
@@ -319,14 +334,23 @@ mod tests {
             ("::ffff:192.0.2.1", &["198.51.100.7"], "198.51.100.7"),
             ("2001:db8::1", &["203.0.113.1, 2001:db8::7"], "2001:db8::7"),
             ("192.0.2.1", &["203.0.113.1", "198.51.100.7"], "198.51.100.7"),
+            ("192.0.2.1", &["198.51.100.7:4711"], "198.51.100.7"),
+            ("192.0.2.1", &["[198.51.100.7]:4711"], "198.51.100.7"),
+            ("192.0.2.1", &["[2001:db8::7]:4711"], "2001:db8::7"),
+            ("192.0.2.1", &["x, \"[2001:db8::7]:4711\""], "2001:db8::7"),
+            ("192.0.2.1", &["fe80::7%eth0"], "fe80::7"),
+            ("192.0.2.1", &["[fe80::7%eth0]:4711"], "fe80::7"),
             ("192.0.2.1", &["nonsense"], "192.0.2.1"),
+            ("192.0.2.1", &["198.51.100.7:x"], "192.0.2.1"),
+            ("192.0.2.1", &["[2001:db8::7"], "192.0.2.1"),
+            ("192.0.2.1", &["\u{e9}"], "192.0.2.1"),
             ("192.0.2.1", &[], "192.0.2.1"),
             ("127.0.0.1", &["198.51.100.7"], "127.0.0.1"),
             ("203.0.113.9", &["198.51.100.7"], "203.0.113.9"),
         ] {
             let headers = said.iter().map(|value| {
                 let name = axum::http::HeaderName::from_static("x-forwarded-for");
-                (name, value.parse().unwrap())
+                (name, axum::http::HeaderValue::from_bytes(value.as_bytes()).unwrap())
             });
             let Caller(found) = Peer::of(address(from), &proxies).caller(&headers.collect());
             assert_eq!(found, address(caller), "{from} {said:?}");
