@@ -79,14 +79,15 @@ const AT_ONCE: i64 = 1000;
 pub fn check(database: &Database) -> Result<i64, BoardError> {
     let (mut place, mut previous) = (0, START.to_owned());
     loop {
-        let next = database.read(|connection| {
+        let (next, end) = database.read(|connection| {
             let links = links(connection, place, AT_ONCE)?;
             for link in &links {
                 check_manifest(connection, link)?;
             }
-            Ok(links)
+            Ok((links, end(connection)?))
         })?;
         if next.is_empty() {
+            check_end(&end, &(place, previous))?;
             break;
         }
         for found in next {
@@ -98,13 +99,26 @@ pub fn check(database: &Database) -> Result<i64, BoardError> {
             (place, previous) = (found.place, found.link);
         }
     }
-    let (last, link) = database.read(end)?;
-    if (last, &link) != (place, &previous) {
-        let what = format!("the chain ends at {place}, and its end says {last}");
-        return Err(BoardError::Failed(what));
-    }
+    database.read(check_links_of_runs)?;
     database.read(check_pieces)?;
     Ok(place)
+}
+
+fn check_end(said: &(i64, String), found: &(i64, String)) -> Result<(), BoardError> {
+    if said == found {
+        return Ok(());
+    }
+    let what = format!("the chain ends at {}, and its end says {}", found.0, said.0);
+    Err(BoardError::Failed(what))
+}
+
+/// Whether the chain has a link for each run: those at its end may have been taken off.
+fn check_links_of_runs(connection: &mut dyn Connection) -> Result<(), BoardError> {
+    let sql = "SELECT id, place FROM runs WHERE NOT EXISTS (SELECT 1 FROM chain WHERE chain.place = runs.place)
+        ORDER BY place LIMIT 1";
+    let Some(mut row) = connection.first(sql, &[])? else { return Ok(()) };
+    let (run, place) = (row.text(), row.integer());
+    Err(BoardError::Failed(format!("run {run} has no link: link {place} was taken off the chain")))
 }
 
 /// Whether each piece of an archive is of a run that is there.

@@ -380,6 +380,11 @@ pub(crate) fn the_chain_holds(stored: &Stored) {
     }
     assert_eq!(lines.lines().count(), 2);
     assert!(stored.command(&["check"]).expect("it holds").contains("2 accepted"));
+    stored.execute(
+        "DELETE FROM chain WHERE place = 2;
+         UPDATE chain_end SET place = 1, link = (SELECT link FROM chain)",
+    );
+    assert!(stored.command(&["check"]).expect_err("a link is gone").contains("link 2 was taken"));
     if let Stored::Directory(directory) = stored {
         let file = directory.path().join("board/board.sqlite");
         let change = rusqlite::Connection::open(file).expect("a database");
