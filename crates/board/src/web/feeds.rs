@@ -1,6 +1,5 @@
 //! Lists for other programs: CSV, Atom, badges, the chain.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,12 +8,15 @@ use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt as _};
 use maud::{PreEscaped, html};
 use serde::Deserialize;
 
 use super::api::Wanted;
 use super::{BoardResult, Shared, Site, chain_text, reading, visible};
+use crate::board::Board;
+use crate::database::Connection;
+use crate::error::BoardError;
 use crate::pages::rate_words;
 use crate::runs::{self, PublishedRun, RunFilter};
 
@@ -39,31 +41,36 @@ const HEAD: &str = "id,word,number,bits_per_second,low_bits_per_second,high_bits
                     cpu_rounds_per_second,plan,profile,network,publisher,system,price,processor,processors,memory_bytes,\
                     virtual_machine,kernel,measured,received,btu_version\n";
 
-async fn csv(State(site): Shared, Query(wanted): Query<Wanted>) -> Response {
-    let rows = rows(site, wanted.into());
-    ([(CONTENT_TYPE, "text/csv; charset=utf-8")], Body::from_stream(rows)).into_response()
+async fn csv(State(site): Shared, Query(wanted): Query<Wanted>) -> BoardResult<Response> {
+    let first = part(&site, RunFilter::from(wanted)).await?;
+    let rows = rows(site, first);
+    Ok(([(CONTENT_TYPE, "text/csv; charset=utf-8")], Body::from_stream(rows)).into_response())
 }
 
-/// The table, a part at a time. Should the database fail, the table ends with a line that says so.
-fn rows(site: Arc<Site>, asked: RunFilter) -> impl Stream<Item = Result<String, Infallible>> {
-    stream::unfold((Some(asked), HEAD.to_owned()), move |(asked, head)| {
+/// Some rows, and where the rest begins.
+async fn part(site: &Arc<Site>, asked: RunFilter) -> BoardResult<(String, Option<RunFilter>)> {
+    let rest = asked.clone();
+    let read = move |_: &Board, connection: &mut dyn Connection| {
+        runs::listed(connection, &asked, ROWS_AT_ONCE)
+    };
+    let part = reading(Arc::clone(site), read).await?;
+    let rest = part.older.map(|place| RunFilter { before: Some(place), ..rest });
+    Ok((part.runs.iter().map(row).collect(), rest))
+}
+
+/// The table, a part at a time. Should the database fail, the answer breaks off, which a caller does not take for its end.
+fn rows(
+    site: Arc<Site>,
+    (first, rest): (String, Option<RunFilter>),
+) -> impl Stream<Item = BoardResult<String>> {
+    let rest = stream::try_unfold(rest, move |next| {
         let site = Arc::clone(&site);
         async move {
-            let asked = asked?;
-            let next = asked.clone();
-            let part =
-                reading(site, move |_, connection| runs::listed(connection, &asked, ROWS_AT_ONCE));
-            let Ok(part) = part.await else {
-                return Some((
-                    Ok(head + "the board cannot answer at present\n"),
-                    (None, String::new()),
-                ));
-            };
-            let rest = part.older.map(|place| RunFilter { before: Some(place), ..next });
-            let text = part.runs.iter().fold(head, |text, run| text + &row(run));
-            Some((Ok(text), (rest, String::new())))
+            let Some(next) = next else { return Ok(None) };
+            part(&site, next).await.map(Some).map_err(BoardError::noted)
         }
-    })
+    });
+    stream::iter([Ok(HEAD.to_owned() + &first)]).chain(rest)
 }
 
 fn row(run: &PublishedRun) -> String {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use btu_conditions::Conditions;
 
 use crate::databases::{Postgres, Stored, directory, is_unchanged};
-use crate::support::{Made, Publisher, Server, curl, publish};
+use crate::support::{Made, Publisher, Server, connect_from, curl, publish};
 
 const RUNS: usize = 10_000;
 
@@ -129,6 +129,25 @@ fn lists_take_little_memory(server: &Server) {
         eprintln!("{list}: {} bytes, memory grew by {growth} KiB", answer.body.len());
         assert!(growth < MOST_GROWTH_KIB, "{list}: {growth} KiB");
     }
+}
+
+/// A table of which the rest cannot be read breaks off: no program takes what came for all of it.
+#[test]
+fn a_table_that_cannot_go_on_breaks_off() {
+    let stored = directory();
+    let server = stored.server();
+    publish(&Made::of(100.0), &Publisher::new("Ada"), &server);
+    fill(&stored);
+    let mut stream = connect_from(&server, 1);
+    let asked = b"GET /runs.csv HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    stream.write_all(asked).expect("sent");
+    stream.read_exact(&mut [0; 1024]).expect("a beginning");
+    stored.execute("ALTER TABLE runs RENAME TO gone");
+    let mut rest = Vec::new();
+    // Where much has not left yet, the connection is reset.
+    let _ = stream.read_to_end(&mut rest);
+    assert!(!rest.ends_with(b"\r\n0\r\n\r\n"), "the last chunk of HTTP/1.1");
+    assert_eq!(curl(&[&format!("{}/runs.csv", server.url)]).status, 503);
 }
 
 #[test]
