@@ -4,7 +4,8 @@
 //! that nine of them did not come back.
 
 use crate::TextError;
-use crate::lines::{Lines, address, number, plain};
+use crate::address::check_address;
+use crate::lines::{Lines, number, plain};
 
 /// What the future publisher of a run signs to be given a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,8 @@ impl ChallengeRequest {
     /// The text is not the one form of a request.
     pub fn read(text: &str) -> Result<Self, TextError> {
         let mut lines = Lines::of("the request for a challenge", Self::FIRST_LINE, text)?;
-        let (board, signed) = (lines.required("board", address)?, lines.required("signed", plain)?);
+        let (board, signed) =
+            (lines.required("board", check_address)?, lines.required("signed", plain)?);
         lines.end()?;
         Ok(Self { board, signed })
     }

@@ -6,14 +6,16 @@
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod challenge;
 mod key;
 mod lines;
 mod manifest;
 
+pub use address::check_address;
 pub use challenge::{Challenge, ChallengeRequest};
 pub use key::{KeyError, PublicKey, SigningKey};
-pub use lines::{TextError, address as check_address, plain};
+pub use lines::{TextError, plain};
 pub use manifest::{Manifest, Visibility};
 
 use btu_units::hexadecimal;

@@ -117,29 +117,3 @@ pub(crate) fn number(value: &str) -> Result<u64, String> {
     let number = value.parse::<u64>().ok().filter(|number| number.to_string() == value);
     number.ok_or_else(|| format!("{value:?} is no number"))
 }
-
-/// Whether a part between slashes is there, and leads to no other place.
-fn is_part(part: &str) -> bool {
-    !matches!(part, "" | "." | "..")
-}
-
-/// An address of a board: `https://NAME` or `http://NAME`, with a port or a path, without a slash at
-/// its end.
-///
-/// # Errors
-/// It is none.
-pub fn address(value: &str) -> Result<String, String> {
-    let host = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
-    let is_one = |host: &str| {
-        let has_other = |mark: char| !mark.is_ascii_graphic() || "?#@\\\"<>".contains(mark);
-        // A port behind the last colon, but not within the brackets of an IPv6 address.
-        let named = host.split('/').next().unwrap_or_default();
-        let port = named.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.contains(']'));
-        let has_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
-        !host.is_empty() && has_port && !host.contains(has_other) && host.split('/').all(is_part)
-    };
-    if host.is_some_and(is_one) {
-        return plain(value);
-    }
-    Err(format!("{value:?} is no address such as https://board.example.org"))
-}

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use btu_contract::price::Price;
 
 use crate::TextError;
-use crate::lines::{Lines, address, number, plain};
+use crate::address::check_address;
+use crate::lines::{Lines, number, plain};
 
 btu_units::named! {
     /// Who may see a published run.
@@ -91,7 +92,7 @@ impl Manifest {
     pub fn read(text: &str) -> Result<Self, TextError> {
         let mut lines = Lines::of("the manifest", FIRST_LINE, text)?;
         let manifest = Self {
-            board: lines.required("board", address)?,
+            board: lines.required("board", check_address)?,
             run: lines.required("run", plain)?,
             archive_sha256: lines.required("archive", digest)?,
             plan_hash: lines.required("plan", plain)?,

@@ -346,6 +346,9 @@ fn what_keeps_a_server_from_starting_is_named() {
         "https://x.example//y",
         "https://x.example/?q=1",
         "https://x.example/../y",
+        "http://h:80:80",
+        "http://[::1",
+        "http://999.1.1.1",
     ] {
         let refused = directory().command(&["serve", "--url", url]).expect_err("it is no address");
         assert!(refused.contains("is no address such as"), "{url}: {refused}");

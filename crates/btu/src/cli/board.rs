@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use http::Uri;
-use http::uri::Scheme;
 
 /// The address of a board, without a slash at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,27 +38,9 @@ impl FromStr for Board {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bare = text.trim_end_matches('/');
-        if is_address(bare) {
-            return Ok(Self(bare.to_owned()));
-        }
-        Err("it is not an address of a board, such as https://board.example.org".to_owned())
+        btu_publication::check_address(text.trim_end_matches('/')).map(Self)
     }
 }
-
-fn is_address(text: &str) -> bool {
-    let Ok(address) = text.parse::<Uri>() else { return false };
-    let is_web =
-        address.scheme().is_some_and(|scheme| [Scheme::HTTP, Scheme::HTTPS].contains(scheme));
-    let has_user = address.authority().is_some_and(|authority| authority.as_str().contains('@'));
-    let is_short = text.len() <= LONGEST;
-    // The scheme is compared as text where it matters, and one board has one address.
-    let is_lower = text.starts_with("http://") || text.starts_with("https://");
-    is_web && is_lower && is_short && !has_user && address.query().is_none() && !text.contains('#')
-}
-
-/// The longest address, in bytes: a manifest's line is hardly longer.
-const LONGEST: usize = 200;
 
 #[cfg(test)]
 mod tests {
@@ -82,6 +63,9 @@ mod tests {
             "https://a/#b",
             "https://a b",
             "https://a\n",
+            "http://h:80:80",
+            "http://[::1",
+            "http://999.1.1.1",
         ] {
             assert!(read(text).is_err(), "{text:?}");
         }
