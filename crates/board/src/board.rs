@@ -10,8 +10,10 @@ use crate::error::BoardError;
 use crate::program::Program;
 use crate::ranking::Rankings;
 
-/// How far a publisher's clock may be from the board's.
-pub(crate) const MOST_CLOCK_ERROR: SignedDuration = SignedDuration::from_mins(10);
+/// How far a publisher's clock may be from the board's. Hosts that set their clocks by NTP agree within an eighth of a
+/// second, from where on it steps (RFC 5905, section 11.3); a minute is for those that have just started, and for what is
+/// long on its way.
+pub(crate) const MOST_CLOCK_ERROR: SignedDuration = SignedDuration::from_mins(1);
 
 /// A board.
 #[derive(Debug)]

@@ -66,7 +66,10 @@ const MOST_RUNS_A_DAY: i64 = 100;
 /// So many keys that the board does not know may begin to publish in a day.
 const MOST_NEW_PUBLISHERS_A_DAY: i64 = 500;
 
-/// A challenge is met by a run that is back in this time, and in twice the time that its plan allows.
+/// A challenge is met by a run that begins in this time.
+const LONGEST_UNTIL_BEGUN: SignedDuration = SignedDuration::from_mins(10);
+
+/// And that is back in this time, and in twice the time that its plan allows.
 const LONGEST_BACK: SignedDuration = SignedDuration::from_mins(30);
 
 /// No plan measures for longer.
@@ -170,11 +173,12 @@ fn check_manifest(board: &Board, manifest: &Manifest) -> Result<(), BoardError> 
     }
     let signed = manifest.signed.parse::<jiff::Timestamp>();
     let signed = signed.map_err(|_| BoardError::refused("it was signed at no time"))?;
-    if signed > moment() + MOST_CLOCK_ERROR {
+    let latest = moment() + MOST_CLOCK_ERROR;
+    if signed > latest {
         return Err(BoardError::refused("it was signed in the future: set your clock"));
     }
     let created = manifest.created.parse::<jiff::Timestamp>();
-    if !created.is_ok_and(|created| created <= signed + MOST_CLOCK_ERROR) {
+    if !created.is_ok_and(|created| created <= latest.min(signed + MOST_CLOCK_ERROR)) {
         return Err(BoardError::refused("its run began after it was signed"));
     }
     if signed + LONGEST_SINCE_SIGNED < moment() {
@@ -633,7 +637,7 @@ fn is_in_time(
     received: jiff::Timestamp,
 ) -> bool {
     let began = instant(&computed.created);
-    began.is_some_and(|began| began <= issued + MOST_CLOCK_ERROR)
+    began.is_some_and(|began| began <= issued + LONGEST_UNTIL_BEGUN)
         && received <= issued + LONGEST_BACK + allowed * 2
 }
 

@@ -298,6 +298,10 @@ pub(crate) fn runs_begin_before_they_end_and_are_signed(stored: &Stored) {
     let sent = Sent::of(&later, &mallory, &server.url);
     let said = sent.send(&mallory, &server.url).refused();
     assert!(said.contains("began after it was signed"), "{said}");
+    let in_minutes = jiff::Timestamp::now() + jiff::SignedDuration::from_mins(2);
+    let soon = Made { created: in_minutes.to_string(), ..Made::of(100.0) };
+    let said = Sent::of(&soon, &mallory, &server.url).send(&mallory, &server.url).refused();
+    assert!(said.contains("began after it was signed"), "{said}");
     for (year, word) in [("1999", "ended before it began"), ("2099", "ended after it was signed")] {
         let mut sent = Sent::of(&Made::of(100.0), &mallory, &server.url);
         let finished = format!("\"finished\":\"{year}");

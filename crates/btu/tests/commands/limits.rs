@@ -176,6 +176,18 @@ const LIMITS: &[Limit] = &[
     ("board.md", "64 MiB of them in all", "board/src/web/kept.rs", "MOST_BYTES: i64 = 64 << 20;"),
     (
         "board.md",
+        "clocks may differ by a minute",
+        "board/src/board.rs",
+        "MOST_CLOCK_ERROR: SignedDuration = SignedDuration::from_mins(1);",
+    ),
+    (
+        "board.md",
+        "if it began within ten minutes",
+        "board/src/receive.rs",
+        "LONGEST_UNTIL_BEGUN: SignedDuration = SignedDuration::from_mins(10);",
+    ),
+    (
+        "board.md",
         "within half an hour and",
         "board/src/receive.rs",
         "LONGEST_BACK: SignedDuration = SignedDuration::from_mins(30);",
