@@ -81,17 +81,11 @@ impl<'a> Lines<'a> {
 /// The longest value, in characters.
 const LONGEST_VALUE: usize = 200;
 
-/// Whether a letter is not seen at all: with such ones two names look alike, and one looks like none. Those that join
-/// letters of scripts (U+200C, U+200D) stay.
-const fn is_unseen(letter: char) -> bool {
-    let in_words = matches!(letter, '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180e}' | '\u{200b}');
-    let fillers = matches!(
-        letter,
-        '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}'
-    );
-    in_words
-        || fillers
-        || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}')
+/// Whether a letter is blank, though programs take it for one that is not: with such ones two names look alike, and one
+/// looks like none.
+const fn is_blank(letter: char) -> bool {
+    let fillers = matches!(letter, '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}');
+    fillers || matches!(letter, '\u{180b}'..='\u{180d}' | '\u{2800}' | '\u{ffa0}')
 }
 
 /// A value as it may stand in a line: not empty, of one line, without spaces at its ends, and of
@@ -103,7 +97,7 @@ pub fn plain(value: &str) -> Result<String, String> {
     if value.is_empty() || value.trim() != value {
         return Err(format!("{value:?} is empty, or has spaces at its ends"));
     }
-    if value.contains(|letter| btu_units::controls(letter) || is_unseen(letter)) {
+    if value.contains(|letter| btu_units::controls(letter) || is_blank(letter)) {
         return Err(format!("{value:?} has characters that are not shown"));
     }
     if value.chars().count() > LONGEST_VALUE {

@@ -4,17 +4,17 @@
 /// Whether a terminal acts on a character instead of showing it: it moves, erases, or changes the
 /// direction of the text that follows (embeddings, overrides and isolates of Unicode Standard Annex
 /// 9, and the Arabic letter mark), or is not seen where a reader looks for what is there (line and paragraph
-/// separators, tags); or it is none, and may not stand in XML (Unicode, section 23.7; XML 1.0, section 2.2). The marks of
-/// both directions stay: texts of such languages need them.
+/// separators, tags, characters without a width such as U+200B); or it is none, and may not stand in XML (Unicode, section
+/// 23.7; XML 1.0, section 2.2). The marks of both directions stay, and those that join letters or part them (U+200C,
+/// U+200D): texts of some languages need them.
 pub const fn controls(letter: char) -> bool {
     let is_control = matches!(letter, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}');
     let is_none = matches!(letter, '\u{fdd0}'..='\u{fdef}') || letter as u32 & 0xfffe == 0xfffe;
-    let is_hidden =
-        matches!(letter, '\u{61c}' | '\u{2028}' | '\u{2029}' | '\u{e0000}'..='\u{e007f}');
-    is_control
-        || is_none
-        || is_hidden
-        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let is_hidden = matches!(letter, '\u{2028}' | '\u{2029}' | '\u{e0000}'..='\u{e007f}');
+    let has_no_width = matches!(letter, '\u{ad}' | '\u{34f}' | '\u{180e}' | '\u{200b}')
+        || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}');
+    let turns = matches!(letter, '\u{61c}' | '\u{202a}'..='\u{202e}');
+    is_control || is_none || is_hidden || has_no_width || turns
 }
 
 /// The text on one line, with `?` for each character that [`controls`].
@@ -62,7 +62,9 @@ mod tests {
             ("a\r\nb\tc\u{9b}1m", "a??b?c?1m"),
             ("a\u{2028}b\u{e0041}\u{61c}", "a?b??"),
             ("a\u{ffff}b\u{fffe}c\u{fdd0}\u{1fffe}\u{10ffff}\u{fffd}", "a?b?c???\u{fffd}"),
+            ("a\u{200b}b\u{ad}c\u{2060}d\u{feff}e\u{180e}f\u{fff9}", "a?b?c?d?e?f?"),
             ("naïve, 10 µs, \u{200f}שלום", "naïve, 10 µs, \u{200f}שלום"),
+            ("می\u{200c}خواهم, \u{2800}\u{2801}", "می\u{200c}خواهم, \u{2800}\u{2801}"),
         ] {
             assert_eq!(plain(text), shown);
         }
