@@ -173,6 +173,12 @@ const LIMITS: &[Limit] = &[
         "board/src/web/outgoing.rs",
         "LONGEST_PAUSE: Duration = Duration::from_secs(10);",
     ),
+    (
+        "board.md",
+        "at most 60 s of processor time",
+        "board/src/program.rs",
+        "MOST_CPU_SECONDS: u64 = 60;",
+    ),
     ("board.md", "64 MiB of them in all", "board/src/web/kept.rs", "MOST_BYTES: i64 = 64 << 20;"),
     (
         "board.md",
