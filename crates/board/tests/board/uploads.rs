@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use btu_publication::sha256;
 
+use btu_conditions::{Conditions, judge};
+
 use crate::databases::{Stored, directory};
 use crate::support::{Made, Publisher, Sent, Server, btu, connect_from, curl, line, publish};
 
@@ -195,9 +197,10 @@ fn stalled_uploads_keep_nobody_out() {
             stream
         })
         .collect();
-    let began = Instant::now();
+    let (conditions, began) = (Conditions::begin(), Instant::now());
     publish(&Made::of(100.0), &Publisher::new("Ada"), &server);
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    let took = began.elapsed();
+    judge!(conditions, took < Duration::from_secs(30), "it was published after {took:?}");
     for stream in &mut stalled[..2] {
         let mut said = [0; 12];
         stream.read_exact(&mut said).expect("an answer within a minute");
