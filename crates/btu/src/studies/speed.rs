@@ -175,7 +175,7 @@ fn plan(speed: &Speed) -> anyhow::Result<SpeedPlan> {
     if let Some(rate) = speed.udp.filter(|rate| *rate < SLOWEST) {
         return Err(usage(format!("--udp {rate} is too slow: at least {SLOWEST}")));
     }
-    let chosen = chosen(speed)?.over(speed.family());
+    let chosen = chosen(speed)?.over(speed.addresses.family());
     let near = chosen.host("from", speed.from.as_deref(), Some(0))?;
     let far = chosen.host("to", speed.host.as_deref().or(speed.to.as_deref()), chosen.last())?;
     if near == far {

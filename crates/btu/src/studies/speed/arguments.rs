@@ -77,13 +77,8 @@ pub(crate) struct Speed {
     #[arg(long, short = 'b', visible_alias = "rate")]
     #[arg(value_name = "RATE", value_parser = quantity::<BitRate>)]
     pub(crate) udp: Option<BitRate>,
-    /// Use IPv6: stations of a network file get IPv6 addresses, and hosts are measured at an IPv6
-    /// address
-    #[arg(long, short = '6')]
-    ipv6: bool,
-    /// Use IPv4, for hosts that have addresses of both kinds
-    #[arg(long, short = '4', conflicts_with = "ipv6")]
-    ipv4: bool,
+    #[command(flatten)]
+    pub(crate) addresses: Addresses,
     /// Mark packets for routers that give priority: a code point from 0 to 63, or its name, such as
     /// EF or AF41
     #[arg(long, value_name = "NAME|NUMBER")]
@@ -108,8 +103,20 @@ pub(crate) struct Speed {
     pub(crate) study: StudyOptions,
 }
 
-impl Speed {
-    /// The kind of addresses that the ends have.
+/// The kind of addresses that the ends have.
+#[derive(Debug, Args)]
+pub(crate) struct Addresses {
+    /// Use IPv6: stations of a network file get IPv6 addresses, and hosts are measured at an IPv6
+    /// address
+    #[arg(long, short = '6')]
+    ipv6: bool,
+    /// Use IPv4, for hosts that have addresses of both kinds
+    #[arg(long, short = '4', conflicts_with = "ipv6")]
+    ipv4: bool,
+}
+
+impl Addresses {
+    /// The family that was asked for.
     pub(super) fn family(&self) -> Family {
         match (self.ipv4, self.ipv6) {
             (true, _) => Family::Ipv4,

@@ -39,7 +39,7 @@ struct MeasuredPhase {
 /// Measures to a server, stores and shows the result.
 pub(super) fn measure(server: &str, speed: &Speed, common: &Common) -> anyhow::Result<ExitCode> {
     let extent = extent(speed)?;
-    let address = resolved("--iperf3", server, PORT, speed.family())?;
+    let address = resolved("--iperf3", server, PORT, speed.addresses.family())?;
     with_other_program("iperf3", speed, common, |steps| {
         Ok(outcome::run(server, address, &phases_of(address, extent, speed, steps)?))
     })

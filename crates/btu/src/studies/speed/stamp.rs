@@ -63,7 +63,7 @@ fn settings(reflector: &str, speed: &Speed) -> anyhow::Result<SenderSettings> {
         );
         return Err(usage(format!("{why}: choose a shorter time or a longer interval")));
     }
-    let reflector = resolved("--stamp", reflector, PORT, speed.family())?;
+    let reflector = resolved("--stamp", reflector, PORT, speed.addresses.family())?;
     // Without a seed no two processes begin in step.
     let chosen = speed.study.seed.unwrap_or_else(|| u64::from(std::process::id()));
     Ok(SenderSettings { reflector, interval, time, seed: chosen })
