@@ -10,15 +10,21 @@ pub(super) fn advised(whole: &Command, mut error: Error) -> Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
-    error.remove(ContextKind::Suggested);
+    let mut tips = match error.remove(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => tips,
+        _ => Vec::new(),
+    };
+    tips.retain(|tip| !tip.to_string().starts_with("to pass "));
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
     let having = having(whole, "btu", option);
-    if !having.is_empty() && error.get(ContextKind::SuggestedArg).is_none() {
+    if tips.is_empty() && !having.is_empty() && error.get(ContextKind::SuggestedArg).is_none() {
         let verb = if having.len() == 1 { "has" } else { "have" };
-        let tip = StyledStr::from(format!("{} {verb} {option}", having.join(", ")));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        tips.push(StyledStr::from(format!("{} {verb} {option}", having.join(", "))));
+    }
+    if !tips.is_empty() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     error
 }
@@ -29,7 +35,8 @@ fn having(command: &Command, name: &str, option: &str) -> Vec<String> {
     visible
         .flat_map(|below| {
             let name = format!("{name} {}", below.get_name());
-            let own = below.get_arguments().any(|argument| is_called(argument, option));
+            let mut shown = below.get_arguments().filter(|argument| !argument.is_hide_set());
+            let own = shown.any(|argument| is_called(argument, option));
             let deeper = having(below, &name, option);
             own.then(|| format!("`{name}`")).into_iter().chain(deeper)
         })
@@ -56,7 +63,7 @@ mod tests {
     #[test]
     fn the_commands_that_have_an_option_are_named() {
         let said_of_format = said("btu show r1 --format csv");
-        assert!(said_of_format.contains("`btu report` has --format"), "{said_of_format}");
+        assert!(said_of_format.contains("`btu report` have --format"), "{said_of_format}");
         let both = said("btu rate -4");
         assert!(both.contains("`btu speed`") && !both.contains("-- -4"), "{both}");
         let none = said("btu rate --nosuch");

@@ -175,7 +175,7 @@ const LIMITS: &[Limit] = &[
     ),
     (
         "board.md",
-        "at most 60 s of processor time",
+        "after 60 s of processor time",
         "board/src/program.rs",
         "MOST_CPU_SECONDS: u64 = 60;",
     ),
