@@ -12,9 +12,14 @@ use crate::paint::Paint;
 use crate::sheet::{columns, wrap};
 use crate::unit;
 
-/// The lines of a first screen, unless all of more key numbers are shown, or what is needed takes more.
+/// The texts of a first screen, unless all of more key numbers are shown; one that is longer than a
+/// line goes on in the next.
 pub const FIRST_SCREEN_LINES: usize = 12;
 
+/// The lines that others leave for the headline, for the limit, and for the setting if there is room.
+const MOST_OF_HEADLINE: usize = 2;
+const MOST_OF_LIMIT: usize = 3;
+const MOST_OF_SETTING: usize = 3;
 const MOST_WARNINGS: usize = 3;
 
 /// Warnings after the first, and what makes the setting longer than two lines, give way to so many
@@ -97,10 +102,9 @@ impl Page {
     }
 }
 
-/// The first screen of a result; each line ends with `\n`. What is shown is chosen for
-/// [`FIRST_SCREEN_LINES`] lines of 80 columns or more: fewer warnings, phrases of the setting and key
-/// numbers where others take more lines. What is shown is whole: a line that is too long goes on in
-/// the next.
+/// The first screen of a result; each line ends with `\n`. It has at most [`FIRST_SCREEN_LINES`]
+/// texts: fewer warnings and key numbers where others take more lines. What is shown is whole: a text
+/// that is longer than a line goes on in the next, and the setting leaves out whole phrases.
 pub fn first_screen(page: &Page, options: &TextOptions) -> String {
     let paint = Paint(options.colour);
     let Shown { headline, figures, limit, setting, warnings, commands } = chosen(page, options);
@@ -132,35 +136,30 @@ struct Shown {
 }
 
 fn chosen(page: &Page, options: &TextOptions) -> Shown {
-    let width = options.columns();
-    let lines = |text: &str| if text.is_empty() { 0 } else { wrap(text, width, 2).len() };
+    let lines = |text: &str, most: usize| match text {
+        "" => 0,
+        text => wrap(text, options.columns(), 2).len().min(most),
+    };
     let Summary { addition, figures, shows_all, setting, next, .. } = &page.summary;
     let headline = format!("{}{addition}", page.headline);
     let limit = page.summary.limit_sentence();
     let figures = lined_up(figures);
     let wanted = if *shows_all { figures.len() } else { figures.len().min(KEY_FIGURES) };
     let most = FIRST_SCREEN_LINES + wanted.saturating_sub(KEY_FIGURES);
-    let needed =
-        |figures: usize| lines(&headline) + lines(&limit) + figures + next.len().min(COMMANDS);
+    let phrases = |count: usize| setting[..count].join("; ");
+    let fits = |count: &usize| lines(&phrases(*count), usize::MAX) <= MOST_OF_SETTING;
+    let setting = phrases((1..=setting.len()).rev().find(fits).unwrap_or(setting.len().min(1)));
+    let needed = lines(&headline, MOST_OF_HEADLINE)
+        + lines(&limit, MOST_OF_LIMIT)
+        + next.len().min(COMMANDS);
     let warnings: Vec<String> =
         grouped(&page.warnings).iter().map(|text| format!("! {text}")).collect();
-    let first_warning = warnings.first().map_or(0, |text| lines(text));
-    let room = most.saturating_sub(needed(wanted) + first_warning).max(SETTING);
-    let phrases = |count: usize| setting[..count].join("; ");
-    let fitting = (1..=setting.len()).rev().find(|count| lines(&phrases(*count)) <= room);
-    let setting = phrases(fitting.unwrap_or(setting.len().min(1)));
-    let mut room = most.saturating_sub(needed(wanted) + lines(&setting));
-    let mut fits = |place: usize, text: &str| {
-        let taken = lines(text);
-        let fits = place == 0 || (place < MOST_WARNINGS && taken <= room);
-        room = if fits { room.saturating_sub(taken) } else { 0 };
-        fits
-    };
-    let shown = warnings.iter().enumerate().take_while(|(place, text)| fits(*place, text)).count();
-    let taken = lines(&setting) + warnings[..shown].iter().map(|text| lines(text)).sum::<usize>();
-    let room = most.saturating_sub(needed(0) + taken);
-    let figures = figures[..figures.len().min(room.max(FEWEST_FIGURES).max(wanted))].to_vec();
-    let room = most.saturating_sub(needed(figures.len()) + taken) + COMMANDS;
+    let room = most.saturating_sub(needed + wanted + lines(&setting, SETTING));
+    let shown = warnings.len().min(room.clamp(1, MOST_WARNINGS));
+    let needed = needed + lines(&setting, MOST_OF_SETTING) + shown;
+    let room = most.saturating_sub(needed).max(FEWEST_FIGURES).max(wanted);
+    let figures = figures[..figures.len().min(room)].to_vec();
+    let room = most.saturating_sub(needed + figures.len()) + COMMANDS;
     let commands = commands(&next[..next.len().min(room)], warnings.len() - shown, options);
     Shown { headline, figures, limit, setting, warnings: warnings[..shown].to_vec(), commands }
 }
