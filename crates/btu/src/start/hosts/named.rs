@@ -131,14 +131,7 @@ pub(super) fn measured(
     family: Family,
 ) -> Result<IpAddr, Refusal> {
     if let Some(address) = host.measured {
-        return if family.has(address) {
-            Ok(address)
-        } else {
-            let name = &host.name;
-            Err(Refusal::Usage(format!(
-                "host {name}: its measured address, {address}, is not an IPv6 address: leave -6 out"
-            )))
-        };
+        return of_family(host.name.as_str(), address, family);
     }
     let place = match &host.control {
         Control::Agent(address) => address.host.clone(),
@@ -165,6 +158,17 @@ pub(super) fn measured(
         let missing = family.missing();
         Refusal::Usage(format!("host {}: {place} has no {missing}{advice}", host.name))
     })
+}
+
+/// The address that was named for a host, if it is of this family.
+fn of_family(host: &str, address: IpAddr, family: Family) -> Result<IpAddr, Refusal> {
+    if family.has(address) {
+        return Ok(address);
+    }
+    let (wanted, option) = (family.missing(), family.option());
+    Err(Refusal::Usage(format!(
+        "host {host}: its measured address, {address}, is not an {wanted}: leave {option} out"
+    )))
 }
 
 /// The destination of ssh, by the user's own configuration.
@@ -196,6 +200,19 @@ mod tests {
             ("lab_3", "lab-3"),
         ] {
             assert_eq!(by_ssh(&text.parse().unwrap()).name, name);
+        }
+    }
+
+    #[test]
+    fn a_measured_address_is_of_the_family_that_was_asked_for() {
+        for (address, family, said) in [
+            ("192.0.2.7", Family::Ipv6, "is not an IPv6 address: leave -6 out"),
+            ("2001:db8::7", Family::Ipv4, "is not an IPv4 address: leave -4 out"),
+        ] {
+            let address: IpAddr = address.parse().unwrap();
+            let refused = of_family("alpha", address, family).unwrap_err().to_string();
+            assert!(refused.contains(said), "{refused}");
+            assert_eq!(of_family("alpha", address, Family::Either).unwrap(), address);
         }
     }
 }
