@@ -88,6 +88,6 @@ pub use sim::{sim_page, sim_text};
 pub use speed::verdict::bloat_sentence;
 pub use stored_page::{EarlierRuns, Origin, StoredRun};
 pub use study::{CellTable, Reported, raw_value};
-pub use summary::{FIRST_SCREEN_LINES, KeyFigure, Next, Summary, first_screen};
+pub use summary::{FIRST_SCREEN_TEXTS, KeyFigure, Next, Summary, first_screen};
 pub use xlsx::{WorkbookError, workbook};
 pub use xlsx_page::page_workbook;

@@ -50,7 +50,7 @@ impl Reported for Plan {
         run_page(&RunReport { stored: *stored, plan: self, verdict, cells: records })
     }
 
-    /// The rating of the whole rating, or that of a part of it.
+    /// The rating, or that of a part of it.
     fn answer(&self, verdict: &Verdict) -> Option<String> {
         let rate = verdict.rating.as_ref().map(|rating| rating.btu_bits_per_second.value);
         Some(rating_words(rate, verdict.title))

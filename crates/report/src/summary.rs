@@ -14,7 +14,7 @@ use crate::unit;
 
 /// The texts of a first screen, unless all of more key numbers are shown; one that is longer than a
 /// line goes on in the next.
-pub const FIRST_SCREEN_LINES: usize = 12;
+pub const FIRST_SCREEN_TEXTS: usize = 12;
 
 /// The lines that others leave for the headline, for the limit, and for the setting if there is room.
 const MOST_OF_HEADLINE: usize = 2;
@@ -102,7 +102,7 @@ impl Page {
     }
 }
 
-/// The first screen of a result; each line ends with `\n`. It has at most [`FIRST_SCREEN_LINES`]
+/// The first screen of a result; each line ends with `\n`. It has at most [`FIRST_SCREEN_TEXTS`]
 /// texts: fewer warnings and key numbers where others take more lines. What is shown is whole: a text
 /// that is longer than a line goes on in the next, and the setting leaves out whole phrases.
 pub fn first_screen(page: &Page, options: &TextOptions) -> String {
@@ -145,7 +145,7 @@ fn chosen(page: &Page, options: &TextOptions) -> Shown {
     let limit = page.summary.limit_sentence();
     let figures = lined_up(figures);
     let wanted = if *shows_all { figures.len() } else { figures.len().min(KEY_FIGURES) };
-    let most = FIRST_SCREEN_LINES + wanted.saturating_sub(KEY_FIGURES);
+    let most = FIRST_SCREEN_TEXTS + wanted.saturating_sub(KEY_FIGURES);
     let phrases = |count: usize| setting[..count].join("; ");
     let fits = |count: &usize| lines(&phrases(*count), usize::MAX) <= MOST_OF_SETTING;
     let setting = phrases((1..=setting.len()).rev().find(fits).unwrap_or(setting.len().min(1)));

@@ -134,7 +134,7 @@ fn screens(draw: impl Fn(&StoredRun) -> Page) -> String {
     });
     let screens = [80, 120].map(|width| {
         let text = crate::first_screen(&page, &TextOptions { colour: false, width });
-        assert!(text.lines().count() <= crate::FIRST_SCREEN_LINES + 4, "{text}");
+        assert!(text.lines().count() <= crate::FIRST_SCREEN_TEXTS + 4, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
         format!("{width} columns\n{text}")
     });

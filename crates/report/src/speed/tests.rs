@@ -12,7 +12,7 @@ use super::*;
 use crate::head::{RunHead, TextOptions};
 use crate::html::figures;
 use crate::stored_page::Origin;
-use crate::{FIRST_SCREEN_LINES, first_screen, page_text};
+use crate::{FIRST_SCREEN_TEXTS, first_screen, page_text};
 use btu_studies::breakdown::{Breakdown, ConnectionShares, ThreadShares};
 
 fn plan() -> SpeedPlan {
@@ -165,7 +165,7 @@ fn the_first_screen() {
     let screens = [80, 120].map(|width| {
         let text = first_screen(&page, &TextOptions { colour: false, width });
         // Where the rows have no room for their ends, these take a line of their own.
-        let most = FIRST_SCREEN_LINES + if width == 80 { 6 } else { 1 };
+        let most = FIRST_SCREEN_TEXTS + if width == 80 { 6 } else { 1 };
         assert!(text.lines().count() <= most, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
         format!("{width} columns\n{text}")
@@ -193,7 +193,7 @@ fn all_rows_are_on_the_first_screen() {
     }
     assert!(text.contains("busy machine") && text.contains("> btu show r7 --all"), "{text}");
     let wide = first_screen(&paged_on(busy, &verdict), &TextOptions { colour: false, width: 120 });
-    assert!(wide.lines().count() <= FIRST_SCREEN_LINES + 3, "{wide}");
+    assert!(wide.lines().count() <= FIRST_SCREEN_TEXTS + 3, "{wide}");
 }
 
 /// A user who measures while a compiler runs reads so on the first screen.
@@ -204,7 +204,7 @@ fn other_programs_are_told_on_the_first_screen() {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("busy machine"), "{text}");
     assert!(words.contains("others used 97 % of 2 processors just before the run"), "{text}");
-    assert!(text.lines().count() <= FIRST_SCREEN_LINES + 6, "{text}");
+    assert!(text.lines().count() <= FIRST_SCREEN_TEXTS + 6, "{text}");
 }
 
 /// The answer with its intervals is on the first lines, and no line is wider than the limit.

@@ -9,7 +9,7 @@ use btu_model::predict::{Question, Transfer, predict_with};
 use btu_network::{Drawing, library, library_text};
 use btu_report::html::{Cell, Page, PageWarning, Section, Table};
 use btu_report::{
-    FIRST_SCREEN_LINES, KeyFigure, Next, Summary, TextOptions, comparison_page, first_screen,
+    FIRST_SCREEN_TEXTS, KeyFigure, Next, Summary, TextOptions, comparison_page, first_screen,
     model_page, sim_page,
 };
 use btu_stats::Level;
@@ -25,10 +25,12 @@ fn both(page: &Page) -> String {
     let screens = [80, 120].map(|width| {
         let text = fitting(page, width);
         let lines = text.lines().count();
-        assert!(lines <= FIRST_SCREEN_LINES + 4, "{lines} lines:\n{text}");
+        assert!(lines <= FIRST_SCREEN_TEXTS + 4, "{lines} lines:\n{text}");
         format!("{width} columns\n{text}")
     });
     fits_a_narrow_terminal(page);
+    // Where no text is longer than a line.
+    assert!(fitting(page, 100_000).lines().count() <= FIRST_SCREEN_TEXTS);
     screens.join("\n")
 }
 
@@ -237,7 +239,7 @@ fn twelve_texts_are_shown_whatever_there_is() {
         for (width, most) in [(100_000, 3), (80, 1)] {
             let screen = fitting(&page, width);
             let lines = screen.lines().count();
-            assert!(width == 80 || lines <= FIRST_SCREEN_LINES, "{lines} lines:\n{screen}");
+            assert!(width == 80 || lines <= FIRST_SCREEN_TEXTS, "{lines} lines:\n{screen}");
             assert!(screen.contains("> btu show r1 --all"), "{screen}");
             let shown = screen.matches("! warning").count();
             assert_eq!(shown, warnings.min(most), "{screen}");
