@@ -93,9 +93,13 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
     };
     resume::check(&command, &matches)?;
     let mut arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let data = || std::env::var_os("BTU_DATA").filter(|name| !name.is_empty());
-    arguments.common.data = arguments.common.data.or_else(|| data().map(PathBuf::from));
+    arguments.common.data = arguments.common.data.or_else(data_of_environment);
     Ok(arguments)
+}
+
+/// The directory of stored runs that the environment names.
+pub(crate) fn data_of_environment() -> Option<PathBuf> {
+    std::env::var_os("BTU_DATA").filter(|name| !name.is_empty()).map(PathBuf::from)
 }
 
 /// The commands with everything that help says of them.

@@ -48,7 +48,16 @@ pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> Refusal {
 
 /// The network that `what` names, a file or one of the library, with these settings made.
 pub(crate) fn network(what: &str, settings: &[(String, String)]) -> anyhow::Result<Drawing> {
-    let source = source(what)?;
+    network_with_delay(what, None, settings)
+}
+
+/// Like `network`, with the delay of a line that is named by its rate.
+pub(crate) fn network_with_delay(
+    what: &str,
+    delay: Option<Span>,
+    settings: &[(String, String)],
+) -> anyhow::Result<Drawing> {
+    let source = line_with_delay(what, delay)?;
     source.read(settings).map_err(|error| Refusal::Usage(error.to_string()).into())
 }
 

@@ -50,9 +50,7 @@ pub(crate) fn request(
     usual_name: impl FnOnce(&str) -> String,
 ) -> anyhow::Result<NetworkRequest> {
     let (network, delay) = (raising.subject.network(), raising.delay);
-    let drawing = files::line_with_delay(network, delay)?
-        .read(&raising.settings)
-        .map_err(|error| Refusal::Usage(error.to_string()))?;
+    let drawing = files::network_with_delay(network, delay, &raising.settings)?;
     btu_testbed::testbed::check(&drawing)?;
     let name = raising.name.clone().unwrap_or_else(|| usual_name(&drawing.name));
     let runtime_directory = registry.place(&name)?;

@@ -252,11 +252,7 @@ fn named(store: &Store, names: &[String]) -> anyhow::Result<Vec<RunId>> {
     for name in names {
         match name.strip_prefix(TAG) {
             Some(tag) => {
-                let tagged = store.tagged(tag)?;
-                if tagged.is_empty() {
-                    return Err(Refusal::Usage(format!("no run has the tag `{tag}`")).into());
-                }
-                runs.extend(tagged);
+                runs.extend(stored::tagged(store, tag)?);
             }
             None => runs.push(store.find(name)?),
         }

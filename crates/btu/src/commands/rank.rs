@@ -12,7 +12,6 @@ use btu_studies::rate::STUDY;
 
 use crate::cli::{Common, Rank};
 use crate::commands::machine::{self, Cards};
-use crate::exit::Refusal;
 use crate::stored::{self, Rated, among_others, before};
 use crate::terminal::{print, print_json, text_options};
 
@@ -28,11 +27,7 @@ pub(crate) fn run(asked: &Rank, common: &Common) -> anyhow::Result<()> {
 }
 
 fn page(store: &Store, asked: &Rank) -> anyhow::Result<RankPage> {
-    if let Some(tag) = &asked.tag
-        && store.tagged(tag)?.is_empty()
-    {
-        return Err(Refusal::Usage(format!("no run has the tag `{tag}`")).into());
-    }
+    asked.tag.as_deref().map(|tag| stored::tagged(store, tag)).transpose()?;
     let notes = store.machine_notes()?;
     let (mut cards, mut candidates, mut nameless) = (Cards::new(), Vec::new(), Vec::new());
     // The newest run first: its kernel is the machine's.

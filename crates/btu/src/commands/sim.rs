@@ -27,10 +27,8 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// Simulates a network and prints the result.
 pub(crate) fn run(sim: &Sim, common: &Common) -> anyhow::Result<()> {
-    let source = files::line_with_delay(sim.subject.network(), sim.delay)?;
-    let mut drawing = files::emulated(
-        source.read(&sim.settings).map_err(|error| Refusal::Usage(error.to_string()))?,
-    )?;
+    let network = files::network_with_delay(sim.subject.network(), sim.delay, &sim.settings)?;
+    let mut drawing = files::emulated(network)?;
     if !sim.settings.is_empty() {
         let set: Vec<String> =
             sim.settings.iter().map(|(key, value)| format!("{key}={value}")).collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use btu_store::Store;
+use btu_store::{RunId, Store};
 
 use crate::cli::Common;
 use crate::exit::Refusal;
@@ -35,6 +35,18 @@ pub(crate) fn open_to_read(common: &Common) -> Result<Store, Refusal> {
         return open(common);
     }
     Store::open_to_read(path).map_err(|error| Refusal::Machine(error.to_string()))
+}
+
+/// The runs that have a tag.
+///
+/// # Errors
+/// None has it.
+pub(crate) fn tagged(store: &Store, tag: &str) -> anyhow::Result<Vec<RunId>> {
+    let runs = store.tagged(tag)?;
+    if runs.is_empty() {
+        return Err(Refusal::Usage(format!("no run has the tag `{tag}`")).into());
+    }
+    Ok(runs)
 }
 
 /// Wall time for the record; no measurement uses it.

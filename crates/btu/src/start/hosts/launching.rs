@@ -9,7 +9,7 @@ use btu_store::Store;
 use btu_units::Span;
 
 use super::rated::refused;
-use crate::cli::Launching;
+use crate::cli::{self, Launching};
 use crate::exit::Refusal;
 use crate::start::progress::Steps;
 
@@ -46,8 +46,8 @@ impl Launching {
 
 /// The directory of stored runs: nodes mostly share its user's home.
 fn directory() -> Result<PathBuf, Refusal> {
-    if let Some(directory) = std::env::var_os("BTU_DATA").filter(|name| !name.is_empty()) {
-        return Ok(directory.into());
+    if let Some(directory) = cli::data_of_environment() {
+        return Ok(directory);
     }
     let path = Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?;
     Ok(path.parent().map(Path::to_owned).unwrap_or_default())
