@@ -144,11 +144,6 @@ pub struct Verdict {
 impl Verdict {
     /// The version of the form that this program writes.
     pub const VERSION: u32 = 1;
-
-    /// Measured rows of the rating with an interval that is wider than wanted, or unknown.
-    pub fn low_confidence_rows(&self) -> usize {
-        self.rates.iter().filter(|row| row.low_confidence && row.repetitions > 0).count()
-    }
 }
 
 impl Judged for Plan {

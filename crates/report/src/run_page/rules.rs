@@ -13,7 +13,7 @@ pub enum RunMark {
     Denied(Obstacle),
     /// A setting of the machine changed under way.
     Changed,
-    /// An interval is wider than the profile wants, or there is none.
+    /// The interval of the rating is wider than the profile wants, there is none, or rows are missing.
     LowConfidence,
     /// The run has the quick profile.
     Quick,
@@ -41,7 +41,7 @@ impl RunMark {
                 "A setting of the machine was not the same after the run as before it."
             }
             Self::LowConfidence => {
-                "The rating or some of its rows are known less well than the profile asks for."
+                "The rating is known less well than the profile asks for, or rows of it are missing."
             }
             Self::Quick => "Activities of a tenth of a second, few repetitions: a first look.",
             Self::Fixed => {
@@ -65,9 +65,8 @@ pub struct RuleFacts<'a> {
 /// The marks that a result must carry, the most severe first.
 pub fn run_marks(facts: &RuleFacts) -> Vec<RunMark> {
     let RuleFacts { verdict, plan, changed } = *facts;
-    let rating = verdict.rating.as_ref();
-    let low =
-        rating.is_some_and(|rating| rating.low_confidence) || verdict.low_confidence_rows() > 0;
+    // As the first line, rankings and boards say it. Rows have marks of their own, and a warning.
+    let low = verdict.rating.as_ref().is_some_and(|rating| rating.low_confidence);
     let applies = [
         (RunMark::Changed, changed),
         (RunMark::LowConfidence, low),

@@ -196,6 +196,21 @@ fn marks(run: &SampleRun) -> Vec<RunMark> {
     })
 }
 
+/// The rating decides. Rows that are uncertain have a mark and a warning of their own.
+#[test]
+fn the_first_line_and_the_marks_agree_on_low_confidence() {
+    let mut run = SampleRun::new();
+    for (wanted, is_low) in [(0.1, false), (0.01, true)] {
+        run.context.plan.profile.wanted_half_width = wanted;
+        let (verdict, page) = (run.verdict(), run.page());
+        assert!(verdict.rates.iter().any(|row| row.low_confidence), "some rows are uncertain");
+        assert_eq!(verdict.rating.unwrap().low_confidence, is_low);
+        assert_eq!(marks(&run).contains(&RunMark::LowConfidence), is_low);
+        assert_eq!(page.headline.contains("low confidence"), is_low, "{}", page.headline);
+        assert!(page.warnings.iter().any(|warning| warning.title == "uncertain rows"));
+    }
+}
+
 #[test]
 fn marks_follow_from_what_was_measured() {
     let mut run = SampleRun::new();

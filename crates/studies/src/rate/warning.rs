@@ -91,7 +91,7 @@ impl Cause {
             Self::OverCommitted(_) => "few processors",
             Self::WireLate(_) => "late frames",
             Self::WireDrops(_) => "emulator drops",
-            Self::LowConfidence(_) => "low confidence",
+            Self::LowConfidence(_) => "uncertain rows",
             Self::SmallOverlap(_) => "small overlap",
             Self::ShortCells(_) => "short activities",
             Self::StartSkew(_) => "uneven starts",
