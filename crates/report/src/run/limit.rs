@@ -49,31 +49,83 @@ fn decisive(plan: &RunPlan, value: &ValueVerdict) -> Option<String> {
     })
 }
 
-/// The busiest program of the baseline, for which the others wait, or of the first row in which its time is divided:
-/// programs of a loaded row may run for long enough where those of the quiet one did not.
+/// What limits the busiest program of each row, for which the others wait. Where it is not the same in all rows, it is said
+/// of which rows it is.
 fn processors(verdict: &RunVerdict) -> Option<String> {
-    let busiest = |row: &RowUse| {
-        let programs = row.programs.iter().filter(|program| program.elapsed_seconds > 0.0);
-        programs.max_by(|a, b| busy(a).total_cmp(&busy(b))).cloned()
-    };
-    let each = verdict.uses.iter().filter_map(|row| Some((row, busiest(row)?)));
-    let is_known =
-        |(_, program): &(&RowUse, ProgramUse)| program.time.is_some() || busy(program) >= MOST;
-    let (row, program) = each.clone().find(is_known).or_else(|| each.clone().next())?;
-    let is_baseline = verdict.uses.first().is_some_and(|first| first.cell == row.cell);
-    let with = if is_baseline { String::new() } else { format!(", {}", row.cell.name) };
-    let (name, share) = (format!("{}{with}", program.name), busy(&program));
-    // Several threads use more than one processor.
-    if share >= MOST {
-        return Some(format!("processors: {name} keeps {share:.1} busy all the time"));
+    let all: Vec<(&str, Limit)> = verdict
+        .uses
+        .iter()
+        .filter_map(|row| Some((row.cell.name.as_str(), Limit::of(row)?)))
+        .collect();
+    // Programs of a loaded row may run for long enough to be divided where those of the quiet one did not.
+    let is_some_known = all.iter().any(|(_, limit)| limit.is_known);
+    let mut different: Vec<(Limit, Vec<&str>)> = Vec::new();
+    for (row, limit) in all.into_iter().filter(|(_, limit)| limit.is_known == is_some_known) {
+        match different.iter_mut().find(|(known, _)| known.is_like(&limit)) {
+            Some((known, rows)) => {
+                known.add(&limit);
+                rows.push(row);
+            }
+            None => different.push((limit, vec![row])),
+        }
     }
-    Some(match program.time.map(most) {
-        Some((what, share)) => format!("{what}: {:.0} % of the time of {name}", share * PERCENT),
-        None => format!(
-            "what {name} waits for: it uses a processor {:.0} % of its time",
-            share * PERCENT
-        ),
-    })
+    let words = different.iter().map(|(limit, rows)| {
+        let is_of_all = rows.len() == verdict.uses.len();
+        limit.words() + &if is_of_all { String::new() } else { format!(", {}", list(rows)) }
+    });
+    Some(words.collect::<Vec<_>>().join("; ")).filter(|words| !words.is_empty())
+}
+
+/// What limits the busiest program of some rows.
+struct Limit {
+    what: &'static str,
+    program: String,
+    least: f64,
+    most: f64,
+    is_known: bool,
+}
+
+const PROCESSORS: &str = "processors";
+
+impl Limit {
+    fn of(row: &RowUse) -> Option<Self> {
+        let programs = row.programs.iter().filter(|program| program.elapsed_seconds > 0.0);
+        let program = programs.max_by(|a, b| busy(a).total_cmp(&busy(b)))?;
+        let busy = busy(program);
+        let (what, share) = match program.time.map(most) {
+            // Several threads use more than one processor.
+            _ if busy >= MOST => (PROCESSORS, busy),
+            Some(part) => part,
+            None => ("", busy),
+        };
+        let program = program.name.clone();
+        Some(Self { what, program, least: share, most: share, is_known: !what.is_empty() })
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        (self.what, &self.program) == (other.what, &other.program)
+    }
+
+    fn add(&mut self, other: &Self) {
+        (self.least, self.most) = (self.least.min(other.least), self.most.max(other.most));
+    }
+
+    fn words(&self) -> String {
+        let range = |one: &dyn Fn(f64) -> String| {
+            let (least, most) = (one(self.least), one(self.most));
+            if least == most { least } else { format!("{least} to {most}") }
+        };
+        let (what, name) = (self.what, &self.program);
+        let percent = range(&|share| format!("{:.0}", share * PERCENT));
+        match what {
+            PROCESSORS => {
+                let count = range(&|count| format!("{count:.1}"));
+                format!("{what}: {name} keeps {count} busy all the time")
+            }
+            "" => format!("what {name} waits for: it uses a processor {percent} % of its time"),
+            _ => format!("{what}: {percent} % of the time of {name}"),
+        }
+    }
 }
 
 /// The largest part of a program's time, in words.
@@ -147,8 +199,20 @@ mod tests {
         assert_eq!(divided, words);
         assert_eq!(limited_by(Vec::new()), None);
         // The quiet row is too short to be divided; the loaded one is not.
-        let loaded = vec![ProgramUse { time: Some(time), ..of("curl", 0.2) }];
-        let rows = vec![("quiet", vec![of("curl", 0.2)]), ("load upload", loaded)];
+        let loaded = || vec![ProgramUse { time: Some(time), ..of("curl", 0.2) }];
+        let rows = vec![("quiet", vec![of("curl", 0.2)]), ("load upload", loaded())];
         assert_eq!(limited_by_rows(rows), Some(format!("{words}, load upload")));
+        // Rows with the same limit are said once, and others by their names.
+        let longer = ProgramTime { sockets: 0.9, ..time };
+        let longer = vec![ProgramUse { time: Some(longer), ..of("curl", 0.1) }];
+        let busy = vec![of("curl", 1.88)];
+        let rows =
+            |last| vec![("quiet", loaded()), ("load upload", longer.clone()), ("load cpu", last)];
+        let words = "waiting at sockets, for the network, the other end or a time limit: 70 to 90 % of the time of curl";
+        assert_eq!(limited_by_rows(rows(loaded())).as_deref(), Some(words));
+        let different = format!(
+            "{words}, quiet and load upload; processors: curl keeps 0.9 busy all the time, load cpu"
+        );
+        assert_eq!(limited_by_rows(rows(busy)), Some(different));
     }
 }
