@@ -1,4 +1,4 @@
-//! `btu watch`: measures on a schedule, keeps every run, says how it differs from the one before, and
+//! `btu watch`: measures on a schedule, keeps every run, says how it differs from those before, and
 //! serves the newest numbers.
 
 mod metrics;
@@ -26,6 +26,9 @@ use metrics::{Metrics, Server};
 /// The kernel waits for no more than 24 days at once.
 const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
+/// The newest run is compared with so many before it: a month of them would be no command line.
+const EARLIER: usize = 10;
+
 /// Measures until it is asked to end, or as often as was asked.
 pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
     let command = measuring(&watch.command)?;
@@ -37,7 +40,7 @@ pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
     })?;
     note!("watch: numbers for Prometheus at http://{}/metrics", server.address());
     let every = Duration::from(watch.every);
-    let (mut metrics, mut last) = (Metrics::default(), None);
+    let (mut metrics, mut earlier) = (Metrics::default(), Vec::new());
     if let Some(run) = newest(common, &command)? {
         metrics.newest = runs::gauges_of(common, run)?;
         server.show(&metrics);
@@ -48,7 +51,7 @@ pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
         match measure(watch, common, &command, &signals)? {
             CommandOutcome::Stopped(code) => return Ok(code),
             // The same words will not do better the next time (exit codes of `btu --help`).
-            CommandOutcome::Failed(Ending::Exited(code @ (2 | 3))) if last.is_none() => {
+            CommandOutcome::Failed(Ending::Exited(code @ (2 | 3))) if earlier.is_empty() => {
                 return Ok(ExitCode::from(code as u8));
             }
             CommandOutcome::Failed(ending) => {
@@ -60,9 +63,9 @@ pub(crate) fn run(watch: &Watch, common: &Common) -> anyhow::Result<ExitCode> {
                 metrics.complete += 1;
                 metrics.succeeded = Some(true);
                 metrics.newest = runs::gauges_of(common, run)?;
-                if let Some(last) = last.replace(run) {
-                    say_what_changed(common, last, run);
-                }
+                say_what_changed(common, &earlier, run);
+                earlier.push(run);
+                earlier.drain(..earlier.len().saturating_sub(EARLIER));
             }
         }
         server.show(&metrics);
@@ -174,11 +177,15 @@ fn newest(common: &Common, command: &str) -> anyhow::Result<Option<RunId>> {
     Ok(newest.map(|run| run.id))
 }
 
-/// The first sentence of `btu compare`; without it, nothing is said. Of one run after another it is a
+/// The first sentence of `btu compare`; without it, nothing is said. Of one run after others it is a
 /// ratio, and the reason for no verdict is the same each time.
-fn say_what_changed(common: &Common, last: RunId, run: RunId) {
+fn say_what_changed(common: &Common, earlier: &[RunId], run: RunId) {
+    if earlier.is_empty() {
+        return;
+    }
+    let base: Vec<String> = earlier.iter().map(ToString::to_string).collect();
     let text = Common { data: common.data.clone(), json: false };
-    let words = ["compare".into(), last.to_string().into(), run.to_string().into()];
+    let words = ["compare".into(), base.join(",").into(), run.to_string().into()];
     let compared = btu(&text, &words).and_then(|mut command| Ok(command.output()?));
     let Ok(compared) = compared else { return };
     let said = String::from_utf8_lossy(&compared.stdout);

@@ -50,7 +50,7 @@ fn wait_for(address: &str, line: &str) -> String {
 #[test]
 fn runs_on_a_schedule_are_kept_and_served() {
     let Some(laboratory) = Laboratory::open_once() else { return };
-    let (mut child, mut said, address) = watch(&laboratory, &["--every", "2 s", "--times", "2"]);
+    let (mut child, mut said, address) = watch(&laboratory, &["--every", "2 s", "--times", "3"]);
     let newest = wait_for(&address, "btu_watch_runs_total{result=\"complete\"} 1");
     let goodput = "btu_speed_rows_flows_goodput_bytes_per_second{network=\"10 Mb/s\",phase=\"up\"";
     for part in [
@@ -65,6 +65,7 @@ fn runs_on_a_schedule_are_kept_and_served() {
     let mut told = String::new();
     said.read_to_string(&mut told).expect("its error output");
     assert!(told.contains("watch: r2 compared with r1: "), "{told}");
+    assert!(told.contains("watch: r3 compared with r1,r2: "), "{told}");
     assert!(!told.contains("cannot tell") && !told.contains("session"), "{told}");
     assert!(child.wait().expect("it ends").success(), "{told}");
     laboratory.assert_down();
