@@ -98,7 +98,7 @@ pub(crate) fn read() -> Result<Arguments, Refusal> {
 }
 
 /// The directory of stored runs that the environment names.
-pub(crate) fn data_of_environment() -> Option<PathBuf> {
+fn data_of_environment() -> Option<PathBuf> {
     std::env::var_os("BTU_DATA").filter(|name| !name.is_empty()).map(PathBuf::from)
 }
 

@@ -21,7 +21,7 @@ use btu_studies::rate::{Context, Obstacle, Plan, Rating, Reading, rating_of};
 use btu_studies::speed::SpeedPlan;
 use btu_units::{Bytes, Span};
 
-pub(crate) use database::{open, open_to_read, tagged, wall_clock, wall_clock_before};
+pub(crate) use database::{directory, open, open_to_read, tagged, wall_clock, wall_clock_before};
 
 fn changes(row: &RunRow) -> Vec<String> {
     match (before(row), after(row)) {

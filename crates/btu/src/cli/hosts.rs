@@ -9,9 +9,9 @@ use btu_control::controller::Launch;
 use btu_control::trust::check_name;
 use btu_network::SshDestination;
 use btu_units::Span;
-use clap::{Args, Subcommand};
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
-use super::{Agent, agent, quantity};
+use super::{Agent, agent, data_of_environment, quantity};
 
 pub(super) const EXAMPLES: &str = "\
 What works on this host, and how do I fix the rest?
@@ -190,6 +190,34 @@ pub(crate) struct Launching {
     /// The agents, once they were started.
     #[arg(skip)]
     pub(crate) launch: OnceCell<Arc<Launch>>,
+    #[command(flatten)]
+    pub(crate) data: Data,
+}
+
+/// The directory of stored runs that is named, for options that need it: `--data` belongs to every command.
+#[derive(Debug)]
+pub(crate) struct Data(pub(crate) Option<PathBuf>);
+
+impl FromArgMatches for Data {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let named = matches.try_get_one::<PathBuf>("data").ok().flatten().cloned();
+        Ok(Self(named.or_else(data_of_environment)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Data {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        command
+    }
 }
 
 /// How hosts are reached.

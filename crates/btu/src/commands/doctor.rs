@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use btu_contract::doctor::Health;
 use btu_control::doctor::{judge, look};
 use btu_report::doctor_text;
-use btu_store::Store;
 
 use crate::cli::{Common, Doctor};
 use crate::files;
+use crate::stored;
 use crate::terminal::{print, print_json, text_options};
 
 /// This machine lacks an essential feature.
@@ -32,8 +32,7 @@ pub(crate) fn run(doctor: &Doctor, common: &Common) -> anyhow::Result<ExitCode> 
 }
 
 fn scratch(doctor: &Doctor, common: &Common) -> PathBuf {
-    let next_to_data =
-        || common.data.clone().or_else(|| Some(Store::default_path().ok()?.parent()?.to_owned()));
+    let next_to_data = || stored::directory(common.data.as_deref()).ok();
     doctor.scratch.clone().or_else(next_to_data).unwrap_or_else(std::env::temp_dir)
 }
 

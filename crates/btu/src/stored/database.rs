@@ -1,5 +1,6 @@
 //! The database of runs, and the times that are stored there.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use btu_store::{RunId, Store};
@@ -11,25 +12,28 @@ use crate::files::new_directory;
 /// The file of runs in its directory.
 const DATABASE: &str = "runs.sqlite";
 
+/// The directory of the stored runs: the named one, or that of the user.
+pub(crate) fn directory(named: Option<&Path>) -> Result<PathBuf, Refusal> {
+    if let Some(directory) = named {
+        return Ok(directory.to_owned());
+    }
+    let path = Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?;
+    Ok(path.parent().map(Path::to_owned).unwrap_or_default())
+}
+
 /// Opens the database of runs.
 pub(crate) fn open(common: &Common) -> Result<Store, Refusal> {
-    let path = match &common.data {
-        Some(directory) => {
-            new_directory("--data (BTU_DATA)", directory)?;
-            directory.join(DATABASE)
-        }
-        None => Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?,
-    };
+    if let Some(directory) = &common.data {
+        new_directory("--data (BTU_DATA)", directory)?;
+    }
+    let path = directory(common.data.as_deref())?.join(DATABASE);
     Store::open(path).map_err(|error| Refusal::Machine(error.to_string()))
 }
 
 /// Opens the database of runs for a command that only reads them: it may be on a disk that cannot
 /// be written.
 pub(crate) fn open_to_read(common: &Common) -> Result<Store, Refusal> {
-    let path = match &common.data {
-        Some(directory) => directory.join(DATABASE),
-        None => Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?,
-    };
+    let path = directory(common.data.as_deref())?.join(DATABASE);
     // Where there is none yet, an empty one is made, with the same checks as for writing.
     if !path.is_file() {
         return open(common);

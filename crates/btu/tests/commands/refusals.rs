@@ -434,3 +434,21 @@ fn a_fleet_without_hosts_is_told_what_is_missing() {
     assert!(said.starts_with("btu: no hosts are given: name three or more"), "{said}");
     assert!(said.contains("btu fleet --network ethernet-switched-100"), "{said}");
 }
+
+/// What agents of a launcher read is in the directory of stored runs, however that is named; the launcher here writes what it
+/// was to start.
+#[test]
+fn agents_of_a_launcher_find_their_keys_in_the_directory_of_runs() {
+    let (data, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let told = path(data.path(), "told");
+    let launcher = format!("sh -c 'echo \"$@\" >{told}; exit 1' sh");
+    for named in [None, Some(path(other.path(), ""))] {
+        let option = named.iter().flat_map(|named| ["--data", named.as_str()]);
+        let words: Vec<&str> =
+            ["fleet", "--launcher", &launcher].into_iter().chain(option).collect();
+        refusal_with(&words, &path(data.path(), ""));
+        let said = fs::read_to_string(&told).expect("the launcher ran");
+        let expected = named.clone().unwrap_or_else(|| path(data.path(), ""));
+        assert!(said.contains(&format!("--launched {expected}launch-")), "{said}");
+    }
+}

@@ -1,17 +1,16 @@
 //! The agents of a job, which its launcher starts when they are first needed.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use btu_control::controller::{Launch, LaunchRequest};
-use btu_store::Store;
 use btu_units::Span;
 
 use super::rated::refused;
-use crate::cli::{self, Launching};
+use crate::cli::Launching;
 use crate::exit::Refusal;
 use crate::start::progress::Steps;
+use crate::stored;
 
 /// The name of Slurm's own launcher.
 const SLURM: &str = "slurm";
@@ -28,7 +27,9 @@ impl Launching {
             return Ok(Some(Arc::clone(launch)));
         }
         let command = command(launcher, |name| std::env::var(name).ok())?;
-        let (executable, directory) = (std::env::current_exe()?, directory()?);
+        let executable = std::env::current_exe()?;
+        // Nodes mostly share its user's home.
+        let directory = stored::directory(self.data.0.as_deref())?;
         let steps = Steps::new(false);
         steps.say(format!("starting agents with {}", command[0]));
         let launch = Launch::start(&LaunchRequest {
@@ -42,15 +43,6 @@ impl Launching {
         let launch = Arc::new(launch.map_err(refused)?);
         Ok(Some(Arc::clone(self.launch.get_or_init(|| launch))))
     }
-}
-
-/// The directory of stored runs: nodes mostly share its user's home.
-fn directory() -> Result<PathBuf, Refusal> {
-    if let Some(directory) = cli::data_of_environment() {
-        return Ok(directory);
-    }
-    let path = Store::default_path().map_err(|error| Refusal::Machine(error.to_string()))?;
-    Ok(path.parent().map(Path::to_owned).unwrap_or_default())
 }
 
 /// The launcher's words: `slurm` is `srun` on all nodes of the allocation.
