@@ -118,7 +118,7 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
             name: name(row.cell.phase).to_owned(),
             value: time(trip.value),
             interval: ends(&trip, time_unit(trip.value).worth).unwrap_or_default(),
-            note: [Some(format!("round trip, {}", per_minute(trip.value))), requests_lost(row)]
+            note: [Some("round trip".to_owned()), per_minute(trip.value), requests_lost(row)]
                 .into_iter()
                 .flatten()
                 .collect::<Vec<_>>()
@@ -128,7 +128,8 @@ fn of_phase(row: &SpeedRow) -> Vec<KeyFigure> {
     }
     let trip = row.round_trip.map(|trip| {
         let seconds = trip.median.value;
-        format!("RTT {} ({})", time(seconds), per_minute(seconds))
+        let per_minute = per_minute(seconds).map(|rate| format!(" ({rate})"));
+        format!("RTT {}{}", time(seconds), per_minute.unwrap_or_default())
     });
     let trip = trip.into_iter().chain(requests_lost(row));
     let of_flow = |flow: &FlowSpeed| {
@@ -156,12 +157,12 @@ fn requests_lost(row: &SpeedRow) -> Option<String> {
     (lost.events > 0).then(|| format!("{} of {} requests lost", lost.events, lost.trials))
 }
 
-/// Round trips a minute, of which more than those of an excellent network say no more
-/// (draft-ietf-ippm-responsiveness, section 2.1).
-fn per_minute(seconds: f64) -> String {
+/// Round trips a minute, if they are not more than those of an excellent network, of which more say no
+/// more (draft-ietf-ippm-responsiveness, section 2.1).
+fn per_minute(seconds: f64) -> Option<String> {
     const EXCELLENT: f64 = 6000.0;
     let rate = MINUTE / seconds;
-    if rate > EXCELLENT { "above 6000 /min".to_owned() } else { format!("{rate:.0} /min") }
+    (rate <= EXCELLENT).then(|| format!("{rate:.0} /min"))
 }
 
 /// How many connections in a second, and how long one takes.

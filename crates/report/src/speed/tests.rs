@@ -196,6 +196,22 @@ fn all_rows_are_on_the_first_screen() {
     assert!(wide.lines().count() <= FIRST_SCREEN_TEXTS + 3, "{wide}");
 }
 
+/// Rate, ends, times of requests and what was sent again are on one line of 80 columns, on a slow path and on a fast one.
+#[test]
+fn a_row_of_tcp_is_one_line() {
+    for median in [2.15, 0.0161, 0.009_12, 0.000_123] {
+        let mut verdict = verdict();
+        verdict.rows = vec![
+            row(Phase::Idle, median, Vec::new()),
+            row(Phase::Up, median, vec![flow(Direction::Up, 9.37e6)]),
+            row(Phase::Down, median, vec![flow(Direction::Down, 9.38e6)]),
+        ];
+        let text = first_screen(&paged(&verdict), &TextOptions { colour: false, width: 80 });
+        let rows = text.lines().filter(|line| line.starts_with("  TCP "));
+        assert_eq!(rows.filter(|line| line.ends_with("1.23 % resent")).count(), 2, "{text}");
+    }
+}
+
 /// A user who measures while a compiler runs reads so on the first screen.
 #[test]
 fn other_programs_are_told_on_the_first_screen() {
