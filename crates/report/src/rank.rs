@@ -50,10 +50,9 @@ pub struct RankPage {
 
 /// The whole rating, and with `all`, or if there is no such list, its parts; lines end with `\n`.
 pub fn rank_text(rank: &RankPage, all: bool, options: &TextOptions) -> String {
-    let paint = Paint(options.colour);
     if rank.ranking.lists.is_empty() {
-        let why = paint.quiet("`btu rate --profile standard` makes a run that can be.");
-        let nothing = vec![format!("No run to be ranked. {why}")];
+        let nothing = "No run to be ranked. `btu rate --profile standard` makes a run that can be.";
+        let nothing = wrap(nothing, options.width, 0);
         return page(vec![nothing, left_out(rank, options)]);
     }
     let all = all || whole(rank).is_none();
@@ -83,12 +82,12 @@ fn more(rank: &RankPage, all: bool, options: &TextOptions) -> Vec<String> {
         return Vec::new();
     }
     let text = format!("Not shown: {}. btu rank --all shows them.", words.join(", and "));
-    wrap(&text, options.columns(), 0).iter().map(|line| Paint(options.colour).quiet(line)).collect()
+    wrap(&text, options.width, 0).iter().map(|line| Paint(options.colour).quiet(line)).collect()
 }
 
 fn one_list(rank: &RankPage, list: &List, options: &TextOptions) -> Vec<String> {
     let is_whole = list.title == Title::BtuRating;
-    let btu = if is_whole { "BTU, Mb/s" } else { "part of a BTU, Mb/s" };
+    let btu = if is_whole { "BTU, Mb/s" } else { "part, Mb/s" };
     let head = ["rank", "machine", btu, "95 %", "runs", "cpu, rounds/s", "price", "per Mb/s"];
     let mut sheet = Sheet::new(head.map(str::to_owned).to_vec(), 2);
     for place in &list.places {
@@ -102,7 +101,7 @@ fn one_list(rank: &RankPage, list: &List, options: &TextOptions) -> Vec<String> 
     let title = format!("{} profile{first_look}{part}, network {}", list.profile, list.network);
     let plan = format!("plan {}", list.plan_hash);
     let note = list.particulars.iter().cloned().chain([plan]).collect::<Vec<_>>().join(", ");
-    section(&title, &note, sheet.lines(), options)
+    section(&title, &note, sheet.without_empty_columns().fitting(options), options)
 }
 
 fn place_cells(place: &Place, card: Option<&MachineCard>) -> Vec<String> {
@@ -158,7 +157,7 @@ fn configurations(rank: &RankPage, options: &TextOptions) -> Vec<String> {
         let words = [machine.machine.name(), about.processor, NOTHING, about.system, interface];
         sheet.row(words.map(str::to_owned).to_vec());
     }
-    section("Configurations", "", sheet.lines(), options)
+    section("Configurations", "", sheet.fitting(options), options)
 }
 
 pub(crate) fn processor(card: &MachineCard) -> String {
@@ -181,7 +180,7 @@ fn notes(rank: &RankPage, options: &TextOptions) -> Vec<String> {
                 the number of machines whose whole interval is above its own (= is shared). With fewer than three runs the interval does not see how runs differ; ? is low confidence.";
     let old = looking_back(rank);
     let text = [Some(rule.to_owned()), old].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    wrap(&text, options.columns(), 0).iter().map(|line| paint.quiet(line)).collect()
+    wrap(&text, options.width, 0).iter().map(|line| paint.quiet(line)).collect()
 }
 
 /// The first list of the whole rating.
@@ -209,8 +208,8 @@ fn looking_back(rank: &RankPage) -> Option<String> {
 }
 
 fn left_out(rank: &RankPage, options: &TextOptions) -> Vec<String> {
-    let lines: Vec<String> =
-        rank.ranking.left_out.iter().map(|one| format!("{}: {}", one.run, one.reason)).collect();
+    let texts = rank.ranking.left_out.iter().map(|one| format!("{}: {}", one.run, one.reason));
+    let lines: Vec<String> = texts.flat_map(|text| wrap(&text, options.width, 2)).collect();
     if lines.is_empty() { lines } else { section("Left out", "", lines, options) }
 }
 

@@ -30,9 +30,8 @@ impl Sheet {
     /// The table without columns in which no row has anything; the first one stays.
     pub(crate) fn without_empty_columns(self) -> Self {
         let Self { head, rows, labels } = self;
-        let is_full = |cell: &String| !cell.is_empty() && cell != NOTHING;
         let has_any = |column: usize| {
-            column == 0 || rows.iter().any(|row| row.get(column).is_some_and(is_full))
+            column == 0 || rows.iter().any(|row| row.get(column).is_some_and(|cell| is_full(cell)))
         };
         let kept: Vec<bool> = (0..head.len()).map(has_any).collect();
         let of = |cells: Vec<String>| -> Vec<String> {
@@ -65,6 +64,28 @@ impl Sheet {
     }
 }
 
+impl Sheet {
+    /// The table's lines; where a terminal has no room for them, each row is a text with the heads of its cells.
+    pub(crate) fn fitting(self, options: &TextOptions) -> Vec<String> {
+        let one = |(head, cell): (&String, &String)| format!("{head} {cell}");
+        let text = |row: &Vec<String>| -> String {
+            let full = self.head.iter().zip(row).filter(|(_, cell)| is_full(cell));
+            full.map(one).collect::<Vec<_>>().join("; ")
+        };
+        let texts: Vec<String> = self.rows.iter().map(text).collect();
+        let lines = self.lines();
+        if lines.iter().all(|line| columns(line) <= options.width) {
+            return lines;
+        }
+        texts.iter().flat_map(|text| wrap(text, options.width, 4)).collect()
+    }
+}
+
+/// Whether a cell has anything.
+fn is_full(cell: &str) -> bool {
+    !cell.is_empty() && cell != NOTHING
+}
+
 /// A section: its title, an explanation next to it (below it if there is no room) that readers may
 /// skip, and its lines.
 pub(crate) fn section(
@@ -73,12 +94,13 @@ pub(crate) fn section(
     lines: Vec<String>,
     options: &TextOptions,
 ) -> Vec<String> {
-    let (width, paint) = (options.columns(), Paint(options.colour));
+    let (width, paint) = (options.width, Paint(options.colour));
     let heading = if columns(title) + 2 + columns(note) <= width {
         vec![format!("{}  {}", paint.title(title), paint.quiet(note)).trim_end().to_owned()]
     } else {
         let note = wrap(note, width, 0).into_iter().map(|line| paint.quiet(&line));
-        std::iter::once(paint.title(title)).chain(note).collect()
+        let title = wrap(title, width, 0).into_iter().map(|line| paint.title(&line));
+        title.chain(note).filter(|line| !line.is_empty()).collect()
     };
     [heading, lines].concat()
 }
@@ -141,6 +163,17 @@ mod tests {
             sheet.without_empty_columns().lines().iter().map(|line| line.trim().into()).collect();
         assert_eq!(found[0], "what  by  Mb/s");
         assert!(found[2].starts_with('a') && found[3] == "7", "{found:?}");
+    }
+
+    #[test]
+    fn rows_of_a_table_that_does_not_fit_are_texts() {
+        let lines = |width| {
+            let mut sheet = Sheet::new(["machine", "Mb/s", "price"].map(str::to_owned).to_vec(), 1);
+            sheet.row(["a long name", "1230", "-"].map(str::to_owned).to_vec());
+            sheet.fitting(&TextOptions { colour: false, width })
+        };
+        assert_eq!(lines(24)[0], "machine      Mb/s  price");
+        assert_eq!(lines(23), ["machine a long name;", "    Mb/s 1230"]);
     }
 
     #[test]

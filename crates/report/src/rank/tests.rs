@@ -138,8 +138,14 @@ fn the_whole_study_stands_alone() {
 
 #[test]
 fn lines_fit() {
-    for line in rank_text(&page(true), true, &WIDE).lines() {
-        assert!(line.chars().count() <= 100, "{line}");
+    let mut empty = page(false);
+    empty.ranking.lists.clear();
+    for width in [50, 80, 100] {
+        for page in [page(true), page(false), empty.clone()] {
+            for line in rank_text(&page, true, &TextOptions { colour: false, width }).lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
     }
 }
 
