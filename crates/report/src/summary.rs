@@ -199,53 +199,26 @@ fn grouped(warnings: &[PageWarning]) -> Vec<String> {
     groups.into_iter().map(text).collect()
 }
 
-/// Commands with their purposes, which give way where a line has no room for them: a command that
-/// is cut cannot be typed.
+/// Commands with their purposes, in columns, or below where a line has no room for both.
 fn commands(next: &[Next], left_out: usize, options: &TextOptions) -> Vec<String> {
-    if options.is_narrow() {
-        return narrow_commands(next, options);
-    }
-    let most = options.columns().saturating_sub(LEAST_PURPOSE);
-    let widths = next.iter().map(|one| columns(&one.command)).filter(|width| *width <= most);
-    let widest = widths.max().unwrap_or(0);
-    let line = |(place, Next { command, gives }): (usize, &Next)| {
-        if columns(command) > widest {
-            return format!("> {command}");
-        }
-        let more = match left_out {
-            more if place == 0 && more > 0 => format!(", {}", count(more, "more warning")),
-            _ => String::new(),
-        };
-        let plain = cut(&format!("> {command:widest$}  {gives}{more}"), options.columns());
-        // Only the command is emphasised; its purpose is dim.
-        match plain.split_at_checked(2 + widest) {
-            Some((command, gives)) => format!("{command}{}", Paint(options.colour).quiet(gives)),
-            None => plain,
-        }
-    };
-    next.iter().enumerate().map(line).collect()
-}
-
-/// Commands with their purposes below them.
-fn narrow_commands(next: &[Next], options: &TextOptions) -> Vec<String> {
     let quiet = |gives: &str| Paint(options.colour).quiet(gives);
-    let lines = |Next { command, gives }: &Next| {
+    let most = options.width.saturating_sub(LEAST_PURPOSE);
+    let widths = next.iter().map(|one| columns(&one.command)).filter(|width| *width <= most);
+    let widest = if options.is_narrow() { 0 } else { widths.max().unwrap_or(0) };
+    let lines = |(place, Next { command, gives }): (usize, &Next)| {
+        let gives = match left_out {
+            more if place == 0 && more > 0 => format!("{gives}, {}", count(more, "more warning")),
+            _ => gives.clone(),
+        };
+        // Only the command is emphasised; its purpose is dim.
+        if columns(command) <= widest && columns(&gives) + widest + 4 <= options.width {
+            return vec![format!("> {command:widest$}{}", quiet(&format!("  {gives}")))];
+        }
         let purpose = narrowed(&format!("    {gives}"), options, 4);
         let command = narrowed_command(&format!("> {command}"), options);
         command.into_iter().chain(purpose.iter().map(|line| quiet(line))).collect::<Vec<_>>()
     };
-    next.iter().flat_map(lines).collect()
-}
-
-/// As much of `text` as fits, cut between words.
-fn cut(text: &str, width: usize) -> String {
-    if columns(text) <= width {
-        return text.to_owned();
-    }
-    let most: String = text.chars().take(width.saturating_sub(1)).collect();
-    // A word that fills the whole line is cut.
-    let end = most.rfind(' ').filter(|end| *end > width / 2).unwrap_or(most.len());
-    format!("{}…", most[..end].trim_end_matches([' ', ',', ';', ':']))
+    next.iter().enumerate().flat_map(lines).collect()
 }
 
 /// The rows of the first table of `sections` that has an interval, each with its first value that
