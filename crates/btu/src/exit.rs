@@ -9,6 +9,8 @@ use btu_testbed::note;
 use btu_testbed::testbed::{Cause, TestbedError};
 use thiserror::Error;
 
+use crate::terminal::fitted_to_errors;
+
 /// A run is slower than `btu compare --fail-if-slower` allows, or a host than `btu fleet --fail-if-slow` does.
 pub(crate) const SLOWER: u8 = 4;
 
@@ -38,7 +40,8 @@ pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
     }
-    note!("btu: {}", with_reasons(error.to_string(), error.as_ref()));
+    let text = format!("btu: {}", with_reasons(error.to_string(), error.as_ref()));
+    note!("{}", fitted_to_errors(text));
     ExitCode::from(number(&error))
 }
 

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
 use anyhow::Context as _;
 use btu_contract::json;
-use btu_report::TextOptions;
+use btu_report::{TextOptions, narrowed_text};
 use btu_testbed::note;
 use btu_units::shell_word;
 use serde::Serialize;
@@ -28,6 +28,16 @@ pub(crate) fn colour_of(output: &impl IsTerminal) -> bool {
 pub(crate) fn columns() -> usize {
     let size = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
     size.map_or(DEFAULT_COLUMNS, |(width, _)| usize::from(width.0))
+}
+
+/// A text for standard error: a terminal there would break words.
+pub(crate) fn fitted_to_errors(text: String) -> String {
+    match terminal_size::terminal_size_of(stderr()) {
+        Some((width, _)) => {
+            narrowed_text(&text, &TextOptions { colour: false, width: usize::from(width.0) })
+        }
+        None => text,
+    }
 }
 
 /// The style of texts on standard output.

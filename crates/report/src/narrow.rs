@@ -34,14 +34,24 @@ pub(crate) fn narrowed_command(line: &str, options: &TextOptions) -> Vec<String>
     lines
 }
 
-/// A text of sentences, and of commands that are indented by two blanks.
+/// Blanks before the purpose of a command that has no room in its line.
+const PURPOSE: usize = 6;
+
+/// A text of sentences, and of commands that are indented by two blanks and may have their purposes next to them.
 pub fn narrowed_text(text: &str, options: &TextOptions) -> String {
-    let one = |line: &str| {
-        if line.starts_with("  btu ") {
-            narrowed_command(line, options)
-        } else {
-            narrowed(line, options, 0)
+    let fits = text.lines().all(|line| columns(line) <= options.width);
+    let purpose =
+        |text: &str| narrowed(&format!("{:PURPOSE$}{}", "", text.trim()), options, PURPOSE);
+    let one = |line: &str| match line.trim_start().split_once("  ") {
+        // A caret below a line of a file points into it.
+        _ if fits || line.contains(" | ") => vec![line.to_owned()],
+        Some((command, gives)) if line.starts_with("  btu ") => {
+            [narrowed_command(&format!("  {command}"), options), purpose(gives)].concat()
         }
+        None if line.starts_with("  btu ") => narrowed_command(line, options),
+        // A purpose goes on below its beginning.
+        _ if line.starts_with(&" ".repeat(PURPOSE)) => purpose(line),
+        _ => narrowed(line, options, 0),
     };
     text.lines().flat_map(one).collect::<Vec<_>>().join("\n")
 }
@@ -60,6 +70,14 @@ mod tests {
             fitted(32),
             "Is my queue bloated? See one\nthat is\n  btu speed --network \\\n    home-bloated -C reno"
         );
+        let purpose = "btu: no host\n\n  btu speed --ssh alpha      by ssh, where nothing is installed\n                             there";
+        let fitted_purpose = narrowed_text(purpose, &TextOptions { colour: false, width: 32 });
+        assert_eq!(
+            fitted_purpose,
+            "btu: no host\n\n  btu speed --ssh alpha\n      by ssh, where nothing is\n      installed\n      there"
+        );
+        let file = "    6 | queue = \"somewhat\"  # as it was\n      |         ^^^^^^^^^^";
+        assert_eq!(narrowed_text(file, &TextOptions { colour: false, width: 32 }), file);
         // A terminal of no width is a fault of its own.
         assert_eq!(fitted(0), fitted(NARROWEST));
     }
