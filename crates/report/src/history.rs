@@ -21,19 +21,19 @@ pub fn studies_text(options: &TextOptions) -> String {
     }
     let citations = Study::ALL.into_iter().flat_map(|study| citation(study, options));
     let hint = Paint(options.colour).quiet("`btu history STUDY` prints its tables.");
-    page(vec![sheet.lines(), citations.collect(), vec![hint]])
+    page(vec![sheet.fitting(options), citations.collect(), vec![hint]])
 }
 
 fn citation(study: Study, options: &TextOptions) -> Vec<String> {
     let text = format!("{:<INDENT$}{}", study.name(), study.citation());
-    let lines = wrap(&text, options.columns().min(WIDEST), INDENT);
+    let lines = wrap(&text, options.width.min(WIDEST), INDENT);
     lines.iter().map(|line| Paint(options.colour).quiet(line)).collect()
 }
 
 /// A study's tables as printed, and its numbers as points.
 pub fn study_text(study: Study, options: &TextOptions) -> String {
-    let title = vec![Paint(options.colour).title(study.about())];
-    let note = wrap(study.note(), options.columns().min(WIDEST), 0);
+    let title = section(study.about(), "", Vec::new(), options);
+    let note = wrap(study.note(), options.width.min(WIDEST), 0);
     let first = [title, citation(study, options), vec![String::new()], note].concat();
     let tables = study.tables();
     let tables = tables.iter().map(|table| printed(table, options));
@@ -56,7 +56,7 @@ fn printed(table: &PrintedTable, options: &TextOptions) -> Vec<String> {
     let unit = if one_unit { table.lines[0].unit } else { "" };
     let notes = [table.about.as_str(), unit].into_iter().filter(|note| !note.is_empty());
     let title = format!("{} {}", table.kind, table.number);
-    section(&title, &notes.collect::<Vec<_>>().join("; "), sheet.lines(), options)
+    section(&title, &notes.collect::<Vec<_>>().join("; "), sheet.fitting(options), options)
 }
 
 fn cells<'a>(table: &'a PrintedTable, line: &'a PrintedRow) -> impl Iterator<Item = String> + 'a {
@@ -84,7 +84,7 @@ fn points(points: &[ReferencePoint], options: &TextOptions) -> Vec<String> {
         let values = values.collect::<Vec<_>>().join(", ");
         let by = if curve[0].x.is_some() { format!(" by {x_unit}") } else { String::new() };
         let text = format!("{label}, {unit}{by} ({source}): {values}");
-        wrap(&text, options.columns().min(WIDEST), 4)
+        wrap(&text, options.width.min(WIDEST), 4)
     });
     section("Points for pictures with new runs", "", lines.collect(), options)
 }
@@ -97,6 +97,7 @@ fn five_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sheet::columns;
 
     const PLAIN: TextOptions = TextOptions { colour: false, width: 100 };
 
@@ -109,6 +110,19 @@ mod tests {
     fn the_tables_of_each_study_as_printed() {
         for study in Study::ALL {
             insta::assert_snapshot!(study.name(), study_text(study, &PLAIN));
+        }
+    }
+
+    #[test]
+    fn lines_fit() {
+        for width in [50, 80] {
+            let options = TextOptions { colour: false, width };
+            let texts = Study::ALL.into_iter().map(|study| study_text(study, &options));
+            for text in texts.chain([studies_text(&options)]) {
+                for line in text.lines() {
+                    assert!(columns(line) <= width, "{width}: {line}");
+                }
+            }
         }
     }
 

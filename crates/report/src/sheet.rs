@@ -67,7 +67,7 @@ impl Sheet {
 impl Sheet {
     /// The table's lines; where a terminal has no room for them, each row is a text with the heads of its cells.
     pub(crate) fn fitting(self, options: &TextOptions) -> Vec<String> {
-        let one = |(head, cell): (&String, &String)| format!("{head} {cell}");
+        let one = |(head, cell): (&String, &String)| format!("{head} {cell}").trim().to_owned();
         let text = |row: &Vec<String>| -> String {
             let full = self.head.iter().zip(row).filter(|(_, cell)| is_full(cell));
             full.map(one).collect::<Vec<_>>().join("; ")
