@@ -25,8 +25,10 @@ fn check_parts(rest: &str) -> Result<(), String> {
     }
     let (host, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
     check_host(host)?;
-    // One that leads to another place, or to the same by another address.
-    let wrong = path.and_then(|path| path.split('/').find(|part| matches!(*part, "" | "." | "..")));
+    // One that leads to another place, or to the same by another address: a letter in place of its code, and a code in place
+    // of its letter, are one to some programs and two to others.
+    let is_wrong = |part: &&str| matches!(*part, "" | "." | "..") || part.contains('%');
+    let wrong = path.and_then(|path| path.split('/').find(is_wrong));
     wrong.map_or(Ok(()), |part| Err(format!("{part:?} is no part of a path")))
 }
 
@@ -51,7 +53,7 @@ fn check_host(host: &str) -> Result<(), String> {
 fn check_name(name: &str) -> Result<(), String> {
     let is_label = |label: &str| {
         let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-        !label.is_empty() && label.chars().all(is_letter)
+        !label.is_empty() && label.chars().all(is_letter) && label.trim_matches('-') == label
     };
     if !name.split('.').all(is_label) {
         return Err(format!("{name:?} is no name of a host"));
@@ -73,6 +75,7 @@ mod tests {
             "https://board.example.org",
             "https://www.example.org/a/board_2",
             "http://localhost:8095",
+            "https://a--b.example",
             "http://192.0.2.1:80/x",
             "http://[::1]",
             "http://[2001:db8::1]:8080/lab",
@@ -107,6 +110,14 @@ mod tests {
             ("http://7", "no address of IPv4"),
             ("https://a/", "\"\" is no part"),
             ("https://a/../b", "\"..\" is no part"),
+            ("https://a/%2e%2e/b", "\"%2e%2e\" is no part"),
+            ("https://a/.%2E", "\".%2E\" is no part"),
+            ("https://a/%", "\"%\" is no part"),
+            ("https://a/%zz", "\"%zz\" is no part"),
+            ("https://a/a%00", "\"a%00\" is no part"),
+            ("https://a/b/a%2fb", "\"a%2fb\" is no part"),
+            ("https://-a.b", "\"-a.b\" is no name"),
+            ("https://a.b-", "\"a.b-\" is no name"),
         ] {
             let refused = check_address(address).unwrap_err();
             assert!(refused.contains(word), "{refused}");
