@@ -146,7 +146,10 @@ impl Peer {
 /// An address as proxies write it: some with a port, in brackets, in quotation marks, or with the zone in which the proxy
 /// reaches it.
 fn address(text: &str) -> Option<IpAddr> {
-    let text = text.trim_matches('"');
+    let text = match text.strip_prefix('"') {
+        Some(quoted) => quoted.strip_suffix('"')?,
+        None => text,
+    };
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?,
         None if text.matches(':').count() == 1 => text.split_at(text.find(':')?),
@@ -343,6 +346,12 @@ mod tests {
             ("192.0.2.1", &["nonsense"], "192.0.2.1"),
             ("192.0.2.1", &["198.51.100.7:x"], "192.0.2.1"),
             ("192.0.2.1", &["[2001:db8::7"], "192.0.2.1"),
+            ("192.0.2.1", &["\"198.51.100.7\""], "198.51.100.7"),
+            ("192.0.2.1", &["\"198.51.100.7"], "192.0.2.1"),
+            ("192.0.2.1", &["198.51.100.7\""], "192.0.2.1"),
+            ("192.0.2.1", &["\"\"198.51.100.7\"\""], "192.0.2.1"),
+            ("192.0.2.1", &["unbalanced \"198.51.100.7"], "192.0.2.1"),
+            ("192.0.2.1", &["\""], "192.0.2.1"),
             ("192.0.2.1", &["\u{e9}"], "192.0.2.1"),
             ("192.0.2.1", &[], "192.0.2.1"),
             ("127.0.0.1", &["198.51.100.7"], "127.0.0.1"),
