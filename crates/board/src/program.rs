@@ -128,10 +128,10 @@ impl Program {
     }
 
     /// The report of an archive, a page of HTML.
-    pub fn report(&self, archive: impl ArchiveSource) -> Result<Vec<u8>, BoardError> {
+    pub fn report(&self, archive: impl ArchiveSource) -> Result<PrintedText, BoardError> {
         let place = QuestionDirectory::new(self)?;
         place.import(&place.copied("archive", archive)?)?;
-        place.call(&["report", "r1", "-o", "-"])
+        place.printed(&["report", "r1", "-o", "-"])
     }
 
     /// Two archives side by side, a page of HTML.
@@ -139,11 +139,38 @@ impl Program {
         &self,
         base: impl ArchiveSource,
         other: impl ArchiveSource,
-    ) -> Result<Vec<u8>, BoardError> {
+    ) -> Result<PrintedText, BoardError> {
         let place = QuestionDirectory::new(self)?;
         place.import(&place.copied("base", base)?)?;
         place.import(&place.copied("other", other)?)?;
-        place.call(&["compare", "r1", "r2", "--format", "html", "-o", "-"])
+        place.printed(&["compare", "r1", "r2", "--format", "html", "-o", "-"])
+    }
+}
+
+/// What the program printed, which is not in memory yet.
+#[derive(Debug)]
+pub struct PrintedText {
+    file: File,
+    bytes: u64,
+}
+
+impl PrintedText {
+    fn of(file: File) -> std::io::Result<Self> {
+        let bytes = file.metadata()?.len().min(MOST_PRINTED_BYTES);
+        Ok(Self { file, bytes })
+    }
+
+    /// How much memory it takes when it is read.
+    pub fn bytes(&self) -> usize {
+        usize::try_from(self.bytes).unwrap_or(usize::MAX)
+    }
+
+    /// All of it.
+    pub fn read(self) -> Result<Vec<u8>, BoardError> {
+        let mut content = Vec::with_capacity(self.bytes());
+        let read = self.file.take(self.bytes).read_to_end(&mut content);
+        read.map_err(|error| failed("reading what btu says", &error))?;
+        Ok(content)
     }
 }
 
@@ -305,11 +332,15 @@ impl<'a> QuestionDirectory<'a> {
         })
     }
 
+    fn call(&self, arguments: &[&str]) -> Result<Vec<u8>, BoardError> {
+        self.printed(arguments)?.read()
+    }
+
     /// What the program prints.
     ///
     /// # Errors
     /// It refuses what it was given, or it fails, or it exceeds a bound.
-    fn call(&self, arguments: &[&str]) -> Result<Vec<u8>, BoardError> {
+    fn printed(&self, arguments: &[&str]) -> Result<PrintedText, BoardError> {
         let failed =
             |error: &std::io::Error| failed(&format!("running btu {}", arguments[0]), error);
         let (out, said) = (self.file("out"), self.file("said"));
@@ -328,17 +359,13 @@ impl<'a> QuestionDirectory<'a> {
         let _counted = METRICS.programs.one();
         bound(&child);
         let ended = waited(&mut child).map_err(|error| failed(&error))?;
-        let read = |path: &Path| -> std::io::Result<Vec<u8>> {
-            let mut content = Vec::new();
-            File::open(path)?.take(MOST_PRINTED_BYTES).read_to_end(&mut content)?;
-            Ok(content)
+        let read = |path: &Path| {
+            let file = File::open(path).and_then(PrintedText::of);
+            file.map_err(|error| failed(&error))
         };
         match ended {
-            Some(status) if status.success() => read(&out).map_err(|error| failed(&error)),
-            Some(status) => {
-                let said = read(&said).map_err(|error| failed(&error))?;
-                Err(self.explained(arguments, status, &said))
-            }
+            Some(status) if status.success() => read(&out),
+            Some(status) => Err(self.explained(arguments, status, &read(&said)?.read()?)),
             None => Err(BoardError::refused("the archive takes too long to be read")),
         }
     }

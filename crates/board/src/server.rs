@@ -1,5 +1,7 @@
 //! Serves connections, within bounds on their number and on how long a caller may take.
 
+mod reading;
+
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, Request};
-use btu_traffic::{AnsweredRequest, ConnectionPlace, Places, host_of};
+use btu_traffic::{AnsweredRequest, ConnectionPlace, Places, host_of, return_large_blocks};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -24,6 +26,9 @@ use tokio::time::{sleep, timeout};
 use crate::log;
 use crate::metrics::METRICS;
 use crate::web::{Caller, METRICS_PATH, Reader, UPLOADS_PATH};
+
+pub(crate) use reading::LastTaken;
+use reading::ReaderStream;
 
 /// As many callers are served at once, if the system lets the server open so many files.
 const MOST_CONNECTIONS: usize = 2048;
@@ -46,9 +51,6 @@ const LARGEST_BUFFER: usize = 64 << 10;
 /// The system keeps at most so many bytes of an answer that have not left yet: where it takes whole megabytes, a part goes
 /// to a slow reader as seldom as to one who reads nothing.
 const MOST_UNSENT_BYTES: u32 = 128 << 10;
-
-/// The longest time in which a caller reads nothing of an answer.
-const LONGEST_UNREAD: Duration = Duration::from_secs(30);
 
 /// The longest life of a connection.
 const LONGEST_CONNECTION: Duration = Duration::from_mins(10);
@@ -86,6 +88,7 @@ pub async fn serve(
     proxies: Vec<IpAddr>,
     end: impl Future<Output = ()>,
 ) {
+    return_large_blocks();
     let places = Places::new(most_connections(), MOST_OF_HOST);
     let (ending, is_ending) = watch::channel(false);
     let mut end = std::pin::pin!(end);
@@ -169,11 +172,10 @@ async fn serve_connection(
     mut is_ending: watch::Receiver<bool>,
 ) {
     let _counted = METRICS.connections.one();
-    // A reader who reads nothing is one who is gone.
-    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(LONGEST_UNREAD));
     let _ = SockRef::from(&stream).set_tcp_notsent_lowat(MOST_UNSENT_BYTES);
-    let place = Arc::new(place);
-    let service = service(router, peer, &place);
+    let stream = ReaderStream::of(stream);
+    let (place, taken) = (Arc::new(place), stream.last_taken());
+    let service = service(router, peer, &place, taken);
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(LONGEST_HEAD).max_buf_size(LARGEST_BUFFER);
     let mut served = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
@@ -223,6 +225,7 @@ fn service(
     router: Router,
     peer: Peer,
     place: &Arc<ConnectionPlace>,
+    taken: LastTaken,
 ) -> impl Service<Request<Incoming>, Response = Answer, Error = std::convert::Infallible, Future: Send>
 {
     let router = TowerToHyperService::new(router);
@@ -230,7 +233,8 @@ fn service(
     service_fn(move |mut request: Request<Incoming>| {
         let Caller(caller) = peer.caller(request.headers());
         request.extensions_mut().insert(Caller(caller));
-        request.extensions_mut().insert(Reader { address: caller, connection: Arc::clone(&place) });
+        let (connection, taken) = (Arc::clone(&place), taken.clone());
+        request.extensions_mut().insert(Reader { address: caller, connection, taken });
         let mut answering = Answering::of(&place, caller, &request);
         let answer = log::CALLER.scope(caller, router.call(request));
         async move {

@@ -238,21 +238,6 @@ fn late<T>(_: Elapsed) -> Result<T, BoardError> {
     Err(BoardError::Failed("the database does not answer".to_owned()))
 }
 
-/// Has the program compute something, when it is its turn. A caller who goes away frees none before it is done.
-async fn computing<T: Send + 'static>(
-    site: Arc<Site>,
-    from: IpAddr,
-    work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
-) -> Result<T, BoardError> {
-    let turn = site.computed.take(from).await;
-    blocking(site, move |board| {
-        let done = work(board);
-        drop(turn);
-        done
-    })
-    .await
-}
-
 type BoardResult<T> = Result<T, BoardError>;
 
 async fn style() -> impl IntoResponse {
@@ -462,37 +447,59 @@ async fn program_page(
     tag: Option<Tag>,
     runs: Vec<PublishedRun>,
 ) -> BoardResult<Response> {
-    let (asked, shared, to) = (tag.clone(), Arc::clone(&site), reader.clone());
-    let kept =
-        move |board: &Board| kept::page(board, asked.as_ref(), |bytes| shared.room(&to, bytes));
-    if let Some(page) = blocking(Arc::clone(&site), kept).await? {
+    if let Some(page) = kept_page(&site, &reader, tag.as_ref()).await? {
         return Ok(page_of_program(page));
     }
-    let shared = Arc::clone(&site);
-    let made = computing(site, reader.address, move |board| {
-        // Another caller may have had it made meanwhile.
-        if let Some(page) = kept::page(board, tag.as_ref(), |bytes| shared.room(&reader, bytes))? {
-            return Ok(page);
-        }
-        let page = match &runs[..] {
+    let turn = site.computed.take(reader.address).await;
+    // Another caller may have had it made meanwhile.
+    if let Some(page) = kept_page(&site, &reader, tag.as_ref()).await? {
+        return Ok(page_of_program(page));
+    }
+    // A caller who goes away frees no turn before it is done.
+    let made = blocking(Arc::clone(&site), move |board| {
+        let text = match &runs[..] {
             [base, other] => {
                 board.program.comparison(archive_of(board, base), archive_of(board, other))
             }
             [run, ..] => board.program.report(archive_of(board, run)),
             [] => Err(BoardError::Failed("a page of no run was asked for".to_owned())),
-        }?;
+        };
+        Ok((text?, runs, turn))
+    });
+    let (text, runs, turn) = made.await?;
+    let room = site.room(&reader, text.bytes()).await?;
+    let read = blocking(site, move |board| {
+        let page = text.read()?;
         if let Some(tag) = tag {
             kept::keep(board, &tag, &runs, &page);
         }
-        Ok((shared.room(&reader, page.len())?, page))
+        drop(turn);
+        Ok(room.hold(page))
     });
-    Ok(page_of_program(made.await?))
+    Ok(page_of_program(read.await?))
+}
+
+/// The page of this name, if it is kept, in its room, which is taken before.
+async fn kept_page(
+    site: &Arc<Site>,
+    reader: &Reader,
+    tag: Option<&Tag>,
+) -> BoardResult<Option<Bytes>> {
+    let Some(tag) = tag else { return Ok(None) };
+    let asked = tag.clone();
+    let bytes = blocking(Arc::clone(site), move |board| kept::bytes(board, &asked)).await?;
+    let Some(bytes) = bytes else { return Ok(None) };
+    let (asked, room) = (tag.clone(), site.room(reader, bytes).await?);
+    let page = blocking(Arc::clone(site), move |board| {
+        Ok(kept::page(board, &asked)?.map(|page| room.hold(page)))
+    });
+    page.await
 }
 
 impl Site {
     /// Room for so many bytes of an answer.
-    fn room(&self, reader: &Reader, bytes: usize) -> BoardResult<Room> {
-        self.outgoing.take(reader, bytes).ok_or_else(|| {
+    async fn room(&self, reader: &Reader, bytes: usize) -> BoardResult<Arc<Room>> {
+        self.outgoing.take(reader, bytes).await.ok_or_else(|| {
             let what = "the board sends much at present: try again in a minute";
             BoardError::TooMany(what.to_owned())
         })
@@ -500,7 +507,7 @@ impl Site {
 }
 
 /// A page that the program wrote, with its own policy also as a header, in an origin of its own.
-fn page_of_program((room, page): (Room, Vec<u8>)) -> Response {
+fn page_of_program(page: Bytes) -> Response {
     let head = String::from_utf8_lossy(page.get(..4096).unwrap_or(&page)).into_owned();
     let policy = head
         .split_once("http-equiv=\"Content-Security-Policy\" content=\"")
@@ -515,15 +522,14 @@ fn page_of_program((room, page): (Room, Vec<u8>)) -> Response {
         (CONTENT_SECURITY_POLICY, policy),
         (CONTENT_LENGTH, page.len().into()),
     ];
-    (headers, Body::from_stream(parts(page, room))).into_response()
+    (headers, Body::from_stream(parts(page))).into_response()
 }
 
-/// A page in parts; its room is free when the last one has gone.
-fn parts(page: Vec<u8>, room: Room) -> impl Stream<Item = BoardResult<Bytes>> {
-    stream::unfold((Bytes::from(page), room), async |(mut rest, room)| {
-        room.note_part();
+/// A page in parts: the request is being answered until the last one goes.
+fn parts(page: Bytes) -> impl Stream<Item = BoardResult<Bytes>> {
+    stream::unfold(page, async |mut rest| {
         let part = rest.split_to(rest.len().min(PART_BYTES));
-        (!part.is_empty()).then_some((Ok(part), (rest, room)))
+        (!part.is_empty()).then_some((Ok(part), rest))
     })
 }
 
@@ -540,7 +546,7 @@ async fn archive(
 }
 
 async fn whole_archive(site: Arc<Site>, reader: &Reader, run: String) -> BoardResult<Response> {
-    let room = site.room(reader, ARCHIVE_BYTES)?;
+    let room = site.room(reader, ARCHIVE_BYTES).await?;
     let (asked, name) = (run.clone(), format!("attachment; filename=\"{run}.btu\""));
     let length =
         reading(Arc::clone(&site), move |_, connection| runs::archive_bytes(connection, &asked));
@@ -552,16 +558,14 @@ async fn whole_archive(site: Arc<Site>, reader: &Reader, run: String) -> BoardRe
     Ok((headers, Body::from_stream(pieces(site, run, room))).into_response())
 }
 
-/// The archive of a run, a piece at a time, each of which is read when the one before it has gone; the room is free behind
-/// the last one.
-fn pieces(site: Arc<Site>, run: String, room: Room) -> impl Stream<Item = BoardResult<Vec<u8>>> {
+/// The archive of a run, a piece at a time, each of which is read when the one before it has gone.
+fn pieces(site: Arc<Site>, run: String, room: Arc<Room>) -> impl Stream<Item = BoardResult<Bytes>> {
     stream::try_unfold((0, room), move |(number, room)| {
-        room.note_part();
         let (site, run) = (Arc::clone(&site), run.clone());
         async move {
             let piece =
                 reading(site, move |_, connection| runs::archive_piece(connection, &run, number));
-            Ok(piece.await?.map(|piece| (piece, (number + 1, room))))
+            Ok(piece.await?.map(|piece| (room.hold(piece), (number + 1, room))))
         }
     })
 }

@@ -56,6 +56,7 @@ pub use pipe::{
 };
 pub use places::{AnsweredRequest, ConnectionPlace, Places};
 pub use shares::{Share, Shares, host_of};
+pub use sys::allocator::return_large_blocks;
 pub use sys::discipline::{ClockState, clock_state};
 pub use sys::quota::give_way;
 pub use tcp::info::of as tcp_info;

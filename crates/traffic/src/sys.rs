@@ -1,5 +1,6 @@
 //! System calls behind safe interfaces. Only these modules of the crate contain unsafe code.
 
+pub(crate) mod allocator;
 pub(crate) mod batch;
 pub(crate) mod completions;
 pub(crate) mod discipline;

@@ -115,7 +115,7 @@ impl KeptPage {
         };
         let made = match made {
             Err(BoardError::Refused(_)) => None,
-            made => Some(made?),
+            made => Some(made?.read()?),
         };
         let sql = "SELECT page, bytes FROM kept_pages WHERE name = $1";
         let kept = database.read(|connection| connection.first(sql, &[(&self.name).into()]))?;

@@ -8,7 +8,6 @@ use axum::response::{IntoResponse, Response};
 use btu_publication::Visibility;
 
 use super::BoardResult;
-use super::outgoing::Room;
 use crate::actions::existing;
 use crate::board::{Board, now};
 use crate::database::{Connection, DatabaseValue};
@@ -65,20 +64,18 @@ pub(super) async fn unless_known(
     Ok(answer)
 }
 
-/// The page of this name, if it is kept, and the room for it, which is taken before.
-pub(super) fn page(
-    board: &Board,
-    tag: Option<&Tag>,
-    take: impl Fn(usize) -> BoardResult<Room>,
-) -> BoardResult<Option<(Room, Vec<u8>)>> {
-    let Some(Tag(name)) = tag else { return Ok(None) };
-    board.database.read(|connection| {
-        let bytes = "SELECT bytes FROM kept_pages WHERE name = $1";
-        let Some(mut bytes) = connection.first(bytes, &[name.into()])? else { return Ok(None) };
-        let room = take(usize::try_from(bytes.integer()).unwrap_or(usize::MAX))?;
-        let page = connection.first("SELECT page FROM kept_pages WHERE name = $1", &[name.into()]);
-        Ok(page?.map(|mut row| (room, row.octets())))
-    })
+/// How many bytes the page of this name has, if it is kept.
+pub(super) fn bytes(board: &Board, Tag(name): &Tag) -> BoardResult<Option<usize>> {
+    let sql = "SELECT bytes FROM kept_pages WHERE name = $1";
+    let bytes = board.database.read(|connection| connection.first(sql, &[name.into()]))?;
+    Ok(bytes.and_then(|mut row| usize::try_from(row.integer()).ok()))
+}
+
+/// The page of this name, if it is kept.
+pub(super) fn page(board: &Board, Tag(name): &Tag) -> BoardResult<Option<Vec<u8>>> {
+    let sql = "SELECT page FROM kept_pages WHERE name = $1";
+    let page = board.database.read(|connection| connection.first(sql, &[name.into()]))?;
+    Ok(page.map(|mut row| row.octets()))
 }
 
 /// Keeps a page of these runs, of which the first and the last are all; the oldest pages make room.

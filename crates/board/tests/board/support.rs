@@ -109,15 +109,24 @@ impl Drop for Server {
 
 /// A connection of the caller `127.0.0.LAST`.
 pub(crate) fn connect_from(server: &Server, last: u8) -> TcpStream {
+    connect_with(server, [127, 0, 0, last], None)
+}
+
+/// A connection of a caller whose system keeps no more than so many bytes of an answer.
+pub(crate) fn connect_with(server: &Server, from: [u8; 4], buffer: Option<usize>) -> TcpStream {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use socket2::{Domain, Socket, Type};
     // Many connections are open at once.
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-    let address = |text: &str| text.parse::<SocketAddr>().expect("an address").into();
+    let server: SocketAddr =
+        server.url.strip_prefix("http://").expect("it is").parse().expect("an address");
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-    socket.bind(&address(&format!("127.0.0.{last}:0"))).expect("an address of this machine");
-    socket.connect(&address(server.url.strip_prefix("http://").expect("one"))).expect("heard");
+    if let Some(buffer) = buffer {
+        socket.set_recv_buffer_size(buffer).expect("set");
+    }
+    socket.bind(&SocketAddr::from((from, 0)).into()).expect("an address of this machine");
+    socket.connect(&server.into()).expect("heard");
     socket.set_read_timeout(Some(Duration::from_mins(1))).expect("set");
     socket.into()
 }

@@ -13,7 +13,9 @@ use btu_publication::sha256;
 use btu_conditions::{Conditions, judge};
 
 use crate::databases::{Stored, directory};
-use crate::support::{Made, Publisher, Sent, Server, btu, connect_from, curl, line, publish};
+use crate::support::{
+    Made, Publisher, Sent, Server, btu, connect_from, connect_with, curl, line, publish,
+};
 
 /// The head of an upload of so many bytes.
 fn head(length: usize) -> String {
@@ -417,6 +419,32 @@ fn stalled_readers_make_room_and_a_slow_one_stays() {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// A reader with a small buffer who takes 50 kB/s, which the kernel sees as one window after the other that is full, was ended
+/// after 31 s. It stays and gets every octet; one who takes nothing for 30 s is ended.
+#[test]
+fn a_slow_reader_with_a_small_buffer_stays() {
+    let stored = directory();
+    let server = stored.server();
+    let address = large_archive(&stored, &server);
+    let whole = curl(&[&format!("{}{address}", server.url)]).body;
+    let [mut slow, mut stalled] = [30, 31].map(|last| {
+        let mut stream = connect_with(&server, [127, 0, 0, last], Some(16 << 10));
+        let asked = format!("GET {address} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(asked.as_bytes()).expect("sent");
+        stream
+    });
+    let mut read = vec![0; 5000 * 400];
+    for part in read.chunks_mut(5000) {
+        slow.read_exact(part).expect("it takes 50 kB/s");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    slow.read_to_end(&mut read).expect("the rest");
+    assert!(read.ends_with(&whole), "{} of {} octets", read.len(), whole.len());
+    let mut rest = Vec::new();
+    let _ = stalled.read_to_end(&mut rest);
+    assert!(rest.len() < whole.len(), "it took nothing for 40 s");
 }
 
 /// Forty readers who take 60 MiB slowly take the memory of some pieces: whole archives took 1.5 GB for 25 of them.

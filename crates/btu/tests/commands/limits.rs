@@ -175,6 +175,18 @@ const LIMITS: &[Limit] = &[
     ),
     (
         "board.md",
+        "takes nothing of an answer for 30 s",
+        "board/src/server/reading.rs",
+        "LONGEST_UNREAD: Duration = Duration::from_secs(30);",
+    ),
+    (
+        "board.md",
+        "and after ten minutes",
+        "board/src/server.rs",
+        "LONGEST_CONNECTION: Duration = Duration::from_mins(10);",
+    ),
+    (
+        "board.md",
         "after 60 s of processor time",
         "board/src/program.rs",
         "MOST_CPU_SECONDS: u64 = 60;",
