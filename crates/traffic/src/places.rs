@@ -1,5 +1,6 @@
 //! The connections of a server: bounded for each host and in all, so that one host keeps no other out.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,8 +56,8 @@ impl Places {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a connection of this host ([`crate::host_of`]); `None` is a proxy, which is of many. If none is free, the one
-    /// that has asked for nothing for the longest time loses its own; if all are answered at present, the oldest of the host with most connections, if that has more than this one would
+    /// A place for a connection of this host ([`crate::host_of`]); `None` is a proxy, which is of many. If none is free, of
+    /// those that ask for nothing the host with most loses one; if all are answered at present, the oldest of the host with most connections, if that has more than this one would
     /// have. Else `None`.
     pub fn take(self: &Arc<Self>, host: Option<IpAddr>) -> Option<ConnectionPlace> {
         let mut taken = self.taken();
@@ -77,11 +78,19 @@ impl Places {
 }
 
 impl Taken {
-    /// Takes the place of the one that has waited for the longest time.
+    /// Takes the place of one that waits: of the host with most of them the one that has waited for the longest time. By time
+    /// alone, hosts that open connections fast enough would take the place of each other one before it has asked.
     fn free(&mut self, is_one: impl Fn(&OpenConnection) -> bool) -> Option<()> {
-        let all = self.connections.iter();
-        let waiting = all.filter(|(_, one)| one.answered == 0 && is_one(one));
-        let (_, number) = waiting.map(|(number, one)| (one.waits_since, *number)).min()?;
+        let mut hosts = HashMap::new();
+        for (number, one) in &self.connections {
+            if one.answered == 0 && is_one(one) {
+                let waits = Reverse((one.waits_since, *number));
+                let (count, longest) = hosts.entry(one.host).or_insert((0, waits));
+                *count += 1;
+                *longest = waits.max(*longest);
+            }
+        }
+        let (_, Reverse((_, number))) = hosts.into_values().max()?;
         self.connections.remove(&number)?.lost.notify_one();
         Some(())
     }
@@ -184,6 +193,16 @@ mod tests {
         let _next = answered(3);
         assert_eq!(all.each_ref().map(|(_, place)| has_lost(place)), [true, false, false, false]);
         assert!(places.take(Some(host(1))).is_none(), "it has most of them itself");
+    }
+
+    #[test]
+    fn hosts_that_open_many_connections_take_the_places_of_their_own() {
+        let places = Places::new(11, 64);
+        let first = taken(&places, 1);
+        let _answered: Vec<_> = (0..4).map(|_| taken(&places, 1).answering()).collect();
+        let others: Vec<_> = (0..60).map(|n| taken(&places, 2 + n % 3)).collect();
+        assert!(!has_lost(&first), "it waits alone");
+        assert_eq!(others.iter().filter(|one| !has_lost(one)).count(), 6);
     }
 
     #[test]
