@@ -152,6 +152,10 @@ fn part(place: usize, section: &Section) -> Markup {
                 @match block {
                     Block::Text(text) => p { (with_code(text)) },
                     Block::Command(command) => pre { code { (command) } },
+                    // What is for the record alone is longer than all else; on paper it stays folded.
+                    Block::Table(table) if section.appendix => {
+                        details.record { summary { (format!("{} ({})", table.caption, table.rows.len())) } (sheet(table)) }
+                    },
                     Block::Table(table) => (sheet(table)),
                     Block::Figure(figure) => (drawn(figure)),
                 }

@@ -23,7 +23,7 @@ use btu_studies::rate::{CellRecord, Component, Plan, Title, Verdict};
 pub use rules::{RuleFacts, RunMark, run_marks};
 pub use variance::VARIANCE;
 
-use crate::html::{Cell, Mark, Page, PageWarning, Role};
+use crate::html::{Cell, Mark, Page, PageWarning, Role, Section};
 use crate::number::count;
 use crate::runs::rating_words;
 use crate::stored_page::{StoredRun, page_warning};
@@ -77,7 +77,7 @@ pub fn run_page(report: &RunReport) -> Page {
         machine::cpu(report),
         variance::section(report.verdict),
         appendix::section(report),
-        report.stored.environment(),
+        report.stored.environment().map(Section::into_appendix),
         reproduce::section(report),
     ];
     Page {

@@ -44,7 +44,7 @@
   // have no room between them, either.
   const NARROW = 600, PANEL = 260, BETWEEN = 90, AROUND = 84, FEW_MARKS = 3;
   // A4 without its margins, in CSS pixels. The window's size does not matter there.
-  const PAPER_WIDTH = 680, PAPER_HEIGHTS = { chart: 360, tall: 460, tallest: 640 };
+  const PAPER_WIDTH = 680, PAPER_HEIGHTS = { chart: 280, tall: 400, tallest: 640 };
   const onPaper = () => root.classList.contains("print");
   const room = (figure) => onPaper() ? PAPER_WIDTH : figure.chart.clientWidth;
   const paper = (figure) => ({ width: PAPER_WIDTH, height: PAPER_HEIGHTS[Object.keys(PAPER_HEIGHTS).findLast((name) => figure.chart.classList.contains(name))] });
@@ -172,15 +172,15 @@
     // A phone that is turned.
     matchMedia(`(max-width: ${NARROW}px)`).addEventListener("change", again);
     dark.addEventListener("change", again);
-    // On paper: light, at the paper's width, with every table; the buttons that hide series are the legend.
+    // On paper: light, at the paper's width, with the table of each figure; the buttons that hide series are the legend.
     addEventListener("beforeprint", () => {
       root.classList.add("print");
-      document.querySelectorAll("details").forEach((one) => { one.dataset.was = one.open; one.open = true; });
+      document.querySelectorAll("figure details").forEach((one) => { one.dataset.was = one.open; one.open = true; });
       again();
     });
     addEventListener("afterprint", () => {
       root.classList.remove("print");
-      document.querySelectorAll("details").forEach((one) => { one.open = one.dataset.was === "true"; });
+      document.querySelectorAll("figure details").forEach((one) => { one.open = one.dataset.was === "true"; });
       again();
     });
     root.dataset.charts = String(figures.length);

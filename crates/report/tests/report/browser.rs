@@ -235,6 +235,9 @@ fn paper_is_light_and_has_pages(browser: &Browser, directory: &Path) {
         ),
         0
     );
+    let unfolded = "document.querySelectorAll('details.record[open]').length";
+    assert!(count(browser, "document.querySelectorAll('details.record').length") > 0);
+    assert_eq!(count(browser, unfolded), 0, "the settings stay folded");
     a_sheet_shows_charts_and_their_legends(browser);
     browser.value("dispatchEvent(new Event('afterprint'))");
     assert!(brightness(browser, GROUND) < 60.0);
@@ -257,6 +260,16 @@ fn a_sheet_shows_charts_and_their_legends(browser: &Browser) {
         }).map((figure) => figure.id)",
     );
     assert_eq!(wrong, json!([]), "figures on paper");
+    // What is above a chart goes with it to the next sheet, in whole.
+    let left_behind = browser.value(
+        "[...document.querySelectorAll('section h2, section h2 + p, figcaption, .tools')].filter((one) => {
+            const style = getComputedStyle(one);
+            return style.breakAfter !== 'avoid' || (one.matches('p, h2, .tools') && style.breakInside !== 'avoid');
+        }).map((one) => one.textContent)",
+    );
+    assert_eq!(left_behind, json!([]), "headings without their charts");
+    let torn = "[...document.querySelectorAll('.chart')].filter((one) => getComputedStyle(one).breakInside !== 'avoid').length";
+    assert_eq!(count(browser, torn), 0, "charts on two sheets");
     media("");
 }
 
