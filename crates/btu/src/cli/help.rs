@@ -64,8 +64,11 @@ const GROUPS: [(&str, &[CommandPurpose]); 5] = [
 
 /// The options of `-h`, besides those of all commands; `--help` has the others, too.
 const SHORT: [(&str, &str); 8] = [
-    ("speed", "host ssh network from to time streams udp bidirectional congestion_control all"),
-    ("rate", "profile time network delay component load ssh hosts tag resume all"),
+    (
+        "speed",
+        "host ssh network iperf3 from to time profile streams reverse udp congestion_control all",
+    ),
+    ("rate", "profile time network delay component message load ssh hosts tag resume all"),
     ("run", "file command network delay load service blocks time example congestion_control all"),
     ("pipe", "ssh network transport sizes load precision time congestion_control all"),
     ("fleet", "ssh hosts network per_pair at_once profile time resume all"),

@@ -88,6 +88,11 @@ impl Bar {
         self.drawn.finish_and_clear();
     }
 
+    /// Whether a user sees it.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.shown
+    }
+
     /// Where the progress of a cell is shown.
     pub(crate) fn watch(&self) -> ProgressDisplay {
         self.watch

@@ -215,7 +215,8 @@ impl Session {
                 lock
             }
         };
-        if let Some(company) = company(&self.company) {
+        // Who waits for the result may stop here; else the result alone says it.
+        if let Some(company) = company(&self.company).filter(|_| self.bar.is_shown()) {
             self.bar.notice(&company);
         }
         for warning in &warnings {

@@ -29,6 +29,8 @@ fn b13_two_runs_at_the_same_time_are_both_warned_of_the_other() {
     let (rating, signature) = (rate.id(), pipe.id());
     let output = finish(pipe);
     assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(!said.contains("at the same time"), "the result says it, and once: {said}");
     send(rating.cast_signed(), Signal::SIGINT);
     finish(rate);
     for (run, other) in [

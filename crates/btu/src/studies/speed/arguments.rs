@@ -16,7 +16,7 @@ no hosts are given: you need a second machine with ssh (a rented server, a frien
 whether queues are too long, how long a request takes from here to a host, idle and while each direction is full, and how much TCP gets each way:
 
   btu speed --ssh me@alpha                      to a host by ssh, where nothing is installed
-  btu speed --network home-bloated --from laptop --to server
+  btu speed --network home-bloated --from laptop --to server -C reno
                                                 between two stations of a network file, on this machine
   btu speed --iperf3 iperf.example.net          to an iperf3 server; there are public ones
   btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
@@ -27,12 +27,12 @@ btu speed --help has all options.";
 const EXAMPLES: &str = "\
 Examples:
   btu speed --ssh me@alpha                        to a host by ssh, where nothing is installed
-  btu speed alpha --hosts lab.toml                to a host of an inventory
-  btu speed --network home-bloated --from laptop --to server
+  btu speed --iperf3 iperf.example.net            to an iperf3 server, without btu at the far end
+  btu speed --network home-bloated --from laptop --to server -C reno
                                                   between two stations of a network file, on this
                                                   machine
   btu speed --ssh me@alpha -t '10 s' -P 4 --bidirectional --udp '20 Mb/s'
-  btu speed --iperf3 iperf.example.net            to an iperf3 server, without btu at the far end
+  btu speed alpha --hosts lab.toml                to a host of an inventory
   btu speed --rpm https://nq.example.net          round trips per minute under load, with any server
                                                   of that protocol
   btu speed --rpm-server --listen 0.0.0.0         run such a server
