@@ -1,7 +1,8 @@
 //! A result in the text format of `OpenMetrics` 1.0 (2022), for Prometheus and what reads its files.
 //!
 //! A number of the result's JSON is a gauge. Its name is its path there, after `btu_` and the study; what rows are told apart by
-//! (component, load, phase, size) are its labels, and never what was found. Units are base units: seconds, bytes and
+//! (component, load, phase, size) are its labels, and never what was found: a word of a verdict has a gauge of its own, which ends
+//! with `_info` and is 1. Units are base units: seconds, bytes and
 //! ratios. An interval is two more gauges, `..._interval_low` and `..._interval_high`. What was not measured is absent, and so is what
 //! nothing tells apart: a place in a list is no name of a series.
 
@@ -13,6 +14,9 @@ use serde_json::{Map, Value};
 /// Words that tell rows apart. Others are results, which change from run to run: a verdict, a reason.
 const NAMES: &str = "base cache carrier component direction display factor from host kind label level load name network pattern phase program \
      protocol station storage task result to unit what workload";
+
+/// Words of verdicts.
+const FOUND: [&str; 3] = ["word", "title", "finding"];
 
 /// What holds a row's levels: their labels are the row's.
 const LEVELS: [&str; 2] = ["cell", "level"];
@@ -64,7 +68,7 @@ pub fn openmetrics(
             continue;
         }
         // Writing to a string does not fail.
-        let _ = writeln!(text, "# HELP {name} The number of this path in btu show --json.");
+        let _ = writeln!(text, "# HELP {name} What this path has in btu show --json.");
         let _ = writeln!(text, "# TYPE {name} gauge");
         for (labels, value) in family {
             let labels: Vec<String> = labels
@@ -117,7 +121,14 @@ impl Walk<'_> {
             !LABELS.contains(&key) && !LEFT_OUT.contains(&key) && !LEVELS.contains(&key)
         };
         for (key, value) in fields.iter().filter(|(key, _)| is_number(key)) {
-            self.value(&format!("{name}_{}", word(key)), &labels, value);
+            let name = format!("{name}_{}", word(key));
+            match value {
+                Value::String(found) if FOUND.contains(&key.as_str()) => {
+                    let labels = [&labels[..], &[(word(key), found.clone())]].concat();
+                    self.number(&format!("{name}_info"), &labels, Some(1.0));
+                }
+                _ => self.value(&name, &labels, value),
+            }
         }
     }
 
@@ -228,6 +239,8 @@ mod tests {
             "btu_rate_rating_btu_bytes_per_second_interval_high{network=\"veth\"} 1100000000",
             "# TYPE btu_rate_rating_btu_bytes_per_second_interval_low gauge",
             "btu_rate_rating_btu_bytes_per_second_interval_low{network=\"veth\"} 900000000",
+            "# TYPE btu_rate_title_info gauge",
+            "btu_rate_title_info{network=\"veth\",title=\"btu-rating\"} 1",
             "# TYPE btu_run_finished_timestamp_seconds gauge",
             "btu_run_finished_timestamp_seconds{} 90",
             "# TYPE btu_run_info gauge",
@@ -235,7 +248,7 @@ mod tests {
             "# EOF",
         ];
         let is_help = |line: &&str| line.starts_with("# HELP btu_");
-        assert_eq!(text.lines().filter(is_help).count(), 9);
+        assert_eq!(text.lines().filter(is_help).count(), 10);
         assert_eq!(text.lines().filter(|line| !is_help(line)).collect::<Vec<_>>(), expected);
     }
 
@@ -258,6 +271,9 @@ mod tests {
         let text = gauges("fine", Some(0.1));
         let second = "btu_run_values_rows_value{name=\"sh\",cell=\"wait=0.3 load=none\"} 0.3\n";
         assert!(text.contains(second), "{text}");
+        assert!(text.contains("btu_run_word_info{word=\"fine\"} 1\n"), "{text}");
+        let finding = "btu_run_values_rows_finding_info{name=\"sh\",cell=\"wait=0.3 load=none\",finding=\"slower\"} 1\n";
+        assert!(text.contains(finding), "{text}");
         assert!(text.contains("btu_run_rows_seconds{stations=\"2\",task=\"save\"} 3\n"), "{text}");
         assert!(!text.contains("from_seconds") && !text.contains("row="), "{text}");
         let later = gauges("bloated", None);
