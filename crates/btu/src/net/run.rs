@@ -18,6 +18,7 @@ use nix::sys::signal::Signal;
 use crate::cli::Run;
 use crate::exit::Refusal;
 use crate::net::accounts;
+use crate::terminal::fitted_to_errors;
 use crate::{files, net};
 use exercise::Exercise;
 use looking::Looking;
@@ -63,7 +64,7 @@ pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     let account = account?;
     accounts::warn(&account, failures);
     if !run.quiet {
-        note::write(format_args!("{}", accounts::text(&account)));
+        note!("{}", fitted_to_errors(accounts::text(&account).trim_end().to_owned()));
     }
     Ok(signals.end_like(ending))
 }
