@@ -418,6 +418,11 @@ pub(crate) enum Internal {
     },
     /// Process 1 of the testbed
     Init,
+    /// Process 1 of a kernel in virtual time
+    Virtual {
+        /// The directory of the order
+        directory: PathBuf,
+    },
     /// The emulator: carries frames between stations
     Wire {
         /// The Unix socket on which it takes orders

@@ -25,6 +25,11 @@ pub(crate) enum Refusal {
     Machine(String),
 }
 
+/// What a command in virtual time ended with, which has said why on the same standard error.
+#[derive(Debug, Error)]
+#[error("the command in virtual time ended with exit code {0}")]
+pub(crate) struct SaidAlready(pub(crate) u8);
+
 /// The process's exit code for `result`; prints the error, if any.
 pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
     code_of(result.map(|()| ExitCode::SUCCESS))
@@ -39,6 +44,9 @@ pub(crate) fn code_of(result: anyhow::Result<ExitCode>) -> ExitCode {
     // A reader that has seen enough (`btu runs | head`) is no error.
     if is_broken_pipe(&error) {
         return ExitCode::SUCCESS;
+    }
+    if let Some(SaidAlready(code)) = error.downcast_ref() {
+        return ExitCode::from(*code);
     }
     let text = format!("btu: {}", with_reasons(error.to_string(), error.as_ref()));
     note!("{}", fitted_to_errors(text));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use btu_control::agent::{self, AgentSettings};
 use btu_control::controller;
 use btu_control::worker;
-use btu_testbed::note;
+use btu_testbed::{note, virtual_time};
 use nix::sys::prctl;
 
 use crate::cli::Internal;
@@ -30,6 +30,7 @@ pub(crate) fn run(part: Internal) -> ExitCode {
         Internal::Offer { directory, order, number } => {
             end(model_check::offer(&directory, &order, number))
         }
+        Internal::Virtual { directory } => virtual_time::init(&directory),
         Internal::Testbed => btu_testbed::testbed::outer(),
         Internal::Init => btu_testbed::testbed::init(),
         Internal::Programs { directory } => btu_testbed::testbed::programs(&directory),

@@ -6,6 +6,7 @@ pub(crate) mod preflight;
 pub(crate) mod privilege;
 pub(crate) mod progress;
 pub(crate) mod study;
+pub(crate) mod virtual_time;
 
 use btu_testbed::testbed::{OtherOwner, RuntimeDirectory};
 use nix::sys::signal::{SigSet, Signal};

@@ -21,7 +21,9 @@ use btu_studies::rate::{Context, Obstacle, Plan, Rating, Reading, rating_of};
 use btu_studies::speed::SpeedPlan;
 use btu_units::{Bytes, Span};
 
-pub(crate) use database::{directory, open, open_to_read, tagged, wall_clock, wall_clock_before};
+pub(crate) use database::{
+    DATABASE, directory, open, open_to_read, tagged, wall_clock, wall_clock_before,
+};
 
 fn changes(row: &RunRow) -> Vec<String> {
     match (before(row), after(row)) {
@@ -138,6 +140,7 @@ pub(crate) fn head(store: &Store, row: &RunRow) -> RunHead {
         hosts: hosts(row),
         conditions: congestion_control(row)
             .into_iter()
+            .chain(virtual_time(row))
             .chain(ends_held(row))
             .chain(divided(row))
             .chain(receiving(row))
@@ -359,6 +362,11 @@ fn clocks(row: &RunRow) -> Vec<HostClocks> {
 pub(crate) fn before(row: &RunRow) -> Option<Environment> {
     let (_, before) = row.environments.iter().find(|(moment, _)| *moment == Moment::Before)?;
     json::from_value(before).ok()
+}
+
+/// The word for a run of virtual time.
+fn virtual_time(row: &RunRow) -> Option<String> {
+    before(row).filter(|before| before.kernel.has_virtual_time()).map(|_| "virtual time".to_owned())
 }
 
 /// The time of an empty cell in the run's calibration.

@@ -18,6 +18,15 @@ const RANDOM_UUID: &str =
     FROM (SELECT hex(randomblob(16)) AS h)";
 
 impl Store {
+    /// A name for a run that no other one has in any database (RFC 9562, version 4).
+    ///
+    /// # Errors
+    /// The database cannot be asked.
+    pub fn new_uuid(&self) -> Result<String, StoreError> {
+        let asked = self.connection.query_row(RANDOM_UUID, [], |row| row.get(0));
+        asked.map_err(|error| StoreError::from_sqlite(&self.path, "name a run", error))
+    }
+
     /// Makes a run in state [`State::Running`] and locks it for this process.
     pub fn create_run(&mut self, new: &NewRun<'_>) -> Result<RunLock, StoreError> {
         const OPERATION: &str = "create a run";

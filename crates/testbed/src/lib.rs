@@ -12,6 +12,7 @@ pub mod port;
 pub mod privilege;
 pub mod processors;
 pub mod testbed;
+pub mod virtual_time;
 pub mod wire;
 
 /// Entries for fuzzers: they return for any input from a socket of the testbed or the wire.

@@ -39,5 +39,5 @@ pub use control::fuzz_control;
 pub use driver::run;
 pub use error::WireError;
 pub use plan::WirePlan;
-pub(crate) use realtime::hold_latency;
 pub use realtime::{Wakefulness, prepare};
+pub(crate) use realtime::{hold_latency, take_precedence};

@@ -88,6 +88,9 @@ pub(crate) struct Run {
     /// Duration of that stream and those requests, if no command is given
     #[arg(long = "stream-time", short = 't', value_name = "TIME", default_value = "20 s", value_parser = measuring_time, conflicts_with = "command")]
     pub(crate) time: Span,
+    /// Run in virtual time, in a kernel of its own: the same on every machine, however busy
+    #[arg(long = "virtual")]
+    pub(crate) in_virtual_time: bool,
     /// Do not print the emulator's accounts at the end
     #[arg(long, short)]
     pub(crate) quiet: bool,

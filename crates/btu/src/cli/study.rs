@@ -33,6 +33,9 @@ pub(crate) struct StudyOptions {
     /// Existing directory for files that are written [default: `scratch` next to the stored runs]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
+    /// Measure in virtual time, in a kernel of its own: the same on every machine, however busy
+    #[arg(long = "virtual")]
+    pub(crate) in_virtual_time: bool,
     #[command(flatten)]
     pub(crate) resuming: Resuming,
     #[command(flatten)]

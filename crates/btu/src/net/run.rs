@@ -18,6 +18,7 @@ use nix::sys::signal::Signal;
 use crate::cli::Run;
 use crate::exit::Refusal;
 use crate::net::accounts;
+use crate::start::virtual_time;
 use crate::terminal::fitted_to_errors;
 use crate::{files, net};
 use exercise::Exercise;
@@ -26,6 +27,9 @@ use looking::Looking;
 /// Raises the network, runs the command in it, and takes it down.
 pub(crate) fn run(run: &Run) -> anyhow::Result<ExitCode> {
     refuse(run)?;
+    if run.in_virtual_time {
+        return virtual_time::command(run.raising.seed);
+    }
     let registry = Registry::of_user()?;
     let mut request =
         net::request(&registry, &run.raising, |drawn| format!("{drawn}-{}", std::process::id()))?;

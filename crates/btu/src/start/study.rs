@@ -16,6 +16,7 @@ use btu_network::{Drawing, Host};
 use btu_store::{Level, NewRun, RunId, RunLock, Store};
 use btu_testbed::note;
 use btu_testbed::testbed::RuntimeDirectory;
+use btu_testbed::virtual_time::is_virtual;
 use btu_units::{BitRate, Bytes, Span, shell_word};
 
 use crate::cli::{Common, Launching, Naming, Reaching, StudyOptions, TimeLimit};
@@ -24,7 +25,7 @@ use crate::files;
 use crate::results::{self, shown};
 use crate::start::hosts::Family;
 use crate::start::progress::{Bar, ProgressDisplay};
-use crate::start::{company, hosts, preflight};
+use crate::start::{company, hosts, preflight, virtual_time};
 use crate::stored::{self, resume, wall_clock};
 
 /// The network of stations that work on a share: it carries no traffic.
@@ -83,6 +84,11 @@ pub(crate) fn run<E: Scripts>(
     plan: impl FnOnce() -> anyhow::Result<E>,
     scratch: impl FnOnce(&E) -> Bytes,
 ) -> anyhow::Result<(Store, RunId)> {
+    if options.in_virtual_time {
+        let (store, run) = virtual_time::study(E::COMMAND, options, common)?;
+        shown::print_result(&store, run, shown::Shown::of(options.all), watch.form(common))?;
+        return Ok((store, run));
+    }
     let (store, plan, resumed) = match &options.resuming.resume {
         None => {
             let plan = plan()?;
@@ -587,6 +593,10 @@ pub(crate) fn resuming(command: &str, launching: &Launching) -> String {
 
 /// Advice about a run that ended early.
 fn advise(error: &ControllerError, lock: &RunLock, database: &Path, command: Option<&str>) {
+    // The run is the one that is taken over from there.
+    if is_virtual() {
+        return;
+    }
     let run = lock.run();
     let is_stopped = matches!(error, ControllerError::Interrupted(_));
     let (how, again) =

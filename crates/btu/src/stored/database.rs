@@ -10,7 +10,7 @@ use crate::exit::Refusal;
 use crate::files::new_directory;
 
 /// The file of runs in its directory.
-const DATABASE: &str = "runs.sqlite";
+pub(crate) const DATABASE: &str = "runs.sqlite";
 
 /// The directory of the stored runs: the named one, or that of the user.
 pub(crate) fn directory(named: Option<&Path>) -> Result<PathBuf, Refusal> {

@@ -62,4 +62,5 @@ mod strangers;
 #[path = "../support/mod.rs"]
 mod support;
 mod truth;
+mod virtual_time;
 mod watch;

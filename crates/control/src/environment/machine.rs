@@ -107,6 +107,11 @@ pub struct LoadAverage {
 }
 
 impl Kernel {
+    /// Whether its time is virtual: the clock of User Mode Linux with time travel.
+    pub fn has_virtual_time(&self) -> bool {
+        self.clock_source.as_deref() == Some("time-travel-clock")
+    }
+
     pub(super) fn read(source: &FilesystemRoot) -> Self {
         let weaknesses = source.names(&format!("{CPU}/vulnerabilities"));
         let mitigations = weaknesses.into_iter().filter_map(|name| {

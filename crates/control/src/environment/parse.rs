@@ -71,10 +71,11 @@ pub(super) fn has_hypervisor_flag(text: &str) -> bool {
 /// The parameters of the kernel's command line that affect measurements
 /// (Documentation/admin-guide/kernel-parameters). The whole line may hold an installer's password,
 /// a disk's key or an address of the owner, and users share the record.
-const PERFORMANCE: [&str; 67] = [
+const PERFORMANCE: [&str; 70] = [
     "amd_iommu",
     "amd_pstate",
     "audit",
+    "btu.kernel",
     "cgroup_disable",
     "clocksource",
     "cpufreq.default_governor",
@@ -125,6 +126,7 @@ const PERFORMANCE: [&str; 67] = [
     "preempt",
     "processor.max_cstate",
     "pti",
+    "random_seed",
     "randomize_kstack_offset",
     "rcu_nocbs",
     "retbleed",
@@ -136,6 +138,7 @@ const PERFORMANCE: [&str; 67] = [
     "spectre_v2_user",
     "srbds",
     "threadirqs",
+    "time_travel",
     "transparent_hugepage",
     "tsc",
     "tsx",

@@ -31,7 +31,7 @@ pub fn prepare() -> Wakefulness {
 
 /// The lowest real-time priority (sched(7)): before every ordinary program, after everything more
 /// urgent.
-fn take_precedence() -> bool {
+pub(crate) fn take_precedence() -> bool {
     let lowest = libc::sched_param { sched_priority: 1 };
     // SAFETY: a system call that reads one `sched_param`, which lives across it; 0 is the calling
     // thread.

@@ -33,6 +33,8 @@ struct Conditions {
     stolen: Option<f64>,
     /// Of all processors' time just before the run, by others.
     busy: Option<f64>,
+    /// Whether it was measured in virtual time.
+    is_virtual: Option<bool>,
 }
 
 impl Conditions {
@@ -44,6 +46,7 @@ impl Conditions {
             core_to_core: median(read.iter().filter_map(|one| one.core_to_core)),
             arithmetic: median(read.iter().filter_map(|one| one.arithmetic)),
             stolen: start.as_ref().zip(end.as_ref()).and_then(|(start, end)| stolen(start, end)),
+            is_virtual: start.as_ref().map(|start| start.kernel.has_virtual_time()),
             busy: start.and_then(|start| start.busy),
         }
     }
@@ -101,7 +104,12 @@ fn of_two((base, mine): (&str, &Conditions), (other, theirs): (&str, &Conditions
             format!("{what}: `{}` in {base}, `{}` in {other}", percent(mine), percent(theirs))
         })
     };
+    let time = mine.is_virtual.zip(theirs.is_virtual).filter(|(mine, theirs)| mine != theirs);
+    let kind = |is_virtual: bool| if is_virtual { "virtual" } else { "real" };
     [
+        time.map(|(mine, theirs)| {
+            format!("time: `{}` in {base}, `{}` in {other}", kind(mine), kind(theirs))
+        }),
         times("core-to-core latency, median", mine.core_to_core.zip(theirs.core_to_core), LATENCY),
         times(
             "time for a fixed piece of arithmetic, median",
@@ -128,6 +136,7 @@ mod tests {
             arithmetic: ns(28_000),
             stolen: Some(0.0),
             busy: Some(0.01),
+            is_virtual: Some(false),
         };
         let seen = |other: Conditions| of_two(("r1", &quiet()), ("r2", &other));
         assert_eq!(seen(quiet()), [] as [&str; 0]);
@@ -139,10 +148,12 @@ mod tests {
             arithmetic: ns(43_000),
             stolen: Some(0.05),
             busy: Some(0.9),
+            is_virtual: Some(true),
         };
         assert_eq!(
             seen(slow),
             [
+                "time: `real` in r1, `virtual` in r2",
                 "core-to-core latency, median: `60 ns` in r1, `310 ns` in r2",
                 "time for a fixed piece of arithmetic, median: `28 us` in r1, `43 us` in r2",
                 "processor time taken by the hypervisor: `0 %` in r1, `5 %` in r2",

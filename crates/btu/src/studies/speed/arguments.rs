@@ -86,7 +86,7 @@ pub(crate) struct Speed {
     #[command(flatten)]
     pub(crate) reading: Reading,
     /// Print the current rates as a line of JSON each second, and the result as the last line
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "in_virtual_time"])]
     pub(crate) json_lines: bool,
     /// Measure to an unmodified iperf3 server (`iperf3 -s`), without btu at the far end
     #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = BETWEEN_HOSTS)]
@@ -167,7 +167,7 @@ pub(crate) struct Reflection {
 }
 
 /// Options of measurements between two hosts with btu.
-const BETWEEN_HOSTS: [&str; 15] = [
+const BETWEEN_HOSTS: [&str; 16] = [
     "host",
     "from",
     "to",
@@ -183,6 +183,7 @@ const BETWEEN_HOSTS: [&str; 15] = [
     "receive",
     "json_lines",
     "resume",
+    "in_virtual_time",
 ];
 
 /// Options of streams that the IETF's draft has no place for.
