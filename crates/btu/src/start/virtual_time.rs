@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use btu_store::{Rewrite, RunId, RunLine, Store};
+use btu_testbed::note;
 use btu_testbed::testbed::{Ending, RuntimeDirectory, Signals, private_directory};
 use btu_testbed::virtual_time::{self, Kernel, Order, Streams};
 use nix::sys::stat::fstat;
@@ -49,7 +50,11 @@ pub(crate) fn study(
     options: &StudyOptions,
     common: &Common,
 ) -> anyhow::Result<(Store, RunId)> {
-    refuse(options)?;
+    if options.real.is_any() {
+        let why =
+            "other hosts have their own time: it is for networks that btu starts on this machine";
+        return Err(Refusal::Usage(format!("{OPTION}: {why}")).into());
+    }
     let mut store = stored::open(common)?;
     let directory = claim()?;
     let seed = options.seed.map_or_else(new_seed, Ok)?;
@@ -75,8 +80,15 @@ pub(crate) fn study(
     match (run, ending) {
         // 4: the run is slower than allowed, which is found again from the stored run.
         (Some(run), Ending::Exited(0 | 1 | 4)) => Ok((store, run)),
-        (_, Ending::Exited(code)) => Err(SaidAlready(code as u8).into()),
-        (_, Ending::Killed(signal)) => Err(SaidAlready(128 + signal as u8).into()),
+        (run, ending) => {
+            if let Some(run) = run {
+                note!(
+                    "Run {run} was not finished; its cells are kept in {}.",
+                    store.path().display()
+                );
+            }
+            Err(SaidAlready(ending.exit_code()).into())
+        }
     }
 }
 
@@ -102,18 +114,6 @@ fn take_over(store: &mut Store, directory: &Path) -> anyhow::Result<Option<RunId
     archive.rewind()?;
     let imported = store.import(archive, results::experiment)?;
     Ok(imported.first().map(|imported| imported.run))
-}
-
-/// Refuses what has no meaning in virtual time.
-fn refuse(options: &StudyOptions) -> Result<(), Refusal> {
-    let why = if options.real.is_any() {
-        "other hosts have their own time: it is for networks that btu starts on this machine"
-    } else if options.resuming.resume.is_some() {
-        "a run cannot be resumed there: begin it again, with its --seed every digit is the same"
-    } else {
-        return Ok(());
-    };
-    Err(Refusal::Usage(format!("{OPTION}: {why}")))
 }
 
 fn claim() -> anyhow::Result<RuntimeDirectory> {
@@ -196,4 +196,37 @@ fn are_one() -> bool {
     output.is_ok_and(|output| {
         errors.is_ok_and(|errors| (output.st_dev, output.st_ino) == (errors.st_dev, errors.st_ino))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_command_in_there_is_the_same_with_a_seed_and_a_place_of_its_own() {
+        let given = [("--seed", OsString::from("7")), ("--data", OsString::from("/d"))];
+        for (line, command, expected) in [
+            (
+                "speed --network home --virtual -C cubic",
+                &["speed"][..],
+                "speed --seed 7 --data /d --network home -C cubic",
+            ),
+            (
+                "--data=/x net run home --seed 3 --virtual -- run --virtual --seed 4",
+                &["net", "run"],
+                "net run --seed 7 --data /d home -- run --virtual --seed 4",
+            ),
+            ("--json --data /x run --virtual -- a", &["run"], "--json run --seed 7 --data /d -- a"),
+        ] {
+            assert_eq!(
+                changed(words(line).into_iter(), command, &given),
+                words(expected),
+                "{line}"
+            );
+        }
+    }
 }

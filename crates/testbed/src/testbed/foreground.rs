@@ -198,7 +198,7 @@ impl Signals {
                     let _ = raise(signal);
                 }
                 // The parent of this process made it ignore the signal, so it still runs.
-                ExitCode::from(128_u8.saturating_add(number as u8))
+                ExitCode::from(how.exit_code())
             }
         }
     }

@@ -110,6 +110,16 @@ pub enum Ending {
     Killed(i32),
 }
 
+impl Ending {
+    /// The status by which a shell represents it: 128 and the number of a signal.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Exited(code) => code as u8,
+            Self::Killed(signal) => 128_u8.saturating_add(signal as u8),
+        }
+    }
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -71,6 +71,9 @@ impl Waiter {
     /// Waits until a descriptor is ready or the time is `due`; for ever without a due time.
     pub(super) fn wait(&mut self, due: Option<Time>) -> io::Result<()> {
         let Some(due) = due else { return self.poll(None).map(drop) };
+        if is_virtual() {
+            return self.poll(Some(due.since(now()))).map(drop);
+        }
         loop {
             let start = now();
             let left = due.since(start);
@@ -78,9 +81,7 @@ impl Waiter {
                 return self.poll(Some(Span::ZERO)).map(drop);
             }
             self.earn(start);
-            let ready = if is_virtual() {
-                self.poll(Some(left))?
-            } else if left > self.guard {
+            let ready = if left > self.guard {
                 self.doze(start, left - self.guard)?
             } else if self.budget > left {
                 self.look(start)?
