@@ -21,7 +21,8 @@ struct Virtual {
 impl Virtual {
     /// `None`, with a loud message, without the kernel.
     fn open() -> Option<Self> {
-        let laboratory = Laboratory::open_once()?;
+        // Each user has a cache of his own, with the kernel or without.
+        let laboratory = Laboratory::open()?;
         let runtime = laboratory.directory.path().join("r");
         fs::DirBuilder::new().mode(0o700).create(&runtime).expect("a directory");
         let laboratory = Self { laboratory };
