@@ -30,7 +30,7 @@ use crate::testbed::Ending;
 use crate::wire::take_precedence;
 
 /// The age of the machine when the command starts, which takes no time of anybody's.
-const FIRST_SECONDS: Duration = Duration::from_secs(60);
+const FIRST_MINUTE: Duration = Duration::from_mins(1);
 
 /// The work of `btu internal virtual DIRECTORY`. It refuses to run as anything but process 1, because
 /// it powers the machine off.
@@ -85,7 +85,7 @@ fn live(order: &Order) -> io::Result<Ending> {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     // No program has to know the first second of a machine: ping takes a clock of 0 s for one that it has not read.
-    thread::sleep(FIRST_SECONDS);
+    thread::sleep(FIRST_MINUTE);
     env::set_current_dir(&order.directory)?;
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(order.environment.iter().cloned());
