@@ -62,9 +62,7 @@ impl Sheet {
         }
         table.lines().map(|line| line.trim_end().to_owned()).collect()
     }
-}
 
-impl Sheet {
     /// The table's lines; where a terminal has no room for them, each row is a text with the heads of its cells.
     pub(crate) fn fitting(self, options: &TextOptions) -> Vec<String> {
         let one = |(head, cell): (&String, &String)| format!("{head} {cell}").trim().to_owned();
