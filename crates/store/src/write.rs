@@ -1,7 +1,7 @@
 //! Creates runs and stores their events.
 
 use btu_units::Span;
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 use serde_json::Value;
 
 use crate::lock::RunLock;
@@ -23,8 +23,7 @@ impl Store {
     /// # Errors
     /// The database cannot be asked.
     pub fn new_uuid(&self) -> Result<String, StoreError> {
-        let asked = self.connection.query_row(RANDOM_UUID, [], |row| row.get(0));
-        asked.map_err(|error| StoreError::from_sqlite(&self.path, "name a run", error))
+        random_uuid(&self.connection).map_err(self.explain("name a run"))
     }
 
     /// Makes a run in state [`State::Running`] and locks it for this process.
@@ -123,8 +122,12 @@ impl Store {
     }
 }
 
+fn random_uuid(connection: &Connection) -> rusqlite::Result<String> {
+    connection.query_row(RANDOM_UUID, [], |row| row.get(0))
+}
+
 fn insert_run(transaction: &Transaction<'_>, new: &NewRun<'_>) -> rusqlite::Result<RunId> {
-    let uuid: String = transaction.query_row(RANDOM_UUID, [], |row| row.get(0))?;
+    let uuid = random_uuid(transaction)?;
     transaction.execute(
         "INSERT INTO runs (uuid, study, profile, network, label, state, created, seed, btu_version,
                            planned_cells, plan, plan_hash, spent_ns)
