@@ -44,7 +44,12 @@ pub(crate) fn scratch_room(directory: &Path, needed: Bytes) -> Result<(), Refusa
 
 /// A path for this run's own directory of sockets, among those of this user's other runs.
 pub(crate) fn runtime_directory() -> anyhow::Result<PathBuf> {
-    Ok(btu_testbed::testbed::private_directory("run")?.join(format!("{:08x}", random()?)))
+    runtime_directory_of("run")
+}
+
+/// The same for what else has such a directory.
+pub(crate) fn runtime_directory_of(part: &str) -> anyhow::Result<PathBuf> {
+    Ok(btu_testbed::testbed::private_directory(part)?.join(format!("{:08x}", random()?)))
 }
 
 /// A number from the kernel's random source.

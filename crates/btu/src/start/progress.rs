@@ -56,8 +56,8 @@ const EVERY: Span = Span::from_seconds(1);
 const PICTURE_EVERY: Span = Span::from_milliseconds(100);
 
 /// Lines and columns of a terminal that tells no size.
-const USUAL_LINES: u16 = 24;
-const USUAL_COLUMNS: u16 = 80;
+pub(crate) const USUAL_LINES: u16 = 24;
+pub(crate) const USUAL_COLUMNS: u16 = 80;
 
 /// Lines of the screen that are not of the picture: progress, and the cursor's line.
 const OTHER_LINES: u16 = 3;

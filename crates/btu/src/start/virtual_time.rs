@@ -10,14 +10,15 @@ use std::process::ExitCode;
 use anyhow::Context;
 use btu_store::{Rewrite, RunId, RunLine, Store};
 use btu_testbed::note;
-use btu_testbed::testbed::{Ending, RuntimeDirectory, Signals, private_directory};
+use btu_testbed::testbed::{Ending, RuntimeDirectory, Signals};
 use btu_testbed::virtual_time::{self, Kernel, Order, Streams};
 use nix::sys::stat::fstat;
 
 use crate::cli::{Common, StudyOptions};
 use crate::exit::{Refusal, SaidAlready};
 use crate::results;
-use crate::start::preflight;
+use crate::start::progress::{USUAL_COLUMNS, USUAL_LINES};
+use crate::start::{preflight, study};
 use crate::stored::{self, DATABASE};
 
 /// The option, which the command in virtual time is given without.
@@ -25,8 +26,8 @@ const OPTION: &str = "--virtual";
 
 /// Runs `btu net run` in virtual time, and ends as it does.
 pub(crate) fn command(seed: Option<u64>) -> anyhow::Result<ExitCode> {
-    let directory = claim()?;
-    let seed = seed.map_or_else(new_seed, Ok)?;
+    let (kernel, directory) = prepare()?;
+    let seed = study::seed(seed)?;
     let signals = Signals::take().context("waiting for signals")?;
     let streams = Streams {
         input: !stdin().is_terminal(),
@@ -36,7 +37,7 @@ pub(crate) fn command(seed: Option<u64>) -> anyhow::Result<ExitCode> {
         are_one: are_one(),
     };
     let arguments = arguments(&["net", "run"], &[("--seed", seed.to_string().into())]);
-    let ending = run(&directory, arguments, seed, streams, &signals)?;
+    let ending = run((&kernel, &directory), arguments, seed, streams, &signals)?;
     drop(directory);
     Ok(signals.end_like(ending))
 }
@@ -55,9 +56,9 @@ pub(crate) fn study(
             "other hosts have their own time: it is for networks that btu starts on this machine";
         return Err(Refusal::Usage(format!("{OPTION}: {why}")).into());
     }
+    let (kernel, directory) = prepare()?;
     let mut store = stored::open(common)?;
-    let directory = claim()?;
-    let seed = options.seed.map_or_else(new_seed, Ok)?;
+    let seed = study::seed(options.seed)?;
     let signals = Signals::take().context("waiting for signals")?;
     let streams = Streams {
         input: false,
@@ -69,7 +70,7 @@ pub(crate) fn study(
     let data = Order::directory_inside().join("data");
     let given = [("--seed", seed.to_string().into()), ("--data", data.into_os_string())];
     let ending = run(
-        &directory,
+        (&kernel, &directory),
         arguments(&[command.trim_start_matches("btu ")], &given),
         seed,
         streams,
@@ -116,23 +117,20 @@ fn take_over(store: &mut Store, directory: &Path) -> anyhow::Result<Option<RunId
     Ok(imported.first().map(|imported| imported.run))
 }
 
-fn claim() -> anyhow::Result<RuntimeDirectory> {
-    let name = format!("{:08x}", preflight::random()?);
-    Ok(RuntimeDirectory::claim(&private_directory("virtual")?.join(name))?)
-}
-
-fn new_seed() -> anyhow::Result<u64> {
-    preflight::random().map(u64::from)
+/// The kernel, and a directory for what is written there.
+fn prepare() -> anyhow::Result<(Kernel, RuntimeDirectory)> {
+    let kernel = Kernel::find().map_err(|missing| Refusal::Machine(missing.to_string()))?;
+    let directory = RuntimeDirectory::claim(&preflight::runtime_directory_of("virtual")?)?;
+    Ok((kernel, directory))
 }
 
 fn run(
-    directory: &RuntimeDirectory,
+    (kernel, directory): (&Kernel, &RuntimeDirectory),
     arguments: Vec<OsString>,
     seed: u64,
     streams: Streams,
     signals: &Signals,
 ) -> anyhow::Result<Ending> {
-    let kernel = Kernel::find().map_err(|missing| Refusal::Machine(missing.to_string()))?;
     let program = std::env::current_exe().context("finding this program's own file")?;
     // /run is another one there.
     let is_kept = |(name, _): &(OsString, OsString)| {
@@ -145,7 +143,7 @@ fn run(
         seed,
         streams,
     };
-    Ok(virtual_time::run(&kernel, &order, directory.path(), signals)?)
+    Ok(virtual_time::run(kernel, &order, directory.path(), signals)?)
 }
 
 /// This process's arguments without `--virtual`, `--data` and `--seed`, and with the given ones behind the
@@ -187,7 +185,9 @@ fn changed(
 /// Lines and columns of a terminal.
 fn size(output: &(impl IsTerminal + AsFd)) -> Option<(u16, u16)> {
     let size = terminal_size::terminal_size_of(output.as_fd());
-    output.is_terminal().then(|| size.map_or((24, 80), |(columns, lines)| (lines.0, columns.0)))
+    output
+        .is_terminal()
+        .then(|| size.map_or((USUAL_LINES, USUAL_COLUMNS), |(columns, lines)| (lines.0, columns.0)))
 }
 
 /// Whether standard output and standard error are one file, pipe or terminal.

@@ -19,7 +19,6 @@ use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
 use nix::sys::wait::{WaitStatus, wait};
 use nix::unistd::{Pid, getpid, sync};
 
-use super::machine::signal;
 use super::{
     ERROR_OUTPUT, INPUT, INSIDE, OUTPUT, Order, SIGNALS, Streams, ending_file, listening_file,
     order_file,
@@ -144,7 +143,10 @@ fn attend(child: &mut Child) -> io::Result<()> {
         // A program that neither waits nor reads the clock would never let this thread run.
         take_precedence();
         for octet in io::BufReader::new(signals).bytes().map_while(Result::ok) {
-            signal(octet).map(|signal| kill(pid, signal));
+            if let Ok(signal) = Signal::try_from(i32::from(octet)) {
+                // It may end just now.
+                let _ = kill(pid, signal);
+            }
         }
     });
     if let Some(input) = child.stdin.take() {

@@ -63,11 +63,11 @@ impl Kernel {
 }
 
 fn places(program: &Path, cache: Option<OsString>, home: Option<OsString>) -> Vec<PathBuf> {
-    let beside = program.parent();
-    let prefix = beside.and_then(Path::parent);
+    let directory = program.parent();
+    let prefix = directory.and_then(Path::parent);
     let cache = cache.map(PathBuf::from).or_else(|| Some(PathBuf::from(home?).join(".cache")));
     [
-        beside.map(|place| place.join(NAME)),
+        directory.map(|place| place.join(NAME)),
         prefix.map(|place| place.join("lib/btu").join(NAME)),
         cache.map(|place| place.join("btu").join(NAME)),
     ]
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_is_looked_for_beside_the_program_in_its_prefix_and_in_the_cache() {
+    fn a_kernel_is_looked_for_next_to_the_program_in_its_prefix_and_in_the_cache() {
         let places = |cache: Option<&str>| {
             places(Path::new("/opt/btu/bin/btu"), cache.map(OsString::from), Some("/home/a".into()))
         };

@@ -3,7 +3,8 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write, stderr, stdin, stdout};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,13 +18,11 @@ use nix::sys::personality::{self, Persona};
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, pipe2};
 
-use std::os::unix::process::CommandExt;
-
 use super::kernel::Kernel;
 use super::{Order, ending_file, listening_file, order_file};
 use crate::testbed::{Cause, Ending, Signals, TestbedError};
 
-/// The memory of the machine: pages that it never uses cost nothing.
+/// The memory of the machine, of which the pages in use are taken.
 const MEMORY: &str = "1G";
 
 /// How often the files of output are looked at.
@@ -39,7 +38,7 @@ const OUTPUTS: [&str; 2] = ["output", "error-output"];
 const KERNEL_OUTPUT: &str = "kernel";
 
 /// The end of what the kernel said that is shown when it fails.
-const SHOWN_BYTES: usize = 400;
+const SHOWN_CHARACTERS: usize = 400;
 
 /// Runs the order's command in virtual time; `directory` is private to this user, and holds the
 /// order's files. Signals that ask this process to end go to the command, the second one ends the
@@ -99,8 +98,9 @@ impl Files {
     }
 
     /// The descriptors that the kernel's process gets.
-    fn given(&self) -> [&dyn AsRawFd; 4] {
-        [&self.outputs[0], &self.outputs[1], &self.inputs[0].0, &self.inputs[1].0]
+    fn given(&self) -> [BorrowedFd<'_>; 4] {
+        let ([output, errors], [signals, input]) = (&self.outputs, &self.inputs);
+        [output.as_fd(), errors.as_fd(), signals.0.as_fd(), input.0.as_fd()]
     }
 }
 
@@ -125,7 +125,7 @@ fn start(
         // Signals of the terminal are this process's, which passes them on.
         .process_group(0);
     for file in files.given() {
-        inherit(file.as_raw_fd())?;
+        fcntl(file, FcntlArg::F_SETFD(FdFlag::empty()))?;
     }
     let allowed = sched_getaffinity(Pid::from_raw(0))?;
     // Else the size of its memory would differ from start to start.
@@ -137,15 +137,6 @@ fn start(
     sched_setaffinity(Pid::from_raw(0), &allowed)?;
     personality::set(before)?;
     started
-}
-
-/// Lets a descriptor pass to the next program.
-#[allow(unsafe_code)]
-fn inherit(descriptor: i32) -> io::Result<()> {
-    // SAFETY: the caller holds the file that has this descriptor.
-    let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(descriptor) };
-    fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
-    Ok(())
 }
 
 /// One of these processors; another process's is another one where there are several.
@@ -178,7 +169,7 @@ fn parameters(
         })
     });
     let (program, directory) = (program?, directory?);
-    let [output, error_output, signals, input] = files.given().map(AsRawFd::as_raw_fd);
+    let [output, error_output, signals, input] = files.given().map(|file| file.as_raw_fd());
     // The kernel takes 0 for the machine's own random numbers.
     let seed = order.seed.wrapping_add(1).max(1);
     Ok([
@@ -275,7 +266,7 @@ fn last_words(directory: &Path) -> String {
     let said = String::from_utf8_lossy(&said);
     let panic = said.lines().find(|line| line.contains("Kernel panic"));
     match panic.or_else(|| said.lines().rfind(|line| !line.trim().is_empty())) {
-        Some(line) => line.trim().chars().take(SHOWN_BYTES).collect(),
+        Some(line) => line.trim().chars().take(SHOWN_CHARACTERS).collect(),
         None => "it ended without a word".to_owned(),
     }
 }
@@ -287,9 +278,4 @@ fn failure(kernel: &Kernel, why: &str) -> TestbedError {
         why,
         "build it for this machine by scripts/virtual-kernel",
     )
-}
-
-/// What a signal's number is on the line.
-pub(super) fn signal(octet: u8) -> Option<Signal> {
-    Signal::try_from(i32::from(octet)).ok()
 }
